@@ -77,7 +77,7 @@ def looks_again(format: RecordFormat) -> bool:
     return isinstance(format, QuotedFormat) and format.dialect.multi_line
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize("engine", ["kernel", pytest.param("reference", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("max_record_bytes", [50, 1 << 20])
 @pytest.mark.parametrize("case", [case for case in FORMATS if not looks_again(case.format)], ids=lambda case: case.name)
 def test_hostile_bytes_are_looked_at_a_bounded_number_of_times(monkeypatch, case, max_record_bytes, engine) -> None:

@@ -119,7 +119,7 @@ def wait_for(path: Path, process):
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("messages", [16_000, pytest.param(1_000_000, marks=pytest.mark.large)])
+@pytest.mark.parametrize("messages", [8_000, pytest.param(1_000_000, marks=pytest.mark.large)])
 def test_all_messages_come_once_each(tmp_path, cluster, start, messages):
     cluster.create("events", 8)
     cluster.send("events", (b'{"id": %d, "name": "n%d"}' % (number, number) for number in range(messages)))

@@ -116,7 +116,9 @@ def busy():
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", ["none", "delta", "iceberg"])
+@pytest.mark.parametrize(
+    "kind", ["delta", *(pytest.param(kind, marks=pytest.mark.large) for kind in ("none", "iceberg"))]
+)
 def test_whatever_is_killed_each_row_is_there_once_for_each_job(busy, tmp_path, kind):
     server, moved = busy
     before, out = len(moved), tmp_path / "out"

@@ -10,7 +10,7 @@ pytest.importorskip("splitscan_kernel")
 
 from tests.kernel import fixed_width_cases
 
-CASES = 250
+CASES = 120
 
 
 def test_reading_gives_what_the_reference_gives() -> None:

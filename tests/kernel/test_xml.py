@@ -45,6 +45,7 @@ def test_parsing_gives_what_the_exact_decoder_gives() -> None:
     assert met["undecided"] * 100 < met["records"], "the reference reads few records: those with a zone by its name"
 
 
+@pytest.mark.slow
 def test_names_have_the_letters_that_the_reference_allows() -> None:
     parser = splitscan_kernel.XmlParser(splitscan_kernel.Xml(b"r"), pa.schema([("a", pa.string())]), **USUAL)
     symbols = [chr(code) for code in (*range(0xD800), *range(0xE000, 0x10400), 0x2F800, 0x10FFFF)]

@@ -93,7 +93,8 @@ def lose_cache_and_shuffle(spark, path, folder, is_local):
     )
 
 
-@pytest.mark.parametrize("where", ["local_driver", pytest.param("cluster_driver", marks=pytest.mark.large)])
+@pytest.mark.large
+@pytest.mark.parametrize("where", ["local_driver", "cluster_driver"])
 def test_cached_blocks_and_shuffle_files_of_an_earlier_job_that_are_lost(request, source, tmp_path, where):
     driver = request.getfixturevalue(where)
     cached, kept, logs = driver.call(lose_cache_and_shuffle, source.path, tmp_path, where == "local_driver")

@@ -102,6 +102,7 @@ def test_progress_goes_through_the_phases_and_ends_with_everything_done(tmp_path
     assert last.blocks_done == last.blocks_total == report.blocks
 
 
+@pytest.mark.slow
 def test_row_12_progress_moves_while_a_task_reads_its_only_block(tmp_path, make_scan, run):
     told = []
     scan = make_scan(["a"], block="1 MiB", rows=120, batchRows=10, readBytes=256)

@@ -76,6 +76,7 @@ def test_texts_of_segments_come_back_whatever_they_hold():
     assert PackedTexts(["a", "b"]).digest != PackedTexts(["ab", ""]).digest
 
 
+@pytest.mark.slow
 def test_an_entry_of_a_log_costs_a_few_bytes(grown):
     rng = random.Random(1)
     log = ChunkLog()

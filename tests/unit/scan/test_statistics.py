@@ -19,6 +19,7 @@ def test_distinct_values_are_counted_and_then_estimated(distinct):
     assert found.distinct == distinct if distinct < 4096 else abs(found.distinct / distinct - 1) < 0.08
 
 
+@pytest.mark.slow
 def test_the_number_does_not_depend_on_order_or_batches():
     values = [str(random.Random(1).random() + number) for number in range(30_000)]
     shuffled = random.Random(2).sample(values, len(values))

@@ -47,7 +47,10 @@ def is_same(value, own, text):
     return Fraction(value) == Fraction(own) or Fraction(value) == Fraction(repr(own))
 
 
-@pytest.mark.parametrize("nulls", [0, 9000], ids=["among the first", "after the first batch"])
+@pytest.mark.parametrize(
+    "nulls",
+    [pytest.param(0, id="among the first"), pytest.param(9000, id="after the first batch", marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("declared", DECLARED)
 def test_every_value_under_every_declaration_and_asked_type_is_the_databases_own_or_an_error(database, declared, nulls):
     path = database(

@@ -125,6 +125,7 @@ def test_rows_keep_their_order_and_batches_their_bounds(counts: list[int], rows:
     assert (batcher.rows, batcher.bytes) == (0, 0)
 
 
+@pytest.mark.slow
 def test_memory_is_one_batch_and_one_append() -> None:
     """Rows of 100 bytes and of 50 MB flow, and no more is held than what was appended last."""
     pool = pa.default_memory_pool()

@@ -35,6 +35,7 @@ def test_what_a_reader_says_of_itself_is_in_the_errors_of_every_stage(stage: str
     assert "ValueError: why" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_rows_that_nobody_took_are_released() -> None:  # parity 9, 71
     for schema_first in (True, False):
         gc.collect()  # what other tests left behind must not be released meanwhile

@@ -226,6 +226,7 @@ def test_a_value_that_is_longer_than_a_sample_is_read_whole(tmp_path):
     assert [row["note"] for row in scan.to_arrow().to_pylist()][:3] == ["a, b", long, "x"]
 
 
+@pytest.mark.slow
 def test_a_value_that_is_longer_than_every_sample_leaves_the_dialect_open(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('id,note,n\n0,"a, b",1\n1,"' + "word, and\nso " * 400_000 + '",2\n')
