@@ -15,6 +15,7 @@ from splitscan.errors import UsageError
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.options import ReadOptions
 from splitscan.scan.block_scan import scan_blocks
+from splitscan.scan.checking import CheckReport, check_scan
 from splitscan.scan.dialects import pin_dialect, sniff
 from splitscan.scan.file_set import FileTest, Paths
 from splitscan.scan.finding_format import find_format
@@ -86,11 +87,7 @@ class Scan(Rows):
         return self.planner.schema
 
     def explain_schema(self) -> SchemaExplanation:
-        """The schema of the rows, with where each column comes from, and where sampled files do not agree.
-
-        Raises:
-            SchemaError: If no schema can be found.
-        """
+        """The schema of the rows, with where each column comes from, and where sampled files do not agree."""
         return explain(self.planner.resolved, self.planner.spec)
 
     # ----------------------------------------------------------- narrowing
@@ -193,6 +190,14 @@ class Scan(Rows):
         error, as for all other ways to read.
         """
         return Rejects(self)
+
+    def check(self) -> CheckReport:
+        """Read everything and keep nothing: rows, broken records by code, and the types that would hold.
+
+        All cores of this machine read. FAILFAST counts as PERMISSIVE here, and a limit does not count. If a value does
+        not fit its type, the files are read once more to find types that hold.
+        """
+        return check_scan(self.planner)
 
     def count(self, spark: SparkSession | None = None) -> int:
         """Number of rows, by framing alone where the mode allows it: no value is decoded.
@@ -328,10 +333,6 @@ def sniff_csv(paths: Paths, **options: Unpack[CsvKeywords]) -> Dialect:
 
     Returns:
         The dialect, with confidence and evidence for every setting; ``doubts`` says what is not clear.
-
-    Raises:
-        UsageError: If an option is unknown or has no meaning.
-        SourceError: If a file cannot be read, or there is none.
 
     Example:
         >>> import tempfile, pathlib

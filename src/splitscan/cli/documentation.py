@@ -132,6 +132,16 @@ id	int	3	0	1	3	3	false
 note	string	3	1	late	say "hi",\nand leave	2	false
 price	double	3	1	1.5	12.25	2	false
 """,
+    "check": r"""$ splitscan check orders.csv -s 'id int, note string, price int' --header
+read with -o 'escape="' -o multiLine=true (found in samples); give all of these to pin them
+3 rows in 1 file, 62 B: 2 records break a rule
+bad-value: 2 records
+    /data/orders.csv, line 2, byte 14: column 'price': '1.50' is no int
+    /data/orders.csv, line 5, byte 49: column 'price': '12.25' is no int
+column id: int
+column note: string
+column price: int; double holds all its values
+""",
     "index": r"""$ gzip -k orders.csv
 $ splitscan index orders.csv.gz
 path	codec	places	content_bytes	index

@@ -30,6 +30,7 @@ _MODULES = {
     "options": "reading",
     "convert": "converting",
     "stats": "converting",
+    "check": "checking",
     "index": "indexing",
     "schema": "schemas",
     "sniff": "sniffing",

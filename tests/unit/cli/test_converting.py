@@ -190,3 +190,35 @@ def test_commands_that_show_rows_note_the_column_beside_what_they_show(run, late
 def test_counting_records_delivers_no_column_and_has_nothing_to_note(run, late):
     path, options = late
     assert run("count", path, *options) == (0, "21\n", "")
+
+
+def test_check_tells_what_is_broken_and_a_pipeline_notices(run, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,n\n1,2\n2,x\n3,4,5\n4,y\n5,z\n6,w\n")
+    typed = ("--sep", ",", "--header", "-s", "id int, n int")
+    code, out, _ = run("check", path, *typed)
+    assert code == 4
+    assert out.splitlines() == [
+        "6 rows in 1 file, 31 B: 5 records break a rule",
+        "bad-value: 4 records",
+        f"    {path}, line 3, byte 9: column 'n': 'x' is no int",
+        f"    {path}, line 5, byte 19: column 'n': 'y' is no int",
+        f"    {path}, line 6, byte 23: column 'n': 'z' is no int",
+        "    and 1 more",
+        "field-count: 1 record",
+        f"    {path}, line 4, byte 13: the record has 3 fields where 2 are expected",
+        "column id: int",
+        "column n: int; string holds all its values",
+    ]
+    code, out, _ = run("check", path, *typed, "--json")
+    said = json.loads(out)
+    assert (code, said["rows"], said["rejects"]) == (4, 6, 5)
+    assert said["columns"][1] == {"name": "n", "type": "int", "holds": "string"}
+
+
+def test_check_finds_types_that_hold(run, basic):
+    code, out, _ = run("check", basic)
+    assert (code, out.splitlines()) == (
+        0,
+        ["3 rows in 1 file, 34 B: no record breaks a rule", "column id: int", "column name: string"],
+    )
