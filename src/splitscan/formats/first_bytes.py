@@ -33,6 +33,7 @@ _SAM = re.compile(rb"@(?:HD\tVN:|SQ\t|RG\t|PG\tID:)")
 _STANZA = re.compile(
     rb"(?:[A-Z][A-Za-z0-9-]*:[ ][^\r\n]*\r?\n(?:[ \t]+[^\r\n]*\r?\n)*){3,}\r?\n(?=[A-Z][A-Za-z0-9-]*:[ ])"
 )
+_RECORD_JAR = re.compile(rb"(?:[A-Z][A-Za-z0-9-]*:[ ][^\r\n]*\n(?:[ \t]+[^\r\n]*\n)*)+%%\n(?=[A-Z][A-Za-z0-9-]*:[ ])")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 _TAG = re.compile(r"<(/?)([A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*)(?:\s[^<>]*?)?(/?)>")
@@ -98,6 +99,12 @@ def beginning_of(head: bytes) -> Beginning | None:
         return Beginning(
             "stanzas of fields, divided by empty lines", None,
             r"set recordFormat=text and lineSep='\n\n', in a shell -f text -o $'lineSep=\n\n': then each stanza is a "
+            "record",
+        )  # fmt: skip
+    if _RECORD_JAR.match(head):
+        return Beginning(
+            "stanzas of fields, divided by lines of %%", None,
+            r"set recordFormat=text and lineSep='%%\n', in a shell -f text -o $'lineSep=%%\n': then each stanza is a "
             "record",
         )  # fmt: skip
     return other_text(head)

@@ -21,6 +21,7 @@ ROWS = [{"a": 1}, {"a": 2}]
 XML = b'<?xml version="1.0"?><all><!-- <no/> --><meta/><x k="1"><y>1</y></x><x k="2"><y>2</y></x></all>'
 ARFF = b"% about\n@RELATION r\n@attribute a numeric\n@attribute b string\n@DATA\n1,'x, y'\n% no\n2,z\n"
 SAM = b'@HD\tVN:1.6\n@SQ\tSN:r\tLN:4\nr1\t0\t"x\t8M\nr2\t0\tx\t8M\tNM:i:1\n'
+RECORD_JAR = b"File-Date: 2021-08-06\n%%\nType: language\nDescription: A\n B\n"
 STANZAS = b"Package: a\nVersion: 1\nDescription: one\n two\n\nPackage: b\nVersion: 2\nDescription: three\n"
 
 
@@ -130,6 +131,7 @@ def test_row_tags(data, tags):
         (ARFF, "skipRows=5", {"format": "csv", "skipRows": 5, "comment": "%", "quote": "'", "header": False}),
         (SAM, "comment=@", {"format": "csv", "sep": "\t", "comment": "@", "quote": "", "columns": ["columns"]}),
         (STANZAS, "lineSep", {"format": "text", "lineSep": "\n\n"}),
+        (RECORD_JAR, "lineSep", {"format": "text", "lineSep": "%%\n"}),
     ],
 )
 def test_texts_that_need_options_are_refused_with_what_reads_them(tmp_path, data, says, options):
@@ -144,6 +146,7 @@ def test_texts_that_need_options_are_refused_with_what_reads_them(tmp_path, data
         {"_c0": "1", "_c1": "x, y"},
         {"columns": ["r1", "0", '"x', "8M"]},
         {"value": "Package: a\nVersion: 1\nDescription: one\n two"},
+        {"value": "File-Date: 2021-08-06\n"},
     )
 
 

@@ -18,6 +18,7 @@ _TYPED_SHARE = 0.9
 _EVEN_SHARE = 0.98  # of lines that have as many fields
 _LOOKED_AT = 1000  # lines
 _TWO = 2  # columns: their names may be one name of two words
+_MORE_THAN_TIMES = 5  # columns: a time of day has two colons, and a sentence few
 _COMMENT = b"#"
 _RUN = re.compile(rb"[ \t]+")
 _LONG_RUN = re.compile(rb"[ \t]{2}")
@@ -89,7 +90,7 @@ def _of_blanks(lines: Sequence[bytes]) -> str | None:
 def _of_colons(chosen: Reading) -> str | None:
     """The doubt where lines hold values between colons."""
     found = chosen.but(sep=":")
-    if not is_constant(found) or not _holds_values(found.records):
+    if not is_constant(found) or not (found.columns >= _MORE_THAN_TIMES or _holds_values(found.records)):
         return None
     return (
         f"Each line has {found.columns} values between colons: give sep=:, or for whole lines sep={shown(ONE_COLUMN)}."

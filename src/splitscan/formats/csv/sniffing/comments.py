@@ -8,6 +8,7 @@ from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.found import Confidence
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines
+from splitscan.formats.csv.sniffing.separators import IN_TEXT
 
 _MARKS = (b"#", b"%", b"!")
 _MARKED = b"".join(_MARKS) + b" \t"
@@ -69,7 +70,7 @@ def _below_comments(plain: Reading, without: Reading, lines: list[bytes], *, is_
 
 
 def _is_sentence(above: Reading) -> bool:
-    """Whether blanks follow the separators of the first record, and not those of the next ones."""
+    """Whether blanks follow the commas of the first record, or semicolons, and not those of the next ones."""
     mark = above.sep.encode()
     first, *others = above.contents
-    return mark + b" " in first and not any(mark + b" " in content for content in others)
+    return above.sep in IN_TEXT and mark + b" " in first and not any(mark + b" " in content for content in others)

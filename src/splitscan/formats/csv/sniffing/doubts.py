@@ -89,10 +89,19 @@ def _about_table(chosen: Reading, text: bytes) -> Iterator[str]:
     is_no_table = chosen.score < LEAST_SCORE and chosen.sep != ONE_COLUMN and not is_quoted
     if is_no_table:
         yield f"The best reading looks little like a table (score {chosen.score:.2f})."
+    if chosen.sep == "\t" and chosen.columns > 1 and _is_indented(chosen):
+        one = shown(ONE_COLUMN)
+        yield f"The first of {chosen.columns} columns is empty: tabs may indent lines; give sep, sep={one} for lines."
     if is_no_table or _ends_like_another_text(text):
         other = other_text(text)
         if other is not None:
             yield f"It begins like {other.kind}, which is no CSV: {other.hint}."
+
+
+def _is_indented(chosen: Reading) -> bool:
+    """Whether no record of the full width has a first value, and others begin with one."""
+    full = [record for record in chosen.records if len(record) == chosen.columns]
+    return len(full) < len(chosen.records) and not any(record[0][0] for record in full)
 
 
 def _about_fields(best: Sequence[Reading], named: str | None) -> Iterator[str]:

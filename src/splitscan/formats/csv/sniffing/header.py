@@ -190,12 +190,14 @@ def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Set
     typed = [i for i, value in enumerate(first) if value and is_typed(value)]
     if typed:
         return _of_typed_first(first, columns, typed)
-    if len({value.lower() for value in first}) < len(first) or not all(_NAME.fullmatch(value) for value in first):
+    names_rows = not first[0] and len(first) > 1 and 0 < len(columns[0]) == max(map(len, columns))
+    names = first[names_rows:]
+    if len({value.lower() for value in names}) < len(names) or not all(_NAME.fullmatch(value) for value in names):
         return Setting(False, Confidence.LIKELY, "the first record is no list of different names")
     met = [i for i, values in enumerate(columns) if first[i] in values]
     if met:
         return Setting(False, Confidence.LIKELY, f"the first value of {_columns(met)} comes again below")
-    seen = _unlike_those_below(first, columns)
+    seen = "names of rows stand below nothing" if names_rows else _unlike_those_below(first, columns)
     if seen is not None:
         return Setting(True, Confidence.LIKELY, seen)
     return Setting(False, Confidence.UNSURE, "all values are texts, and none tells the first record from the others")

@@ -19,7 +19,9 @@ LEAST_SCORE = 0.2
 LEAST_CONSISTENCY = 0.8
 """The least share of records that have as many fields as most: with less it is no table."""
 
-_IN_TEXT = (",", ";")
+IN_TEXT = (",", ";")
+"""Separators that stand in sentences too."""
+
 _RARE = 0.02  # share of values in which a separator may stand elsewhere
 _TYPED_SHARE = 0.9
 _MOST_VALUES = 2000
@@ -34,7 +36,7 @@ def without_parts_of_values(readings: Sequence[Reading]) -> list[Reading]:
         other.sep
         for other in tables
         for each in tables
-        if other.sep in _IN_TEXT and other.sep not in each.sep and _only_in_values(each, other.sep)
+        if other.sep in IN_TEXT and other.sep not in each.sep and _only_in_values(each, other.sep)
     }
     return [each for each in readings if each.sep not in parts]
 
@@ -68,7 +70,7 @@ def in_one_column(chosen: Reading) -> tuple[Reading, bool] | None:
     A comma is a part of text where a blank follows each, and of numbers and dates where whole lines are such. Then the
     first line tells: without a comma it is the name of the only column.
     """
-    if chosen.sep not in _IN_TEXT or chosen.columns < 2 or chosen.quoted_values or len(chosen.all_records) < 2:
+    if chosen.sep not in IN_TEXT or chosen.columns < 2 or chosen.quoted_values or len(chosen.all_records) < 2:
         return None
     one = chosen.but(sep=ONE_COLUMN, trims=False, finds_table=False)
     first, *others = one.contents

@@ -253,3 +253,30 @@ def test_a_value_that_is_longer_than_every_sample_leaves_the_dialect_open(tmp_pa
 )
 def test_values_are_known_by_how_they_are_written(value, kind):
     assert kind_of(value.encode()) is kind
+
+
+def test_names_of_rows_below_nothing_make_a_header_of_texts():
+    rows = '"V1","Do you often long for it?"\n"V2","Do you need friends?"\n"V3","Are you careful?"\n'
+    assert found('"","Content"\n' + rows).header
+    assert not found('"V0",""\n' + rows).header
+    assert not found(',"Content"\n,"a"\nx,"b"\n').header  # a row without its name
+
+
+@pytest.mark.parametrize("first", ["#Network | Station | Start", "# Network|Station|Start"])
+def test_a_header_behind_a_mark_is_no_comment_where_blanks_stand_beside_its_bars(first):
+    dialect = found(f"{first}\nBW|ROTZ|2002-11-03\nGR|FUR|2003-01-01\n")
+    assert (dialect.header, dialect.comment, dialect.columns) == (True, None, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "doubt"),
+    [
+        (
+            "root:x:0:0:root:/root:/bin/sh\n" + "".join(f"a{n}:x:{n}:1:A:/home/a{n}:/bin/sh\n" for n in range(5)),
+            "between colons",
+        ),
+        ("0001  One\n\t0001  a\n\t0002  b\n0002  Two\n\t0001  c\n\t0003  d\n\t0004  e\n", "tabs may indent lines"),
+    ],
+)
+def test_lines_that_hold_more_than_a_separator_shows_are_in_doubt(text, doubt):
+    assert any(doubt in each for each in found(text).doubts)
