@@ -18,9 +18,10 @@ from splitscan.scan.planning import Cutting, Indexer, IndexTask, Summarised
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.scan.spec import ScanSpec
-from splitscan.sinks.ledger import Json, LedgerFile, LedgerTable
+from splitscan.sinks.ledger import LedgerFile, LedgerTable
 from splitscan.sinks.part_writing import PartTarget
 from splitscan.sinks.parts import Part
+from splitscan.sinks.record_json import Json
 from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 from splitscan.sinks.staging import PartReport, Staging
 from splitscan.sinks.workplace import Workplace

@@ -25,8 +25,9 @@ from splitscan.scan import Cutting
 from splitscan.scan.dialects import contradiction
 from splitscan.scan.new_columns import NewColumns
 from splitscan.scan.planning import fill_index
-from splitscan.sinks.ledger import Json, LedgerFile, identify
+from splitscan.sinks.ledger import LedgerFile, identify
 from splitscan.sinks.parts import BlockKey
+from splitscan.sinks.record_json import Json
 from splitscan.sinks.settings import SchemaEvolution
 from splitscan.sinks.table_contract import field_ids
 from splitscan.sinks.workplace import Workplace

@@ -20,10 +20,10 @@ from splitscan.ingest.identity import Growth
 from splitscan.path_text import portable_path
 from splitscan.sinks.contract import Published, Sink
 from splitscan.sinks.ledger import LEDGER_FOLDER, Ledger, LedgerColumn, identify
-from splitscan.sinks.ledger_text import read_object, take, take_whole
 from splitscan.sinks.ledgers import check_named, list_ledgers, read_ledger, written_by_jobs
 from splitscan.sinks.partitioning import Partitioning
 from splitscan.sinks.parts import first_of
+from splitscan.sinks.record_json import from_plain, read_object, to_plain
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.workplace import Workplace
 
@@ -170,13 +170,10 @@ def replacing(found: SortedFiles) -> SortedFiles:
 
 
 def identities_of(path: str) -> Iterator[str]:
-    """The identities that a file may have in a ledger, that of today first.
-
-    Format 1 knew a file whose path holds a secret by the masked path, and an earlier splitscan saw fewer secrets.
-    """
+    """The identities that a file may have in a ledger, that of today first: a splitscan before saw fewer secrets."""
     yield identify(path)
     if redact(path) != path:
-        yield from (identify(redact(path)), portable_path(path))
+        yield portable_path(path)
 
 
 class HistoryReader:
@@ -262,13 +259,13 @@ class Owner:
     """
 
     started: int
-    files: frozenset[str]
+    files: tuple[str, ...] = ()
 
 
 def claim(staging: Staging, identities: Iterable[str]) -> None:
     """Say in a staging folder which job works there, and that it does so now."""
-    raw = {"started": int(time.time()), "files": sorted(map(_key, identities))}
-    staging.storage.write_bytes_atomic(f"{staging.job_id}/{OWNER_NAME}", json.dumps(raw).encode("ascii"))
+    owner = Owner(int(time.time()), tuple(sorted(map(_key, identities))))
+    staging.storage.write_bytes_atomic(f"{staging.job_id}/{OWNER_NAME}", json.dumps(to_plain(owner)).encode("ascii"))
 
 
 def clean_up(sink: Sink, staging: Staging, ingested: Iterable[str]) -> list[str]:
@@ -308,7 +305,7 @@ def clean_up(sink: Sink, staging: Staging, ingested: Iterable[str]) -> list[str]
 
 def _why_useless(place: Workplace, job_id: str, ingested: frozenset[str]) -> str | None:
     owner = _read_owner(place, job_id)
-    if owner.files & ingested:
+    if not ingested.isdisjoint(owner.files):
         return "another job has ingested files of it"
     if time.time() - owner.started > KEEP_DAYS * _DAY_SECONDS:
         return f"nobody continued it for {KEEP_DAYS} days"
@@ -317,11 +314,10 @@ def _why_useless(place: Workplace, job_id: str, ingested: frozenset[str]) -> str
 
 def _read_owner(place: Workplace, job_id: str) -> Owner:
     with suppress(SplitscanError):
-        raw = read_object(place.staging.read_bytes(f"{job_id}/{OWNER_NAME}"))
-        return Owner(take_whole(raw, "started"), frozenset(map(str, take(raw, "files", list))))
-    with suppress(OSError):  # killed before it could say so, or left by an older splitscan
-        return Owner(int((place.work_folder / job_id).stat().st_mtime), frozenset())
-    return Owner(int(time.time()), frozenset())
+        return from_plain(Owner, read_object(place.staging.read_bytes(f"{job_id}/{OWNER_NAME}")))
+    with suppress(OSError):  # killed before it could say so
+        return Owner(int((place.work_folder / job_id).stat().st_mtime))
+    return Owner(int(time.time()))
 
 
 def _key(identity: str) -> str:

@@ -6,8 +6,6 @@ version that all tasks read, is kept in staging. The next run continues one that
 the same version. If that version is gone and something is left to read, the next run starts over.
 """
 
-# Over 400 lines: the source of an ingest, and the plan that it keeps.
-
 from __future__ import annotations
 
 import hashlib
@@ -33,9 +31,9 @@ from splitscan.ranges import ByteKeyRange
 from splitscan.redaction import redact
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.schema.explanation import shown_type
-from splitscan.sinks.ledger import Json, KeyRange, LedgerFile, LedgerTable, describe_columns, identify, table_path
-from splitscan.sinks.ledger_text import as_object, plain_table, read_object, read_table, take, take_whole
+from splitscan.sinks.ledger import KeyRange, LedgerFile, LedgerTable, describe_columns, identify, table_path
 from splitscan.sinks.parts import BlockKey
+from splitscan.sinks.record_json import Json, from_plain, read_object, to_plain
 from splitscan.sinks.settings import SchemaEvolution
 from splitscan.sinks.staging import Staging
 from splitscan.sinks.table_contract import field_ids
@@ -43,10 +41,10 @@ from splitscan.sinks.workplace import Workplace
 from splitscan.tables import DatabaseScan, KeyPiece, TablePlan, TableSpec, TableVersion, read_pieces
 from splitscan.tables.address import Relation
 from splitscan.tables.snapshots import NOBODY
-from splitscan.tables.versions import RelationState, checked_name
+from splitscan.tables.versions import checked_name
 
 PLAN_NAME = "plan.json"
-_PLAN_VERSION = 1
+_PLAN_VERSION = 2
 _JOB_NAME = re.compile(r"[\w.:+=-]{1,200}")
 _LOG = logging.getLogger(__name__)
 
@@ -80,22 +78,16 @@ class KeptPlan:
 
     def to_json(self) -> str:
         """Render as JSON."""
-        raw = {
-            "plan": _PLAN_VERSION, "table": plain_table(self.table), "share_bytes": self.share_bytes,
-            "relations": list(map(list, self.version.relations)), "server": self.version.server,
-        }  # fmt: skip
-        return json.dumps(raw, sort_keys=True)
+        return json.dumps({"plan": _PLAN_VERSION, **to_plain(self)}, sort_keys=True)
 
     @classmethod
     def from_json(cls, data: bytes) -> KeptPlan | None:
         """Read it back; ``None`` if it is none that can be understood."""
-        with suppress(IngestError, TypeError, ValueError):
+        with suppress(IngestError, ValueError):
             raw = read_object(data)
-            if take_whole(raw, "plan") == _PLAN_VERSION:
-                table = read_table(as_object(raw.get("table"), "the table"))
-                relations = tuple(map(_read_state, take(raw, "relations", list)))
-                version = TableVersion(checked_name(table.version), relations, take(raw, "server", str))
-                return cls(table, version, take_whole(raw, "share_bytes"))
+            if raw.get("plan") == _PLAN_VERSION:
+                plan = from_plain(cls, raw)
+                return plan if checked_name(plan.version.name) == plan.table.version else None
         return None
 
     @property
@@ -384,13 +376,6 @@ class TableSource:
 
 def _plan_name(staging: Staging) -> str:
     return f"{staging.job_id}/{PLAN_NAME}"
-
-
-def _read_state(raw: object) -> RelationState:
-    match raw:
-        case [int() as number, str() as name, int() as file, str() as columns, str() as definition]:
-            return RelationState(number, name, file, columns, definition)
-    raise TypeError("no state of a relation")
 
 
 def _relation(relation: Relation) -> str:

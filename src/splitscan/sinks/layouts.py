@@ -16,8 +16,8 @@ from typing import Protocol
 from splitscan.content.storage.local_destination import make_folder, sync_path
 from splitscan.errors import IngestError, SplitscanError, Where
 from splitscan.sinks.contract import Announce, Published
-from splitscan.sinks.ledger import STAGING_FOLDER, Ledger, RowRange, WrittenFile
-from splitscan.sinks.ledger_text import check_written_name, render_ledger
+from splitscan.sinks.ledger import STAGING_FOLDER, Ledger, RowRange, WrittenFile, check_written_name
+from splitscan.sinks.ledger_text import render_ledger
 from splitscan.sinks.ledgers import folder_ledger_name, ledger_name, publish_ledger, read_ledger
 from splitscan.sinks.partitioning import Layout, is_in_job_folder, job_folder
 from splitscan.sinks.parts import carrier_name

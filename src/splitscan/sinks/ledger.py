@@ -1,33 +1,95 @@
 """The ledger: what one job read, from where, by which block, with which digest, and what it wrote.
 
-These are its values, and how columns are spelled in them; :mod:`splitscan.sinks.ledger_text` says how they are spelled
-in a file.
+These are its values, with the rules that their texts keep; :mod:`splitscan.sinks.ledger_text` writes them to a file.
 """
+
+# Over 400 lines: all values of a ledger, with what they mean.
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from functools import lru_cache
+from typing import Annotated, NamedTuple
 
 import pyarrow as pa
 
 from splitscan.blocks import UNKNOWN_END, Damage
-from splitscan.path_text import portable_path
+from splitscan.content.storage import is_content_digest
+from splitscan.path_text import native_path, portable_path
 from splitscan.redaction import redact
-from splitscan.sinks.partitioning import Partitioning
-
-Json: TypeAlias = Mapping[str, Any]
+from splitscan.sinks.partitioning import Partitioning, is_partition_folder
+from splitscan.sinks.record_json import Json, Spelling, damaged
 
 OUR_FOLDER = "_splitscan"
 LEDGER_FOLDER = f"{OUR_FOLDER}/ledger"
 REJECT_FOLDER = f"{OUR_FOLDER}/rejects"
 REJECT_SUFFIX = ".rejects"
 """How the names of reject tables end: they are Parquet, and no reader that looks for ``**/*.parquet`` takes them for
-rows. Those of older jobs end as data files do."""
+rows."""
 
 STAGING_FOLDER = f"{OUR_FOLDER}/staging"
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_HEX = re.compile(r"([0-9a-f]{2})*")
+
+
+def _check_sha256(text: str) -> str:
+    if not _SHA256.fullmatch(text):
+        raise damaged("a SHA-256 is none")
+    return text
+
+
+def _check_digest(text: str) -> str:
+    if text and not is_content_digest(text):
+        raise damaged("a digest is none")
+    return text
+
+
+def _check_key(text: str) -> str:
+    if not _HEX.fullmatch(text):
+        raise damaged("a range of keys is none")
+    return text
+
+
+@lru_cache(maxsize=1024)  # thousands of blocks name the same file
+def check_written_name(name: str) -> str:
+    """Confine a name that was read from a disk to what jobs write: Parquet in partitions, or among the reject tables.
+
+    So a ledger can name nothing outside its destination, and no ledger, lock or staging folder in it either.
+
+    Raises:
+        IngestError: ``[ledger-damaged]`` if it is something else.
+
+    Example:
+        >>> check_written_name("part-0.zstd.parquet")
+        'part-0.zstd.parquet'
+        >>> check_written_name("../part-0.parquet")
+        Traceback (most recent call last):
+        ...
+        splitscan.errors.IngestError: a ledger is damaged [ledger-damaged]
+          seen:  '../part-0.parquet' is no name of a file that a job writes
+          fix:   restore the file from a backup; without it, what was ingested cannot be told
+    """
+    *folders, bare = name.removeprefix(f"{REJECT_FOLDER}/").split("/")
+    is_reject = name.startswith(f"{REJECT_FOLDER}/")
+    strange = folders if is_reject else [each for each in folders if not is_partition_folder(each)]
+    suffix = REJECT_SUFFIX if is_reject else ".parquet"
+    if strange or "\0" in name or bare.startswith((".", "_")) or not bare.endswith(suffix):
+        raise damaged(f"{name[:200]!r} is no name of a file that a job writes")
+    return name
+
+
+Sha256 = Annotated[str, Spelling(_check_sha256)]
+Sha256OrNone = Annotated[str, Spelling(lambda text: text and _check_sha256(text))]
+Digest = Annotated[str, Spelling(_check_digest)]
+FileName = Annotated[str, Spelling(check_written_name)]
+FileNameOrNone = Annotated[str, Spelling(lambda name: name and check_written_name(name))]
+KeyText = Annotated[str, Spelling(_check_key)]
+PathText = Annotated[str, Spelling(native_path, portable_path)]
+SignedNumber = Annotated[int, Spelling(int)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +103,10 @@ class WrittenFile:
         sha256: SHA-256 of its bytes, hexadecimal.
     """
 
-    name: str
+    name: FileName
     size_bytes: int
     rows: int
-    sha256: str
+    sha256: Sha256
 
     @property
     def is_reject_table(self) -> bool:
@@ -62,7 +124,7 @@ class RowRange:
         stop: Number of the first row after the last.
     """
 
-    name: str
+    name: FileName
     start: int
     stop: int
 
@@ -91,8 +153,8 @@ class RemovedFile:
         into: The file of the job that holds the rest of its rows, in their order; empty if there is no rest.
     """
 
-    name: str
-    into: str
+    name: FileName
+    into: FileNameOrNone
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +175,11 @@ class LedgerFile:
     """
 
     index: int
-    path: str
+    path: PathText
     fingerprint: str
     size_bytes: int
-    modified_us: int
-    path_sha256: str = ""
+    modified_us: SignedNumber
+    path_sha256: Sha256OrNone = ""
     content: str = ""
     start: int = 0
 
@@ -142,8 +204,8 @@ class KeyRange(NamedTuple):
         only_nulls: Those rows alone, whatever the bounds.
     """
 
-    start: str
-    stop: str
+    start: KeyText
+    stop: KeyText
     with_nulls: bool = False
     only_nulls: bool = False
 
@@ -239,7 +301,7 @@ class LedgerBlock:
     span_stop: int
     rows: int
     rejects: int
-    digest: str
+    digest: Digest
     data: tuple[RowRange, ...] = ()
     reject_table: RowRange | None = None
     missing: bool = False
@@ -278,7 +340,7 @@ class Ledger:
         files: Source files, by index.
         blocks: Blocks, by file and offset.
         written: Parquet files of rows and of rejects, by name.
-        roots: What the user named; every source lies below one of them. Empty in ledgers of format 1.
+        roots: What the user named; every source lies below one of them.
         table: Format of the table that the rows went to; empty for a plain folder.
         partitioning: The columns whose values choose a row's folder.
         source: The table that was read; ``None`` if it were files.
@@ -294,10 +356,10 @@ class Ledger:
     record_format: str
     options: Json
     columns: tuple[LedgerColumn, ...]
-    files: tuple[LedgerFile, ...]
-    blocks: tuple[LedgerBlock, ...] = field(default=())
-    written: tuple[WrittenFile, ...] = field(default=())
-    roots: tuple[str, ...] = field(default=())
+    files: tuple[LedgerFile, ...] = ()
+    blocks: tuple[LedgerBlock, ...] = ()
+    written: tuple[WrittenFile, ...] = ()
+    roots: tuple[PathText, ...] = ()
     table: str = ""
     partitioning: Partitioning = field(default_factory=Partitioning)
     source: LedgerTable | None = None

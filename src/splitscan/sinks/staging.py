@@ -5,26 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO, NamedTuple
+from dataclasses import dataclass
+from typing import BinaryIO, NamedTuple
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import Storage
 from splitscan.errors import IngestError, SourceMissingError
 from splitscan.sinks.ledger import REJECT_FOLDER, LedgerBlock, WrittenFile
-from splitscan.sinks.ledger_text import (
-    as_object,
-    plain_block,
-    plain_written,
-    read_block,
-    read_object,
-    read_written,
-    take,
-    take_whole,
-)
 from splitscan.sinks.parts import BlockKey, LogPart, Part, log_part_name, part_name
+from splitscan.sinks.record_json import from_plain, read_object, to_plain
 
-REPORT_VERSION = 2
+REPORT_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +41,7 @@ class PartReport:
     blocks: tuple[LedgerBlock, ...]
     written: tuple[WrittenFile, ...] = ()
     dropped: int = 0
-    examples: tuple[str, ...] = field(default=())
+    examples: tuple[str, ...] = ()
     partition: int | None = None
     chunks: int = 0
     files: tuple[str, ...] = ()
@@ -66,21 +57,7 @@ class PartReport:
 
     def to_json(self) -> str:
         """Render as one line of JSON."""
-        raw: dict[str, Any] = {
-            "report": REPORT_VERSION,
-            "number": self.number,
-            "blocks": [plain_block(block) for block in self.blocks],
-            "written": [plain_written(written) for written in self.written],
-            "dropped": self.dropped,
-            "examples": list(self.examples),
-        }
-        if self.partition is not None:
-            raw["log"] = {"partition": self.partition, "chunks": self.chunks, "files": list(self.files)}
-        if self.times is not None:
-            raw["times"] = list(self.times)
-        if self.noticed:
-            raw["noticed"] = [[path, start, packed.hex()] for path, start, packed in self.noticed]
-        return json.dumps(raw, sort_keys=True)
+        return json.dumps({"report": REPORT_VERSION, **to_plain(self)}, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> PartReport:
@@ -91,20 +68,8 @@ class PartReport:
         """
         try:
             raw = read_object(text)
-            if take_whole(raw, "report") == REPORT_VERSION:
-                log = as_object(raw["log"], "the place in a log") if "log" in raw else None
-                return cls(
-                    take_whole(raw, "number"),
-                    tuple(read_block(as_object(block, "a block")) for block in take(raw, "blocks", list)),
-                    tuple(read_written(written) for written in take(raw, "written", list)),
-                    take_whole(raw, "dropped"),
-                    tuple(str(example) for example in take(raw, "examples", list)),
-                    None if log is None else take_whole(log, "partition"),
-                    0 if log is None else take_whole(log, "chunks"),
-                    () if log is None else tuple(str(file) for file in take(log, "files", list)),
-                    _times(raw.get("times")),
-                    tuple((path, start, bytes.fromhex(packed)) for path, start, packed in raw.get("noticed", ())),
-                )
+            if raw.get("report") == REPORT_VERSION:
+                return from_plain(cls, raw)
             seen = "another version"
         except IngestError as error:
             seen = error.seen or ""
@@ -119,14 +84,6 @@ class PartReport:
     def is_final(self) -> bool:
         """Whether reading again would change nothing: no file had vanished, so none can have come back."""
         return not any(block.missing for block in self.blocks)
-
-
-def _times(raw: object) -> tuple[float, float] | None:
-    """Times as a report has them; what are none are not worth a part that was read."""
-    match raw:
-        case [int() | float() as began, int() | float() as ended]:
-            return float(began), float(ended)
-    return None
 
 
 class PartProgress(NamedTuple):

@@ -233,49 +233,6 @@ def test_digests_name_their_algorithm_and_blake3_needs_the_kernel(tmp_path, make
     assert "  fix:   pip install ./kernel, " in str(refused.value)
 
 
-def test_digests_of_format_2_are_still_compared(out, tmp_path):
-    """As versions before wrote them: SHA-256, without a name."""
-    ledger_path = out / ledger_name(1)
-    ledger = parse_ledger(ledger_path.read_bytes(), "x")
-    data = (tmp_path / "in/a.csv").read_bytes()
-    hashed = [hashlib.sha256(data[block.span_start : block.span_stop]).hexdigest() for block in ledger.blocks]
-    blocks = tuple(replace(block, digest=digest) for block, digest in zip(ledger.blocks, hashed, strict=True))
-    *lines, end = map(json.loads, render_ledger(replace(ledger, blocks=blocks)).splitlines())
-    lines[0]["splitscan_ledger"] = 2
-    write_sealed(ledger_path, lines, end["end"])
-    assert b'"splitscan_ledger": 2' in ledger_path.read_bytes()
-    report = verify(out, deep=True)
-    assert (report.problems, report.digests_checked) == ((), report.blocks)
-    times = (tmp_path / "in/a.csv").stat()
-    flip(tmp_path / "in/a.csv", 20)
-    os.utime(tmp_path / "in/a.csv", ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert codes(verify(out, deep=True).problems) == ["source-digest"]
-
-
-def test_a_destination_of_format_1_is_still_verified_and_continued(tmp_path, make_scan, run):
-    """As the first version wrote it: Parquet per block, and ledgers in which each block names its own."""
-    run(make_scan(["a"], bad=1, taskSize="1b"), tmp_path / "out")
-    path = tmp_path / "out" / ledger_name(1)
-    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
-    written = {line["written"]["name"]: line["written"] for line in lines if "written" in line}
-    old = [line for line in lines[:-1] if "written" not in line]
-    old[0]["splitscan_ledger"] = 1
-    del old[0]["roots"]
-    for line in old:
-        line.get("file", {}).pop("path_sha256", None)
-        for name in ("data", "reject_table"):
-            if "block" in line:
-                line["block"][name] = written[line["block"][name]["name"]] if name in line["block"] else None
-    write_sealed(path, old, {name: count for name, count in lines[-1]["end"].items() if name != "written"})
-    report = verify(tmp_path / "out", deep=True)
-    assert (report.problems, report.rows, report.data_files) == ((), 101, len(written) - 1)
-    assert report.digests_checked == report.blocks == 3
-    assert run(make_scan(["a", "b"], bad=1), tmp_path / "out").files_skipped == 1
-    assert verify(tmp_path / "out", deep=True).ok
-    flip(part(tmp_path / "out"), 50)
-    assert codes(verify(tmp_path / "out").problems) == ["data-file-changed"]
-
-
 def test_a_source_that_was_removed_is_a_note(out, tmp_path):
     (tmp_path / "in/a.csv").unlink()
     report = verify(out, deep=True)

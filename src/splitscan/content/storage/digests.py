@@ -1,7 +1,7 @@
 """Digests of what was read: they tell at any later time whether a source still holds the same bytes.
 
 With the kernel it is BLAKE3, as hard to forge as SHA-256 at a quarter of its time; without it, SHA-256. A digest names
-its algorithm; those of earlier ledgers that name none are SHA-256.
+its algorithm; one without a name is SHA-256.
 """
 
 from __future__ import annotations

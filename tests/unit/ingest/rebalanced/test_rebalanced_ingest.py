@@ -264,7 +264,7 @@ class TestRunsThatFollow:
         (reports,) = (tmp_path / ".out.splitscan").glob("*/reports/scan-*")
         one = min(reports.iterdir())
         late = json.loads(one.read_text())
-        late["log"]["partition"], late["blocks"][0]["start"] = 9, late["blocks"][0]["start"] + 1
+        late["partition"], late["blocks"][0]["start"] = 9, late["blocks"][0]["start"] + 1
         (reports / "00009-00000000.json").write_text(json.dumps(late))
         report = run_claimed(scan(), tmp_path / "out", claim_runner(3))
         assert len(rows_in(tmp_path / "out")) == report.rows == 2 * ROWS
