@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -73,7 +73,7 @@ def to_plain(value: Any) -> dict[str, Any]:
         {'code': 'truncated-container', 'file_offset': 5, 'content_offset': 80, 'lost_bytes': 10}
     """
     plain = {}
-    for name, _, write, default in _fields_of(type(value)):
+    for name, _, write, default in _fields_of(type(value)):  # type: ignore[arg-type] -- a class has a hash
         own = getattr(value, name)
         if default is MISSING or own != default:
             plain[name] = own if write is None else write(own)
@@ -93,7 +93,7 @@ def from_plain(kind: type[T], raw: Any, what: str = "") -> T:
     """
     plain = _checked(raw, what or kind.__name__, dict)
     values = []
-    for name, read, _, default in _fields_of(kind):
+    for name, read, _, default in _fields_of(kind):  # type: ignore[arg-type] -- a class has a hash
         own = plain.get(name, default)
         if own is MISSING:
             raise damaged(f"{name} is missing")
@@ -102,7 +102,7 @@ def from_plain(kind: type[T], raw: Any, what: str = "") -> T:
 
 
 @cache
-def _fields_of(kind: Hashable) -> tuple[_Field, ...]:
+def _fields_of(kind: Any) -> tuple[_Field, ...]:
     hints = get_type_hints(kind, include_extras=True)
     if is_dataclass(kind):
         defaults = {
