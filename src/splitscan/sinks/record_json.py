@@ -73,7 +73,7 @@ def to_plain(value: Any) -> dict[str, Any]:
         {'code': 'truncated-container', 'file_offset': 5, 'content_offset': 80, 'lost_bytes': 10}
     """
     plain = {}
-    for name, _, write, default in _fields_of(type(value)):  # type: ignore[arg-type] -- a class has a hash
+    for name, _, write, default in _fields_of(type(value)):  # type: ignore[arg-type]  # a class has a hash
         own = getattr(value, name)
         if default is MISSING or own != default:
             plain[name] = own if write is None else write(own)
@@ -93,7 +93,7 @@ def from_plain(kind: type[T], raw: Any, what: str = "") -> T:
     """
     plain = _checked(raw, what or kind.__name__, dict)
     values = []
-    for name, read, _, default in _fields_of(kind):  # type: ignore[arg-type] -- a class has a hash
+    for name, read, _, default in _fields_of(kind):  # type: ignore[arg-type]  # a class has a hash
         own = plain.get(name, default)
         if own is MISSING:
             raise damaged(f"{name} is missing")
@@ -110,7 +110,7 @@ def _fields_of(kind: Any) -> tuple[_Field, ...]:
             for each in fields(kind)
         }
     else:
-        defaults = {name: kind._field_defaults.get(name, MISSING) for name in kind._fields}  # type: ignore[attr-defined]
+        defaults = {name: kind._field_defaults.get(name, MISSING) for name in kind._fields}
     return tuple(_Field(name, *_codec_of(hints[name]), default) for name, default in defaults.items())
 
 
