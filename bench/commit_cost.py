@@ -26,25 +26,25 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import open_storage
-from splitscan.ingest.contract import BlockRows
-from splitscan.ingest.files import FileSource
-from splitscan.ingest.history import HistoryReader
-from splitscan.ingest.spark_runner import run_part
-from splitscan.ingest.steps import Delivery, run_ingest
+from splitscan.jobs.contract import BlockRows
+from splitscan.jobs.destination import Published
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.history import HistoryReader
+from splitscan.jobs.ledger import Ledger, describe_columns
+from splitscan.jobs.opening import open_sink
+from splitscan.jobs.parquet import ParquetSink
+from splitscan.jobs.part_writing import PartTarget
+from splitscan.jobs.partitioning import Layout
+from splitscan.jobs.parts import Part, parquet_name, part_name
+from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.spark_runner import run_part
+from splitscan.jobs.staging import PartReport, Staging
+from splitscan.jobs.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
 from splitscan.scan.planning import IndexTask, Summarised
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
-from splitscan.sinks.contract import Published
-from splitscan.sinks.ledger import Ledger, describe_columns
-from splitscan.sinks.opening import open_sink
-from splitscan.sinks.part_writing import PartTarget
-from splitscan.sinks.partitioning import Layout
-from splitscan.sinks.parts import Part, parquet_name, part_name
-from splitscan.sinks.settings import IngestSettings
-from splitscan.sinks.staging import PartReport, Staging
-from splitscan.sinks.writing import ParquetSink
 
 FILES = 10
 MOST_GROWTH = 1.5

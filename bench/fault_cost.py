@@ -16,10 +16,10 @@ from typing import Any
 
 import splitscan as ss
 from splitscan.content.storage import open_storage
+from splitscan.jobs.parquet import REJECT_SCHEMA, ParquetSink, RejectSink
+from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.staging import Staging
 from splitscan.scan import scan_blocks
-from splitscan.sinks.settings import IngestSettings
-from splitscan.sinks.staging import Staging
-from splitscan.sinks.writing import REJECT_SCHEMA, ParquetSink, RejectSink
 
 _EVERY = 20
 _SCHEMA = "id bigint, name string, amount double"

@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 import splitscan as ss
-from splitscan.ingest import IngestSettings
+from splitscan.jobs import IngestSettings
 
 SCHEMA = "id long, day date, note string, amount long"
 

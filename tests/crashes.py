@@ -21,17 +21,16 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 from tests.file_changes import Fault, is_supported, run_watched
-from tests.unit.ingest.conftest import InProcessRunner
+from tests.unit.jobs.conftest import InProcessRunner
 
 from splitscan.errors import SplitscanError
-from splitscan.ingest import verify
-from splitscan.ingest.files import FileSource
-from splitscan.ingest.steps import Delivery, run_ingest
+from splitscan.jobs import verify, workplace
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.partitioning import Layout
+from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution
+from splitscan.jobs.single_file import FileTarget, write_file
+from splitscan.jobs.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.sinks import workplace
-from splitscan.sinks.partitioning import Layout
-from splitscan.sinks.settings import IngestSettings, OnChanged, SchemaEvolution
-from splitscan.sinks.single_file import FileTarget, write_file
 
 TABLES = ("delta", "iceberg")
 DESTINATIONS = {

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from splitscan.sinks.ledger import (
+from splitscan.jobs.ledger import (
     LEDGER_FOLDER,
     OUR_FOLDER,
     REJECT_FOLDER,
@@ -31,9 +31,9 @@ from splitscan.sinks.ledger import (
     ReplacedFile,
     WrittenFile,
 )
-from splitscan.sinks.ledger_text import parse_ledger, render_ledger
-from splitscan.sinks.partitioning import Partitioning
-from splitscan.sinks.record_json import from_plain
+from splitscan.jobs.ledger_text import parse_ledger, render_ledger
+from splitscan.jobs.partitioning import Partitioning
+from splitscan.jobs.record_json import from_plain
 
 _NEWEST_FORMAT = 7
 _LISTS = {"files": LedgerFile, "written": WrittenFile, "replaced": ReplacedFile, "removed": RemovedFile}

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from bench import CORES
 from bench.generated import CHUNK_RECORDS, SCHEMA, generated_batch
 from bench.measure import Work
-from splitscan.sinks.writing import DICTIONARY_BYTES
+from splitscan.jobs.parquet import DICTIONARY_BYTES
 
 _PIECE_BYTES = 1 << 22
 _BATCH_ROWS = 1 << 15

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from splitscan.ingest import verify
-from splitscan.ingest.files import FileSource
-from splitscan.ingest.steps import Delivery, run_ingest
+from splitscan.jobs import verify
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.settings import IngestSettings, SchemaEvolution
+from splitscan.jobs.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.sinks.settings import IngestSettings, SchemaEvolution
 
-from ..unit.ingest.conftest import InProcessRunner
+from ..unit.jobs.conftest import InProcessRunner
 
 HERE = Path(__file__).parent
 RESOLVE = "org.apache.maven.plugins:maven-dependency-plugin:2.8:build-classpath"

@@ -27,14 +27,14 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
 
 from splitscan.errors import SplitscanError
-from splitscan.ingest import verify
-from splitscan.ingest.files import FileSource
-from splitscan.ingest.spark_runner import run_part
-from splitscan.ingest.steps import Delivery, run_ingest
+from splitscan.jobs import verify
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.spark_runner import run_part
+from splitscan.jobs.steps import Delivery, run_ingest
 from splitscan.scan import open_reader, ScanPlanner
-from splitscan.sinks.partitioning import Layout
-from splitscan.sinks.settings import IngestSettings
-from splitscan.sinks.workplace import Workplace
+from splitscan.jobs.partitioning import Layout
+from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.workplace import Workplace
 
 work, root, number, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 chance = random.Random(seed)

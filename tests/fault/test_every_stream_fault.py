@@ -23,7 +23,7 @@ DIRECTORY, ALONE, LISTING = (
     "unit/plan/test_files.py",
 )
 COPIED, ARRIVALS = "unit/streaming/test_copied_files.py", "unit/streaming/test_arrivals.py"
-WATCH, GROWTH = "unit/ingest/test_watching.py", "unit/ingest/test_watching_growth.py"
+WATCH, GROWTH = "unit/jobs/test_watching.py", "unit/jobs/test_watching_growth.py"
 SPARK, KAFKA, ROWS = "spark/test_stream.py", "spark/test_kafka.py", "spark/test_operators.py"
 KILLED, WATCH_KILLED = "fault/test_stream_killed.py", "fault/test_watch_killed.py"
 CLUSTER, KAFKA_KILLED = "fault/test_stream_on_a_cluster.py", "fault/test_kafka_killed.py"

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import splitscan as ss
-from splitscan.ingest import verify
+from splitscan.jobs import verify
 
 pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(1200)]
 
@@ -26,7 +26,7 @@ from types import SimpleNamespace
 from pyspark.sql import SparkSession
 
 import splitscan as ss
-from splitscan.ingest import steps
+from splitscan.jobs import steps
 
 source, rebalance, has_tasks, *runs = sys.argv[1:]
 steps.POLL_SECONDS = 0.05

@@ -11,10 +11,10 @@ from collections import Counter
 
 import pytest
 
-from splitscan.ingest import verify
+from splitscan.jobs import verify
 
 from ..postgresql import running_server
-from ..unit.ingest.test_table_sources import holders, read
+from ..unit.jobs.test_table_sources import holders, read
 
 pytestmark = [pytest.mark.fault, pytest.mark.slow]
 
@@ -32,10 +32,10 @@ from pathlib import Path
 import deltalake, pyiceberg.catalog.sql
 
 import splitscan as ss
-from splitscan.ingest.spark_runner import run_part
-from splitscan.ingest.steps import Delivery, run_ingest
-from splitscan.ingest.tables import TableSource
-from splitscan.sinks.settings import IngestSettings
+from splitscan.jobs.spark_runner import run_part
+from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.table_source import TableSource
+from splitscan.jobs.settings import IngestSettings
 
 url, out, kind, jobs, kills, seed = sys.argv[1:4] + [int(each) for each in sys.argv[4:]]
 chance, staging = random.Random(seed), Path(out).parent / ".out.splitscan"

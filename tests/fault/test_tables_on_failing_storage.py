@@ -11,14 +11,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from splitscan.errors import IngestError
-from splitscan.ingest import verify
-from splitscan.ingest.files import FileSource
-from splitscan.ingest.steps import Delivery, run_ingest
+from splitscan.jobs import parquet, verify
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.steps import Delivery, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.sinks import writing
-from splitscan.sinks.settings import IngestSettings
 
-from ..unit.ingest.conftest import InProcessRunner
+from ..unit.jobs.conftest import InProcessRunner
 
 pytestmark = [pytest.mark.fault, pytest.mark.slow]
 
@@ -171,7 +170,7 @@ def test_a_disk_that_is_full_in_a_task_leaves_the_destination_as_it_was(tmp_path
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(writing.HashingOutput, "write", full)
+        patched.setattr(parquet.HashingOutput, "write", full)
         with pytest.raises(IngestError, match="No space left") as caught:
             run_ingest(*request, InProcessRunner())
     assert caught.value.reason_code == "destination-failed"

@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import splitscan as ss
-from splitscan.ingest import verify
+from splitscan.jobs import verify
 
 from ..clusters.driver import CALL_SECONDS
 from ..clusters.faults import happened, suffering

@@ -20,13 +20,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from splitscan.ingest import verify
-from splitscan.ingest.spark_runner import run_part
-from splitscan.ingest.watching import Watch
+from splitscan.jobs import verify
+from splitscan.jobs.spark_runner import run_part
+from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import open_reader, ScanPlanner
-from splitscan.sinks.partitioning import Layout
-from splitscan.sinks.settings import IngestSettings
+from splitscan.jobs.partitioning import Layout
+from splitscan.jobs.settings import IngestSettings
 
 root, mode, step, layout = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), Layout(sys.argv[4])
 MUTATIONS = ("link", "replace", "rename", "unlink", "mkdir")

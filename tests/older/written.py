@@ -10,13 +10,13 @@ from pathlib import Path
 
 import fsspec
 
-from splitscan.ingest.files import FileSource
-from splitscan.ingest.steps import Delivery, run_ingest
-from splitscan.ingest.watching import Watch
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
 
-from ..unit.ingest.conftest import InProcessRunner
+from ..unit.jobs.conftest import InProcessRunner
 
 DESTINATION = Path(__file__).parent / "destination"
 SOURCE = "memory://splitscan-older/in"

@@ -8,7 +8,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.cli import main
-from splitscan.ingest import verify
+from splitscan.jobs import verify
 
 SCHEMA = "id long, name string"
 ROWS = [(i, f"n\n{i * i}") for i in range(900)]

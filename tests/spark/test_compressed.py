@@ -10,7 +10,7 @@ from backports import zstd
 
 import splitscan as ss
 from splitscan.errors import IngestError
-from splitscan.ingest import verify
+from splitscan.jobs import verify
 
 SCHEMA = "id long, name string"
 ROWS = [(i, f"n\n{i * i}") for i in range(6000)]

@@ -6,8 +6,8 @@ import pytest
 from deltalake import DeltaTable
 
 import splitscan as ss
-from splitscan.ingest import IngestSettings, VerifyReport
-from splitscan.ingest.watching import WatchedWindow
+from splitscan.jobs import IngestSettings, VerifyReport
+from splitscan.jobs.watching import WatchedWindow
 
 ODD = ["a/b", "a b", "é", "", "100%", "a=b", "NA", "a+b", "..", ".", "#?[]{}^\\:*", "%2F", "007", " ", "'", "__HIVE"]
 

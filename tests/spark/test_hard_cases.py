@@ -7,7 +7,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import SplitscanError
-from splitscan.ingest import verify
+from splitscan.jobs import verify
 
 SCHEMA = "id long, name string"
 

@@ -1,4 +1,4 @@
-"""Ingest through real Spark workers; the steps themselves are tested without Spark in tests/unit/ingest."""
+"""Ingest through real Spark workers; the steps themselves are tested without Spark in tests/unit/jobs."""
 
 import csv
 import random
@@ -8,7 +8,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import IngestError, RecordError, SchemaError
-from splitscan.ingest import Phase, ingest, steps, verify
+from splitscan.jobs import Phase, ingest, steps, verify
 
 
 @pytest.fixture

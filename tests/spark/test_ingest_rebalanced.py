@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import splitscan as ss
-from splitscan.ingest import verify
+from splitscan.jobs import verify
 
 RECORDS = 3000
 

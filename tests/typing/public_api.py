@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.ingest import IngestReport, IngestSettings, VerifyReport
-from splitscan.ingest.watching import WatchedWindow
+from splitscan.jobs import IngestReport, IngestSettings, VerifyReport
+from splitscan.jobs.watching import WatchedWindow
 from splitscan.rebalance.reading.planning import PlanExplanation
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.tables.planning import TablePlan

@@ -282,7 +282,7 @@ def test_each_fault_of_a_table_has_the_tests_that_are_named() -> None:
         named = re.findall(r"`([^`]+)::(\w+)`", cell)
         assert len(named) == len(cell.split(", "))
         for name, test in named:
-            path = PROJECT / (name if "/" in name else f"tests/unit/ingest/tables/{name}")
+            path = PROJECT / (name if "/" in name else f"tests/unit/jobs/tables/{name}")
             assert f"\ndef {test}(" in path.read_text(encoding="utf-8"), cell
 
 
@@ -306,7 +306,7 @@ def test_the_rooms_are_those_of_the_import_contract(heading: str, container: str
     assert [set(layer.split(" | ")) for layer in shown] == rooms
 
 
-@pytest.mark.parametrize("room", ["plan", "read", "ingest", "streaming", "tables"])
+@pytest.mark.parametrize("room", ["plan", "read", "jobs", "streaming", "tables"])
 def test_every_module_that_is_shown_inside_a_room_is_there(room: str) -> None:
     section = (DOCS / "architecture.md").read_text(encoding="utf-8").partition(f"## Inside {room}\n")[2]
     shown = [

@@ -25,21 +25,21 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.unit.ingest.conftest import InProcessRunner
+from tests.unit.jobs.conftest import InProcessRunner
 from tests.unit.scan.framework.scripted import AB, A, Scripted, load, operator, rows
 
 import splitscan as ss
 from splitscan.cli import main, runs
 from splitscan.content.storage import open_source, open_storage
 from splitscan.errors import SplitscanError
-from splitscan.ingest.files import FileSource
-from splitscan.ingest.page import check_page_file
-from splitscan.ingest.steps import Delivery, run_ingest
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.opening import open_sink
+from splitscan.jobs.page import check_page_file
+from splitscan.jobs.settings import IngestSettings, schema_evolution_from
+from splitscan.jobs.steps import Delivery, run_ingest
 from splitscan.options import Mode
 from splitscan.ranges import OFFSET_INFINITY, ByteKeyRangeTracker, OffsetRangeTracker
 from splitscan.scan.framework import Extra
-from splitscan.sinks.opening import open_sink
-from splitscan.sinks.settings import IngestSettings, schema_evolution_from
 
 Act = Callable[[], Any]
 Case = Callable[[Path], tuple[Act, Act]]
@@ -435,7 +435,7 @@ def _(place):
         path = csv(place, "id,name\n7,x\n")
         return ingest(ss.scan_csv(path, "id long, name string", header=True), out, **settings)
 
-    from splitscan.sinks.settings import OnChanged
+    from splitscan.jobs.settings import OnChanged
 
     return again, lambda: again(on_changed=OnChanged.SKIP)
 
@@ -448,7 +448,7 @@ def _(place):
         path = csv(place, "id,name\n7,x\n" if out.exists() else "id,name\n8,x\n9,y\n")
         return ingest(ss.scan_csv(path, "id long, name string", header=True), out, **settings)
 
-    from splitscan.sinks.settings import on_changed_from
+    from splitscan.jobs.settings import on_changed_from
 
     def before():
         again()
@@ -461,7 +461,7 @@ def _(place):
 def _(place):
     from deltalake import DeltaTable
 
-    from splitscan.sinks.settings import OnChanged
+    from splitscan.jobs.settings import OnChanged
 
     def again(out):
         for name in ("a.csv", "b.csv"):
@@ -541,7 +541,7 @@ def _(place):
 
 
 def ingest_people(place: Path, job: str, table: str = "people") -> Any:
-    from splitscan.ingest.tables import TableSource
+    from splitscan.jobs.table_source import TableSource
 
     if not (place / "a.db").exists():
         database(
@@ -872,14 +872,14 @@ def _(place):
     ingest(ss.scan_csv(csv(place), "id long, name string", header=True), out)
     more = csv(place, "id,name,x\n1,a,b\n", "b.csv")
     scan = ss.scan_csv(more, "id long, name string, x string", header=True)
-    from splitscan.sinks.settings import SchemaEvolution
+    from splitscan.jobs.settings import SchemaEvolution
 
     return lambda: ingest(scan, out), lambda: ingest(scan, out, schema_evolution_mode=SchemaEvolution.ADD)
 
 
 @case("destination-layout", "")
 def _(place):
-    from splitscan.sinks.partitioning import Layout
+    from splitscan.jobs.partitioning import Layout
 
     out = place / "out"
     ingest(ss.scan_csv(csv(place), "id long, name string", header=True), out)

@@ -15,10 +15,10 @@ NAMES = [b"plain.txt", "é😀.txt".encode(), b"torn\xff\xc3.txt", b"latin\xe9.t
 PROGRAM = """
 import json, sys
 from splitscan.blocks import BlockMetadata
-from splitscan.ingest.history import History
+from splitscan.jobs.history import History
 from splitscan.plan.files import list_files
-from splitscan.sinks.ledger import Ledger, LedgerBlock, LedgerFile, identify
-from splitscan.sinks.ledger_text import parse_ledger, render_ledger
+from splitscan.jobs.ledger import Ledger, LedgerBlock, LedgerFile, identify
+from splitscan.jobs.ledger_text import parse_ledger, render_ledger
 from splitscan.streaming.windows import PlannedFile, Window, read_window
 
 folder, kept = sys.argv[1], json.load(sys.stdin)

@@ -13,17 +13,17 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.ingest.conftest import InProcessRunner
+from tests.unit.jobs.conftest import InProcessRunner
 
 import splitscan
 from splitscan.cli import main
-from splitscan.ingest.files import FileSource
-from splitscan.ingest.page import write_page
-from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.page import write_page
+from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.steps import Delivery, plan_ingest, run_ingest
 from splitscan.messages.kafka.cluster import mask
 from splitscan.messages.options import parse_kafka_options
 from splitscan.redaction import has_credentials, redact
-from splitscan.sinks.settings import IngestSettings
 
 HEAD, TAIL = "Mk9q", "zT7w"
 GLUE = [

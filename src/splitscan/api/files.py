@@ -31,7 +31,7 @@ from splitscan.scan.schema.resolution import explain
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from splitscan.ingest import IngestReport
+    from splitscan.jobs import IngestReport
     from splitscan.options.signatures import (
         CsvKeywords,
         FixedKeywords,
@@ -260,8 +260,8 @@ class Scan(Rows):
         return replace(plan, reader=reader)
 
     def ingest(self, spark: SparkSession, destination: str, **options: Any) -> IngestReport:
-        """Write the rows to Parquet, each exactly once, with a ledger; see :func:`splitscan.ingest.ingest`."""
-        from splitscan.ingest import ingest  # noqa: PLC0415 - Spark is optional
+        """Write the rows to Parquet, each exactly once, with a ledger; see :func:`splitscan.jobs.ingest`."""
+        from splitscan.jobs import ingest  # noqa: PLC0415 - Spark is optional
 
         return ingest(self.planner, spark, destination, **options)
 

@@ -17,9 +17,9 @@ from splitscan.scan.finding_format import find_format
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from splitscan.ingest import IngestSettings, VerifyReport
-    from splitscan.ingest.monitor import OnProgress
-    from splitscan.ingest.watching import WatchedWindow
+    from splitscan.jobs import IngestSettings, VerifyReport
+    from splitscan.jobs.monitor import OnProgress
+    from splitscan.jobs.watching import WatchedWindow
     from splitscan.rebalance.report import RebalanceReport
 
 
@@ -62,9 +62,9 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
         UsageError: If an argument has no meaning; at once, before the first window.
         SplitscanError: What planning or ingesting a window fails with. Nothing is lost: the next watch does it again.
     """
-    from splitscan.ingest.job import warn_of_rejects  # noqa: PLC0415 - Spark is optional
-    from splitscan.ingest.spark_runner import SparkRunner  # noqa: PLC0415 - Spark is optional
-    from splitscan.ingest.watching import Watch  # noqa: PLC0415 - what plans windows is loaded by who needs it
+    from splitscan.jobs.ingesting import warn_of_rejects  # noqa: PLC0415 - Spark is optional
+    from splitscan.jobs.spark_runner import SparkRunner  # noqa: PLC0415 - Spark is optional
+    from splitscan.jobs.watching import Watch  # noqa: PLC0415 - what plans windows is loaded by who needs it
     from splitscan.spark.time_zones import in_session_zone  # noqa: PLC0415 - Spark is optional
 
     stream, named = parse_stream_options(options)
@@ -89,8 +89,8 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
 def verify(
     destination: str | os.PathLike[str], *, deep: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> VerifyReport:
-    """Check that data, ledger and source agree; see :func:`splitscan.ingest.verify`."""
-    from splitscan.ingest import verify as check  # noqa: PLC0415 - Parquet loads with it
+    """Check that data, ledger and source agree; see :func:`splitscan.jobs.verify`."""
+    from splitscan.jobs import verify as check  # noqa: PLC0415 - Parquet loads with it
 
     return check(destination, deep=deep, storage_options=storage_options)
 

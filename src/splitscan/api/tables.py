@@ -12,7 +12,7 @@ from splitscan.tables import DatabaseScan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from splitscan.ingest import IngestReport
+    from splitscan.jobs import IngestReport
     from splitscan.options.signatures import TableKeywords
     from splitscan.spark.applying import BatchFunction
     from splitscan.tables.planning import TablePlan
@@ -62,15 +62,15 @@ class TableScan(DatabaseScan):
         return self.plan(default_parallelism(spark))
 
     def ingest(self, spark: SparkSession, destination: str, *, job: str | None = None, **options: Any) -> IngestReport:
-        """Write the rows of one version to Parquet, each exactly once; see :func:`splitscan.ingest.ingest_table`.
+        """Write the rows of one version to Parquet, each exactly once; see :func:`splitscan.jobs.ingest_table`.
 
         Args:
             spark: The session.
             destination: Folder or table: a local path or a URI.
             job: The name of the job, which has to be given: a table is ingested once under each name.
-            options: As for :func:`splitscan.ingest.ingest_table`.
+            options: As for :func:`splitscan.jobs.ingest_table`.
         """
-        from splitscan.ingest import ingest_table  # noqa: PLC0415 - Spark is optional
+        from splitscan.jobs import ingest_table  # noqa: PLC0415 - Spark is optional
 
         return ingest_table(self, spark, destination, job=job, **options)
 

@@ -107,7 +107,7 @@ def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     has shown, unless --columns or a schema says which to write. For a folder of Parquet with a ledger that can
     be verified, see ingest.
     """
-    from splitscan.sinks.single_file import FileTarget, write_file  # noqa: PLC0415 -- Parquet loads with it
+    from splitscan.jobs.single_file import FileTarget, write_file  # noqa: PLC0415 -- Parquet loads with it
 
     target = FileTarget.of(destination)
     scan = _scan(

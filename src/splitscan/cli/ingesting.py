@@ -46,7 +46,7 @@ from splitscan.cli.failures import REJECTS, TERMINATED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import IngestError
-from splitscan.sinks.settings import IngestSettings, layout_from, on_changed_from, schema_evolution_from
+from splitscan.jobs.settings import IngestSettings, layout_from, on_changed_from, schema_evolution_from
 from splitscan.startup import INTERRUPTED
 
 _MOST_REJECTS_IN_TABLE = 500
@@ -233,7 +233,7 @@ def verify(
 ) -> None:
     """Check that data, ledger and source agree. Needs no Spark; the exit code is 5 if they do not."""
     from splitscan.cli.summary import write_verification  # noqa: PLC0415 -- Parquet loads with it
-    from splitscan.ingest.verify import verify as check  # noqa: PLC0415
+    from splitscan.jobs.verify import verify as check  # noqa: PLC0415
 
     storage_options = storage_options_of(destination, option)
     report = check(destination, deep=deep, storage_options=storage_options)
@@ -259,7 +259,7 @@ def rejects(
     byte of the record in its file, or in what that decompresses to. 'delivered' says whether it is a row with nulls, or
     no row. 'raw' is its beginning as text; bytes that are no UTF-8 are written as \xff.
     """
-    from splitscan.ingest.rejected import list_rejects  # noqa: PLC0415 -- Parquet loads with it
+    from splitscan.jobs.rejected import list_rejects  # noqa: PLC0415 -- Parquet loads with it
 
     found = islice(list_rejects(destination, storage_options_of(destination, option)), limit)
     columns = ["job", "path", "offset", "length", "code", "reason", "delivered", "raw"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TextIO
 from splitscan.sizes import count_of, show_bytes
 
 if TYPE_CHECKING:
-    from splitscan.ingest.reports import IngestProgress
+    from splitscan.jobs.reports import IngestProgress
 
 _LINE_SECONDS = 5.0
 _BAR_CHARS = (10, 40)

@@ -244,7 +244,7 @@ class _LateProgress:
             if self._clock() - self._begin < _SHORT_SECONDS:
                 return
             self._shown = self._show()
-        from splitscan.ingest.reports import IngestProgress, Phase  # noqa: PLC0415 -- a short count needs it not
+        from splitscan.jobs.reports import IngestProgress, Phase  # noqa: PLC0415 -- a short count needs it not
 
         done = min(self._bytes_done, self._bytes_total)  # of compressed files the content counts
         self._shown.show(IngestProgress(Phase.READ, bytes_done=done, bytes_total=self._bytes_total))

@@ -18,13 +18,18 @@ from splitscan.cli.session import Session, choose_remote, local_slots, parse_con
 from splitscan.cli.summary import Ingested, describe_window, render_window, write_ingest, write_plan
 from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, SplitscanError, StreamError, Where
-from splitscan.ingest.contract import ClaimedRun, OpenBlock
-from splitscan.ingest.files import FileSource
-from splitscan.ingest.page import check_page_file, write_page
-from splitscan.ingest.reports import IngestReport
-from splitscan.ingest.spark_runner import SparkRunner
-from splitscan.ingest.steps import Delivery, plan_ingest, run_ingest
-from splitscan.ingest.watching import WATCH_FOLDER, Watch, WatchedWindow
+from splitscan.jobs.contract import ClaimedRun, OpenBlock
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.opening import open_sink
+from splitscan.jobs.page import check_page_file, write_page
+from splitscan.jobs.part_writing import PartTarget
+from splitscan.jobs.parts import Part
+from splitscan.jobs.reports import IngestReport
+from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.spark_runner import SparkRunner
+from splitscan.jobs.staging import PartReport
+from splitscan.jobs.steps import Delivery, plan_ingest, run_ingest
+from splitscan.jobs.watching import WATCH_FOLDER, Watch, WatchedWindow
 from splitscan.options.stream import parse_stream_options
 from splitscan.rebalance import RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
@@ -32,11 +37,6 @@ from splitscan.redaction import redact
 from splitscan.scan import Cutting
 from splitscan.scan.planning import IndexTask, Summarised, index_here
 from splitscan.scan.spec import ScanSpec
-from splitscan.sinks.opening import open_sink
-from splitscan.sinks.part_writing import PartTarget
-from splitscan.sinks.parts import Part
-from splitscan.sinks.settings import IngestSettings
-from splitscan.sinks.staging import PartReport
 from splitscan.sizes import MIB, count_of
 
 _BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default

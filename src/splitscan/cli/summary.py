@@ -9,8 +9,8 @@ from typing import Any
 
 from splitscan.cli.output import show_text, write_line
 from splitscan.cli.progress import format_seconds
-from splitscan.ingest.reports import Finding, IngestPlan, IngestReport, VerifyReport
-from splitscan.ingest.watching import WatchedWindow
+from splitscan.jobs.reports import Finding, IngestPlan, IngestReport, VerifyReport
+from splitscan.jobs.watching import WatchedWindow
 from splitscan.sizes import count_of, format_size, show_bytes, show_speed
 
 _MOST_PATHS = 10

@@ -13,7 +13,7 @@ from tests.clusters.rebalanced import PARTITIONS
 from tests.clusters.records import content
 from tests.clusters.standalone import SMALL_SETTINGS
 
-from splitscan.ingest import verify
+from splitscan.jobs import verify
 
 OPTIONS = {
     "header": "true", "multiLine": "true", "escape": '"', "minPartitionNum": PARTITIONS, "taskSize": "50k",

@@ -16,7 +16,7 @@ from tests.clusters.processes import Seen, wait_until
 from tests.clusters.records import OPTIONS, SCHEMA, content, run
 
 import splitscan as ss
-from splitscan.ingest import verify
+from splitscan.jobs import verify
 from splitscan.rebalance import Coordinator, CoordinatorAddress
 
 pytestmark = [pytest.mark.spark, pytest.mark.fault, pytest.mark.slow]

@@ -8,7 +8,7 @@ from tests.clusters.lines import SCHEMA, SufferingLines, write_lines
 from tests.clusters.records import run_of
 
 import splitscan as ss
-from splitscan.ingest import verify
+from splitscan.jobs import verify
 
 RECORDS = 2000
 FAULTS = {

@@ -3,7 +3,7 @@ import functools
 import pytest
 
 from splitscan.cli import main, runs
-from splitscan.ingest.spark_runner import run_part
+from splitscan.jobs.spark_runner import run_part
 from splitscan.scan import open_reader
 
 BASIC = b'id,name\n1,ada\n2,"grace\nhopper"\n3,\n'

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import splitscan as ss
-from splitscan.sinks.writing import DICTIONARY_BYTES
+from splitscan.jobs.parquet import DICTIONARY_BYTES
 
 TYPED = ("-o", "header=true", "-o", "multiLine=true", "-s", "id long, name string")
 

@@ -7,7 +7,7 @@ import pytest
 
 from splitscan.cli import runs
 from splitscan.cli.runs import choose_block_bytes
-from splitscan.ingest.reports import IngestProgress, Phase
+from splitscan.jobs.reports import IngestProgress, Phase
 from splitscan.rebalance import ChunkRecord, PartitionRecord, RebalanceReport, ScanRecord
 from splitscan.sizes import MIB
 

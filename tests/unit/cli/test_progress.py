@@ -14,7 +14,7 @@ from splitscan.cli.progress import (
     choose_progress,
     format_seconds,
 )
-from splitscan.ingest.reports import IngestProgress, Phase
+from splitscan.jobs.reports import IngestProgress, Phase
 
 
 class Clock:

@@ -49,7 +49,7 @@ def test_a_schema_says_the_types(run, source, tmp_path, without_spark):
 
 
 def test_an_interrupted_watch_says_that_it_can_go_on(run, source, tmp_path, without_spark, monkeypatch):
-    from splitscan.ingest.watching import Watch
+    from splitscan.jobs.watching import Watch
 
     def interrupted(self, *_):
         raise KeyboardInterrupt
@@ -62,7 +62,7 @@ def test_an_interrupted_watch_says_that_it_can_go_on(run, source, tmp_path, with
 
 
 def test_a_watch_that_a_service_manager_ends_has_a_code_of_its_own(run, source, tmp_path, without_spark, monkeypatch):
-    from splitscan.ingest.watching import Watch
+    from splitscan.jobs.watching import Watch
 
     def terminated(self, *_):
         os.kill(os.getpid(), signal.SIGTERM)
@@ -139,7 +139,7 @@ def test_without_a_record_there_is_nothing_to_do_once(run, tmp_path, without_spa
 
 
 def test_a_watch_waits_for_the_first_record(run, tmp_path, without_spark, monkeypatch):
-    from splitscan.ingest.watching import Watch
+    from splitscan.jobs.watching import Watch
 
     (tmp_path / "in").mkdir()
     waited = []

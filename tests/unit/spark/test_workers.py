@@ -9,11 +9,11 @@ import pytest
 WORK = """
     import sys
     import splitscan as ss
-    from splitscan.ingest.spark_runner import run_part
-    from splitscan.sinks.part_writing import PartTarget
-    from splitscan.sinks.partitioning import Partitioning
-    from splitscan.sinks.parts import plan_parts
-    from splitscan.sinks.settings import IngestSettings
+    from splitscan.jobs.spark_runner import run_part
+    from splitscan.jobs.part_writing import PartTarget
+    from splitscan.jobs.partitioning import Partitioning
+    from splitscan.jobs.parts import plan_parts
+    from splitscan.jobs.settings import IngestSettings
     from splitscan.scan.block_scan import open_reader
     from splitscan.spark.jobs import answer_batch
 

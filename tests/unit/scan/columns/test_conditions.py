@@ -16,8 +16,8 @@ from tests.counting import steps_of
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceMissingError, UsageError
-from splitscan.ingest.files import FileSource
-from splitscan.ingest.steps import Delivery, plan_ingest
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.steps import Delivery, plan_ingest
 from splitscan.scan import open_reader
 from splitscan.scan.columns.condition_text import parse_condition
 from splitscan.scan.columns.condition_values import Typed, matcher

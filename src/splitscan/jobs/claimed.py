@@ -1,0 +1,215 @@
+"""An ingest whose tasks claim what they read: nobody knows beforehand which of them reads what."""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_left, insort
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.errors import InvariantError, RebalanceError, SplitscanError
+from splitscan.jobs.contract import ClaimedRun, Plannable, Runner, Watched
+from splitscan.jobs.ledger import LedgerBlock, identify
+from splitscan.jobs.part_writing import PartTarget
+from splitscan.jobs.parts import log_folder
+from splitscan.jobs.staging import PartReport, Staging
+from splitscan.rebalance.reading.planning import plan_blocks, plan_ranges
+from splitscan.rebalance.report import RebalanceReport
+
+_LOG = logging.getLogger("splitscan")
+
+
+class LogReports:
+    """The reports of parts that come into being while chunks are claimed: whatever appears in the folder of the scan.
+
+    Args:
+        folder: Where the tasks of the scan leave their reports.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._seen: set[str] = set()
+
+    def look(self, staging: Staging) -> Iterator[PartReport]:
+        """The reports that are there and were not seen before."""
+        for name in sorted(staging.list_reports(self._folder) - self._seen):
+            with suppress(SplitscanError):  # half a report is none: its part is told when it is whole
+                report = staging.read_report(self._folder, name)
+                if report.is_final:
+                    self._seen.add(name)
+                    yield report
+
+    def unseen(self, reports: Iterable[PartReport]) -> Iterator[PartReport]:
+        """Of the reports that tasks handed back at the end, those that were never seen."""
+        return (report for report in reports if report.part_name not in self._seen)
+
+
+class ClaimedDivision:
+    """What is left of the plan is claimed, chunk by chunk.
+
+    Args:
+        scan: What is read.
+        files: The files of the job, in order.
+        runner: Who runs tasks.
+    """
+
+    blocks_total: int | None = None
+
+    def __init__(self, scan: Plannable, files: Sequence[FileMetadata], runner: Runner) -> None:
+        self._scan, self._runner = scan.with_files(files), runner
+        self._identities = {identify(file.path): number for number, file in enumerate(files)}
+        numbers = {file.path: number for number, file in enumerate(files)}
+        self._plan = [(numbers[block.file.path], block) for block in plan_blocks(self._scan, runner.index)]
+        self._stops = {number: block.stop for number, block in self._plan}  # the last one of a file stays
+        self.rebalance: RebalanceReport | None = None
+
+    @property
+    def blocks(self) -> Sequence[BlockMetadata]:
+        """What is to be read, in order."""
+        return [block for _, block in self._plan]
+
+    def finished(self, staging: Staging) -> list[PartReport]:
+        """What earlier runs of the job have finished, whatever their logs said."""
+        found = list(staging.reports_there())
+        return choose_finished(found, self._identities, self._stops, staging.waiting_files(found))
+
+    def read(self, finished: Sequence[PartReport], target: PartTarget, watched: Watched) -> list[PartReport]:
+        """Read what is left."""
+        left = list(remains_of(self._plan, by_file(finished)))
+        if not left:
+            return []
+        runner, options = self._runner, self._scan.options.files
+        plan = plan_ranges(left, self._scan.framing, runner.min_tasks, options)
+        run = ClaimedRun(runner.register(plan), len(plan.ranges), options.task_bytes, plan.secrets)
+
+        def work() -> list[PartReport]:
+            return [self._numbered(report) for report in runner.run_claimed(self._scan.spec, target, run)]
+
+        reports = watched(work, LogReports(log_folder(run.scan)))
+        self.rebalance = self._describe(run.scan)
+        return reports
+
+    def _describe(self, scan: str) -> RebalanceReport | None:
+        """What happened. All is read by now: a coordinator that is gone takes its report along, and nothing else."""
+        try:
+            return self._runner.describe_claims(scan)
+        except RebalanceError as error:
+            _LOG.warning("rebalance: all was read, but there is no report of it: %s", error)
+            return None
+
+    def _numbered(self, report: PartReport) -> PartReport:
+        numbered = number_files(report, self._identities)
+        if numbered is None:
+            raise InvariantError(
+                "a task reports files of its own job", seen=f"part {report.part_name}",
+                fix="report it with the options", code="not-accounted",
+            )  # fmt: skip
+        return numbered
+
+    def account(self, reports: Iterable[PartReport]) -> list[PartReport]:
+        """The reports in the order of the plan; every range that was read is a block of its file now, by number.
+
+        That the blocks tile their files is checked with the ledger, for every job.
+        """
+        ordered = sorted(reports, key=lambda report: [(block.file_index, block.start) for block in report.blocks])
+        index: dict[tuple[int, int], int] = {}
+        for file_index, blocks in by_file(ordered).items():
+            index |= {(file_index, block.start): number for number, block in enumerate(blocks)}
+        return [
+            replace(report, blocks=tuple(replace(b, index=index[b.file_index, b.start]) for b in report.blocks))
+            for report in ordered
+        ]
+
+
+def choose_finished(
+    reports: Iterable[PartReport], indices: Mapping[str, int], stops: Mapping[int, int], waiting: Collection[str]
+) -> list[PartReport]:
+    """Choose the reports of parts of logs that count: whole ones, of which no two tell of the same byte.
+
+    Runs of a job that follow each other never read the same byte. But a task of a run that was killed may have gone on
+    for a while; what it left beside a later run's part is left out.
+
+    Args:
+        reports: All that were found.
+        indices: Number of each file of the job, by identity.
+        stops: Where the last block of each file stops, by number.
+        waiting: Names of the files that wait in the staging folder.
+
+    Returns:
+        The reports, with the numbers of the job's files in their blocks.
+    """
+    chosen: list[PartReport] = []
+    taken: dict[int, list[tuple[int, int]]] = {}
+    for report in reports:
+        numbered = number_files(report, indices)
+        if numbered is None or not numbered.is_final or not all(each.name in waiting for each in numbered.written):
+            continue
+        if all(_is_free(block, stops, taken) for block in numbered.blocks):
+            chosen.append(numbered)
+            for block in numbered.blocks:
+                insort(taken.setdefault(block.file_index, []), (block.start, block.stop))
+    return chosen
+
+
+def number_files(report: PartReport, indices: Mapping[str, int]) -> PartReport | None:
+    """Put the numbers of the job's files into the blocks of a part of a log; ``None`` if it is of other files."""
+    numbers = [indices.get(identity, -1) for identity in report.files]
+    if report.partition is None or -1 in numbers or any(b.file_index >= len(numbers) for b in report.blocks):
+        return None
+    blocks = tuple(replace(block, file_index=numbers[block.file_index]) for block in report.blocks)
+    return replace(report, blocks=blocks)
+
+
+def _is_free(block: LedgerBlock, stops: Mapping[int, int], taken: Mapping[int, list[tuple[int, int]]]) -> bool:
+    """Whether a range lies in its file, and nobody has it: neither the one before it reaches in, nor the one after."""
+    others = taken.get(block.file_index, [])
+    place = bisect_left(others, (block.stop, 0))
+    inside = block.start < block.stop <= stops.get(block.file_index, 0)
+    return inside and (place == 0 or others[place - 1][1] <= block.start)
+
+
+def by_file(reports: Iterable[PartReport]) -> dict[int, list[LedgerBlock]]:
+    """The blocks of reports, by file and offset."""
+    found: dict[int, list[LedgerBlock]] = {}
+    for report in reports:
+        for block in report.blocks:
+            found.setdefault(block.file_index, []).append(block)
+    for blocks in found.values():
+        blocks.sort(key=lambda block: block.start)
+    return found
+
+
+def remains_of(
+    plan: Iterable[tuple[int, BlockMetadata]], finished: Mapping[int, Sequence[LedgerBlock]]
+) -> Iterator[BlockMetadata]:
+    """Cut the finished ranges out of the blocks of a plan.
+
+    A block that begins where a finished range stops begins with the record at which that range's reader stopped, so
+    formats that need context can go on from there.
+
+    Args:
+        plan: File number and block, in order.
+        finished: Ranges that are finished, by file and offset; they do not overlap.
+
+    Example:
+        >>> from splitscan.blocks import FileMetadata
+        >>> file = FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv")
+        >>> done = LedgerBlock(0, 0, 3, 6, 4, 8, 1, 0, "")
+        >>> left = remains_of([(0, BlockMetadata(file, 0, 10, 0))], {0: [done]})
+        >>> [(block.start, block.stop, block.first_record_start) for block in left]
+        [(0, 3, None), (6, 10, 8)]
+    """
+    for file_index, block in plan:
+        start, first = block.start, block.first_record_start
+        for done in finished.get(file_index, ()):
+            if done.stop <= start:
+                continue
+            if done.start >= block.stop:
+                break
+            if done.start > start:
+                yield replace(block, start=start, stop=done.start, first_record_start=first)
+            start, first = done.stop, done.span_stop
+        if start < block.stop:
+            yield replace(block, start=start, first_record_start=first)

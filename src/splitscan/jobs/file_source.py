@@ -1,0 +1,201 @@
+"""Files as the source of an ingest: what the steps ask of it, answered by a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.content.archives import open_planned
+from splitscan.content.storage import check_unchanged, redact
+from splitscan.errors import SourceMissingError, UsageError, Where
+from splitscan.jobs.claimed import ClaimedDivision
+from splitscan.jobs.contract import Division, NamedJob, Plannable, Runner, Settlement, Source, Writing
+from splitscan.jobs.history import History, SortedFiles
+from splitscan.jobs.identity import Growth, compute_job_id, describe_read_options
+from splitscan.jobs.ledger import LedgerFile, identify
+from splitscan.jobs.parts import BlockKey
+from splitscan.jobs.planned import PlannedDivision
+from splitscan.jobs.record_json import Json
+from splitscan.jobs.schema_evolution import settle_columns, with_new_columns
+from splitscan.jobs.settings import SchemaEvolution
+from splitscan.jobs.table_format import field_ids
+from splitscan.jobs.workplace import Workplace
+from splitscan.options import OnFileChange
+from splitscan.scan import Cutting
+from splitscan.scan.dialects import contradiction
+from splitscan.scan.new_columns import NewColumns
+from splitscan.scan.planning import fill_index
+
+_CHECK_THREADS = 8  # one look at every source after the last read; mostly waiting for the storage
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Files, by the scan that reads them.
+
+    Attributes:
+        scan: What is read.
+        rebalance: Whether tasks claim what they read; ``None`` for what the scan's option says.
+        growth: Of files that grow: what is read of them, by path.
+        keeps_types: Whether a column that was found in files is read as the destination's type whatever was found.
+    """
+
+    scan: Plannable
+    rebalance: bool | None = None
+    growth: Mapping[str, Growth] = field(default_factory=dict)
+    keeps_types: bool = False
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the rows."""
+        return self.scan.spec.schema
+
+    @property
+    def own_names(self) -> bool:
+        """Whether files may vanish or change while they are read."""
+        options = self.scan.spec.options.files
+        return options.ignore_missing_files or options.on_file_change is not OnFileChange.FAIL
+
+    @property
+    def record_format(self) -> str:
+        """Name of the record format."""
+        return self.scan.spec.options.record_format
+
+    @property
+    def described_options(self) -> Json:
+        """All options; secrets are masked."""
+        return describe_read_options(self.scan.spec.options)
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """Paths that the user named; secrets are masked."""
+        return tuple(map(redact, self.scan.roots))
+
+    @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """Settings of the files' file system."""
+        return self.scan.options.files.storage_options
+
+    @property
+    def wants_claims(self) -> bool:
+        """Whether tasks are to claim what they read."""
+        return self.scan.options.files.rebalance if self.rebalance is None else self.rebalance
+
+    def without_own(self, place: Workplace) -> Self:
+        """The same, without files in the destination."""
+        return replace(self, scan=self.scan.with_files(place.without_own(self.scan.files())))
+
+    def sort(self, history: History) -> SortedFiles:
+        """Tell new files from those that were ingested before."""
+        return history.sort_files(self.scan.files(), self.growth)
+
+    def settled(
+        self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
+    ) -> Settlement[Source]:
+        """The same, of the new files, by the columns of :func:`splitscan.jobs.schema_evolution.settle_columns`."""
+        scan = self.scan.with_files(found.fresh) if found.fresh else self.scan
+        begun = {path for path, growth in self.growth.items() if growth.start}
+        done = settle_columns(scan, begun, there, mode, destination, keeps_types=self.keeps_types)
+        return Settlement(replace(self, scan=done.source), done.added, done.left_out)
+
+    def look_again(
+        self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
+    ) -> Settlement[Source]:
+        """Where columns may be added, files that have more than any sample had shown are read again with them."""
+        new = NewColumns.of(noticed)
+        if mode.keeps_columns or not new.columns:
+            return Settlement(self, left_out=tuple(new.columns))
+        again = with_new_columns(self.scan, new, there, mode)
+        added = again.added if there is not None else ()
+        return Settlement(replace(self, scan=again.source), added, reads_again=True)
+
+    def check(self) -> None:
+        """Refuse scans of parts of files, of no column, and of some records only."""
+        if self.scan.chooses_blocks:
+            raise UsageError(
+                "an ingest reads files from end to end: option where must not choose among the blocks of one file",
+                seen="a condition on file_block_start, file_block_length or block_id",
+                fix="choose by columns of files and directories",
+                code="bad-where",
+            )
+        spec = self.scan.spec
+        if not spec.columns:
+            raise UsageError(
+                "an ingest needs at least one column", seen="none", fix="select one, or count instead",
+                code="bad-option",
+            )  # fmt: skip
+        limit = spec.options.reading.limit
+        if limit is not None:
+            raise UsageError(
+                "an ingest reads every record: option limit has no meaning", seen=f"limit={limit}",
+                fix="leave it out", code="bad-option",
+            )  # fmt: skip
+
+    def check_sample(self, files: Sequence[FileMetadata]) -> None:
+        """Refuse a dialect that samples of the files contradict.
+
+        Raises:
+            UsageError: ``[dialect-contradicted]``.
+        """
+        found = contradiction(self.scan.options, files)
+        if found is not None:
+            path, sign = found
+            raise UsageError(
+                f"{sign.harm}; nothing was read", Where(path=path), sign.seen, sign.fix, "dialect-contradicted"
+            )
+
+    def plan_job(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> NamedJob:
+        """Let tasks claim what they read where that is wanted and possible, otherwise plan what each reads."""
+        scan, growth = self.scan, self.growth
+        division: Division
+        if self.wants_claims and any(file.size_bytes for file in files) and runner.can_rebalance:
+            division = ClaimedDivision(scan, files, runner)
+        else:
+            division = self._planned(files, runner)
+        writing = begin()
+        job_id = compute_job_id(
+            division.blocks, [file for file in files if not file.size_bytes], scan.spec, writing.settings,
+            writing.committed, claimed=division.blocks_total is None, growth=growth, ids=field_ids(writing.schema),
+        )  # fmt: skip
+        described = tuple(_describe(index, file, growth.get(file.path)) for index, file in enumerate(files))
+        return NamedJob(job_id, division, writing, described)
+
+    def _planned(self, files: Sequence[FileMetadata], runner: Runner) -> PlannedDivision:
+        scan = self.scan
+        index = {file.path: number for number, file in enumerate(files)}
+        blocks = scan.with_files(files).cut(Cutting(fine=True)).blocks()
+        indexed = fill_index(blocks, scan.framing, scan.spec.options, runner.index)
+        plan: dict[BlockKey, BlockMetadata] = {(index[each.file.path], each.index): each for each in indexed}
+        return PlannedDivision(
+            plan,
+            lambda blocks: scan.tasks(blocks, runner.min_tasks),
+            lambda target, parts: runner.run(scan.spec, target, parts),
+        )
+
+    def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
+        """Make sure that no file changed while it was read. One that was removed was read before."""
+        if self.scan.spec.options.files.on_file_change is not OnFileChange.FAIL:
+            return
+        options = self.scan.spec.options.files.storage_options
+
+        def look(files: Sequence[FileMetadata]) -> None:
+            for file in files:
+                with suppress(SourceMissingError), closing(open_planned(file, options)) as source:
+                    check_unchanged(file, source)
+
+        with ThreadPoolExecutor(_CHECK_THREADS) as pool:
+            for _ in pool.map(look, [files[first::_CHECK_THREADS] for first in range(_CHECK_THREADS)]):
+                pass
+
+
+def _describe(index: int, file: FileMetadata, growth: Growth | None) -> LedgerFile:
+    path = redact(file.path)
+    digest = "" if path == file.path else identify(file.path)
+    content, start = ("", 0) if growth is None else (growth.content, growth.start)
+    return LedgerFile(index, path, file.fingerprint, file.size_bytes, file.modified_us, digest, content, start)

@@ -1,0 +1,170 @@
+"""A plain folder of Parquet: its columns, its partitions, and commits in the layout that it has.
+
+A killed commit leaves the destination as before or as after. What it prepared beside the destination is thrown away or
+used again by the next run; what it had announced in a ledger is moved in by :meth:`PlainSink.recover`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+
+import pyarrow as pa
+
+from splitscan.content.storage import open_source
+from splitscan.errors import IngestError, SchemaError, SourceMissingError, UsageError, Where, quote_difference
+from splitscan.jobs.destination import Announce, FileState, Published
+from splitscan.jobs.folder_layouts import LAYOUTS, appear, missing_error
+from splitscan.jobs.ledger import Ledger, WrittenFile, describe_columns, only_appends
+from splitscan.jobs.ledger_files import check_ours, read_ledger
+from splitscan.jobs.parquet import read_footer
+from splitscan.jobs.partitioning import Layout, Partitioning, choose_partitioning
+from splitscan.jobs.parts import carrier_name, first_of
+from splitscan.jobs.settings import IngestSettings, SchemaEvolution
+from splitscan.jobs.staging import Staging
+from splitscan.jobs.workplace import Workplace
+
+
+class PlainSink:
+    """A folder of Parquet files, read as it is.
+
+    The first job appears with its folder, by one rename; how every later one is published, the layout of the folder
+    says. What that costs depends on the new files only.
+
+    Args:
+        place: The destination.
+    """
+
+    table = ""
+    data_root = ""
+
+    def __init__(self, place: Workplace) -> None:
+        self.place = place
+
+    def columns(self, published: Published) -> pa.Schema | None:
+        """The columns of all jobs: those of any file, and those that the folders of partitions hold."""
+        if not published.jobs:
+            return None
+        own = pa.schema([])
+        for sequence in range(published.last, 0, -1):  # the first job has a file, and most have
+            ledger = read_ledger(self.place.destination, sequence)
+            if files := [each.name for each in ledger.data_files if each.name not in published.removed]:
+                own = self._schema_of(files[0])
+                break
+        there = {column.name: column for column in own}
+        return pa.schema([
+            there.get(each.name) or pa.field(each.name, pa.type_for_alias(each.type), each.nullable)
+            for each in published.columns
+        ])  # fmt: skip
+
+    def _schema_of(self, name: str) -> pa.Schema:
+        """The columns in a data file."""
+        path = self.place.destination.path_of(name)
+        try:
+            with closing(open_source(path, self.place.storage_options)) as source:
+                return read_footer(source.read_at, source.size_bytes).schema.to_arrow_schema()
+        except SourceMissingError as error:  # somebody removed it
+            raise missing_error(name, self.place.destination.root) from error
+
+    def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
+        """Make sure that the folder is ours, and that jobs have its columns and partitions, or append columns."""
+        if not published.jobs:
+            check_ours(self.place.destination)
+            if settings.layout is Layout.JOBS and not self.place.is_local:
+                raise self._no_rename()
+            partitioning = Partitioning(settings.partition_by or (), layout=settings.layout or Layout.FLAT)
+            partitioning.check(schema)
+            return partitioning
+        self._check_no_table(published)
+        if settings.layout not in {None, published.partitioning.layout}:
+            raise self._mixed(settings.layout, published.partitioning.layout)
+        columns = describe_columns(schema)
+        grows = settings.schema_evolution_mode is SchemaEvolution.ADD and only_appends(published.columns, columns)
+        if grows or published.columns == columns:
+            partitioning = choose_partitioning(
+                settings.partition_by, published.partitioning, self.place.destination.root
+            )
+            partitioning.check(schema)
+            return partitioning
+        there, new = quote_difference(", ".join(map(str, published.columns)), ", ".join(map(str, columns)))
+        raise SchemaError(
+            "all jobs of one destination write the same columns, in the same order; new ones are added after them",
+            Where(path=self.place.destination.root),
+            f"{new}\n         but the destination has: {there}",
+            "give the destination's schema, or ingest into another destination; schema_evolution_mode='addNewColumns' "
+            "adds columns that may hold nulls", "destination-schema",
+        )  # fmt: skip
+
+    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
+        """Nothing: the folder appears with its first job."""
+        return schema
+
+    def carriers(self, published: Published, ledger: Ledger) -> list[str]:
+        """A file without rows where there is no other, and one before all others where columns are new.
+
+        Most readers take the columns of the file that they find first for those of all. Old files are never written
+        again, and later jobs write all columns; so the first file has them all.
+        """
+        partitioning = ledger.partitioning
+        layout = LAYOUTS[partitioning.layout]
+        names = first_of([*published.first, *(written.name for written in layout.placed(ledger).data_files)])
+        is_first_left = not {each.name for each in ledger.removed}.isdisjoint(published.first)
+        if names and not is_first_left and (not published.jobs or published.columns == ledger.columns):
+            return []
+        folders = {name[: name.rfind("/") + 1] for name in names}
+        nulls = partitioning.folder_of([None] * len(partitioning.columns))
+        carriers = [carrier_name(folder, ledger.sequence) for folder in sorted(folders or {nulls})]
+        return [layout.waits_as(name, ledger.sequence) for name in carriers]
+
+    def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> Ledger:
+        """Publish a job."""
+        layout = LAYOUTS[ledger.partitioning.layout]
+        ledger = layout.placed(ledger)
+        if ledger.sequence == 1 and self.place.is_beside and not self.place.destination.list_names():
+            appear(self.place, layout, staging, ledger, announce)
+        else:
+            layout.add(self.place, staging, ledger, announce)
+        return ledger
+
+    def recover(self, published: Published) -> bool:
+        """Finish, or clear away, what a killed commit has begun in the destination."""
+        self._check_no_table(published)
+        return LAYOUTS[published.partitioning.layout].finish(self.place, published)
+
+    def unfinished(self, published: Published) -> list[int]:
+        """Numbers of committed jobs of which something may still wait in staging."""
+        self._check_no_table(published)
+        return LAYOUTS[published.partitioning.layout].unfinished(self.place, published)
+
+    def _no_rename(self) -> UsageError:
+        return UsageError(
+            "layout=jobs makes a job visible by renaming its folder, and only a mounted file system does that in one "
+            "step: an object store copies file after file", seen=self.place.destination.root,
+            fix="ingest into a table, with table='delta' or table='iceberg', whose commits are one step on object "
+            "stores too; or leave layout out", code="bad-option",
+        )  # fmt: skip
+
+    def _mixed(self, wanted: Layout | None, there: Layout) -> IngestError:
+        return IngestError(
+            "all jobs of one destination lie in it in the same layout: engines that find folders pass over the files "
+            "beside them", Where(path=self.place.destination.root),
+            f"layout={wanted.value if wanted else None}, but the destination has: {there.value}",
+            "leave out layout, or ingest into another destination", "destination-layout",
+        )  # fmt: skip
+
+    def _check_no_table(self, published: Published) -> None:
+        """Refuse what is left of a table: its files without its metadata are no folder of rows."""
+        if published.table:
+            raise IngestError(
+                f"the ledgers are those of a table of format {published.table}, and the table is gone",
+                Where(path=self.place.destination.root), "neither a _delta_log nor an iceberg.db",
+                "restore the table's metadata from a backup, or ingest into a new destination; "
+                "a table of a catalog is written as iceberg://CATALOG/NAMESPACE.TABLE", "table-behind",
+            )  # fmt: skip
+
+    def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
+        """All files stay as they were written."""
+        return dict.fromkeys((written.name for written in files), FileState.LIVE)
+
+    def discard(self, job_id: str) -> None:
+        """Nothing: what a job has not published is in its staging folder."""

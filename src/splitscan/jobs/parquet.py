@@ -1,0 +1,362 @@
+"""Write record batches to Parquet: bounded memory, the same bytes for the same rows, a digest on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from splitscan.arrays import flag_array, number_array, numbers_of, text_array, text_scalar
+from splitscan.blocks import Reject
+from splitscan.errors import InvariantError
+from splitscan.jobs.ledger import WrittenFile
+from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.staging import Staging
+from splitscan.redaction import MARK_OF_SECRETS, redact
+from splitscan.scan.rejects import RejectBatch
+from splitscan.sizes import KIB, MIB
+
+REJECT_SCHEMA = pa.schema(
+    [
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("length", pa.int64(), nullable=False),
+        pa.field("code", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("raw", pa.binary(), nullable=False),
+        pa.field("delivered", pa.bool_(), nullable=False),
+    ]
+)
+"""Columns of a reject table."""
+
+DICTIONARY_BYTES = 128 * KIB
+"""The longest dictionary of a column: a longer one costs more to build than it saves, most are of distinct values."""
+
+WITHOUT_NAN = "splitscan.without-nan"
+"""Says in a footer which floating point columns have no NaN: their bounds are those of all values."""
+
+_REJECT_PORTION = 4096  # rejects held in memory; their raw bytes are bounded one by one
+REJECT_PORTION_BYTES = 8 * MIB
+"""The same for their bytes, and a row group of a reject table: it is held beside one of the data, and seldom read."""
+
+_EXAMPLES = 5
+
+
+class CountingOutput:
+    """A binary file that counts what is written to it. Who opened the file closes it.
+
+    Args:
+        output: Where the bytes go.
+    """
+
+    closed = False
+
+    def __init__(self, output: BinaryIO) -> None:
+        self._output = output
+        self.size_bytes = 0
+
+    def write(self, data: Any) -> int:
+        """Write *data*."""
+        view = memoryview(data).cast("B")
+        self._output.write(view)
+        self.size_bytes += len(view)
+        return len(view)
+
+    def flush(self) -> None:
+        """Hand buffered bytes on."""
+        self._output.flush()
+
+    def close(self) -> None:
+        """Nothing: who opened the file closes it."""
+
+
+class HashingOutput(CountingOutput):
+    """The same, with a digest of what is written."""
+
+    def __init__(self, output: BinaryIO) -> None:
+        super().__init__(output)
+        self._digest = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Write *data* and hash it."""
+        self._digest.update(data)
+        return super().write(data)
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of all bytes so far, hexadecimal."""
+        return self._digest.hexdigest()
+
+
+def open_parquet(output: Any, schema: pa.Schema, settings: IngestSettings) -> pq.ParquetWriter:
+    """Open a Parquet file with the codec, the dictionaries and the pages that all our files have."""
+    return pq.ParquetWriter(
+        output, schema, compression=settings.compression, dictionary_pagesize_limit=DICTIONARY_BYTES,
+        max_rows_per_page=settings.row_group_rows,  # so that pages end by their bytes alone
+    )  # fmt: skip
+
+
+class ParquetSink:
+    """Writes batches to one Parquet file, as a context manager. Without rows there is no file.
+
+    The file appears when the block ends without an error; its bytes depend on the rows, their batches and the settings
+    only, so that two attempts at the same work write the same file.
+
+    Args:
+        staging: Where it waits.
+        name: Name in the destination.
+        schema: Of every batch.
+        settings: Codec and row groups.
+        keep_empty: Whether there is a file without rows too.
+    """
+
+    def __init__(
+        self, staging: Staging, name: str, schema: pa.Schema, settings: IngestSettings, *, keep_empty: bool = False
+    ) -> None:
+        self._staging, self.name = staging, name
+        self._schema, self._settings = schema, settings
+        self._keep_empty = keep_empty
+        self._stack = ExitStack()
+        self._writer: pq.ParquetWriter | None = None
+        self._output: HashingOutput | None = None
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = self._pending_bytes = 0
+        self._rows = 0
+        self._without_nan = [column.name for column in schema if pa.types.is_floating(column.type)]
+        self.written: WrittenFile | None = None
+
+    def __enter__(self) -> ParquetSink:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.abandon(error)
+            return
+        try:
+            self.close()
+        except BaseException as failure:
+            self.abandon(failure)
+            raise
+
+    @property
+    def taken_rows(self) -> int:
+        """Rows that were added so far."""
+        return self._rows + self._pending_rows
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is in the file by now."""
+        return self._writer is not None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows; a full row group goes to the file."""
+        limit = self._settings.row_group_rows
+        while batch.num_rows:
+            free = limit - self._pending_rows
+            taken = batch if batch.num_rows <= free else batch.slice(0, free)
+            batch = batch.slice(taken.num_rows)
+            self._pending.append(taken)
+            self._pending_rows += taken.num_rows
+            self._pending_bytes += taken.nbytes
+            if self._pending_rows >= limit or self._pending_bytes >= self._settings.row_group_bytes:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write what is held as a row group."""
+        if not self._pending_rows:
+            return
+        table = pa.Table.from_batches(self._pending, self._schema)
+        self._without_nan = [name for name in self._without_nan if not pc.any(pc.is_nan(table[name])).as_py()]
+        self._open().write_table(table, row_group_size=self._pending_rows)
+        self._rows += self._pending_rows
+        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
+
+    def _open(self) -> pq.ParquetWriter:
+        if self._writer is None:
+            self._output = HashingOutput(self._stack.enter_context(self._staging.open_output(self.name)))
+            stream = pa.PythonFile(self._output, mode="w")
+            self._writer = open_parquet(stream, self._schema, self._settings)
+        return self._writer
+
+    def close(self) -> None:
+        """Take no more; the file appears."""
+        self.flush()
+        if self._keep_empty:
+            self._open()
+        if self._writer is None or self._output is None:
+            return
+        if self._without_nan:
+            self._writer.add_key_value_metadata({WITHOUT_NAN: json.dumps(self._without_nan)})
+        self._writer.close()
+        self._stack.close()
+        self.written = WrittenFile(self.name, self._output.size_bytes, self._rows, self._output.sha256)
+
+    def abandon(self, error: BaseException) -> None:
+        """Take no more; there is no file."""
+        if self._writer is not None:
+            with suppress(Exception):
+                self._writer.close()  # or it would try when it is collected
+        with suppress(type(error)):
+            self._stack.__exit__(type(error), error, error.__traceback__)
+
+
+class RejectSink:
+    """Writes the reject table of a part; pass :meth:`add` to the reader.
+
+    Args:
+        sink: Where the rows go, with ``REJECT_SCHEMA``.
+    """
+
+    def __init__(self, sink: ParquetSink) -> None:
+        self._sink = sink
+        self._loose: list[Reject] = []  # not yet rows
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = self._pending_bytes = self._loose_bytes = 0
+        self.name = sink.name
+        self.count = 0
+        self.dropped = 0
+        self.examples: list[str] = []
+
+    def add(self, rejects: Sequence[Reject]) -> None:
+        """Take rejects."""
+        self.count += len(rejects)
+        if (missing := _EXAMPLES - len(self.examples)) > 0:
+            self.examples += [
+                f"{_text(reject.path)}, byte {reject.offset}: {_text(reject.reason)} [{reject.code}]"
+                for reject in rejects[:missing]
+            ]
+        if isinstance(rejects, RejectBatch):
+            self._gather()
+            self.dropped += len(rejects) - int(np.count_nonzero(rejects.delivered))
+            for start in range(0, len(rejects), _REJECT_PORTION):
+                self._hold(_rows_of_batch(rejects[start : start + _REJECT_PORTION]))
+            return
+        for reject in rejects:
+            self.dropped += not reject.delivered
+            self._loose.append(reject)
+            self._loose_bytes += len(reject.raw)
+            if self._is_full(len(self._loose), self._loose_bytes):
+                self._gather()
+
+    def flush(self) -> None:
+        """Hand what is held to the file."""
+        self._gather()
+        self._write()
+
+    def _gather(self) -> None:
+        if self._loose:
+            rows = reject_batch(self._loose)
+            self._loose, self._loose_bytes = [], 0
+            self._hold(rows)
+
+    def _hold(self, rows: pa.RecordBatch) -> None:
+        """Take rows; whenever there is a portion of them it is written, however they come."""
+        sizes = numbers_of(pc.binary_length(rows["raw"]))
+        while rows.num_rows:
+            full = int(np.searchsorted(np.cumsum(sizes), REJECT_PORTION_BYTES - self._pending_bytes)) + 1
+            taken = rows.slice(0, min(full, _REJECT_PORTION - self._pending_rows))
+            count = taken.num_rows
+            self._pending.append(taken)
+            self._pending_rows += count
+            self._pending_bytes += int(sizes[:count].sum())
+            rows, sizes = rows.slice(count), sizes[count:]
+            if self._is_full():
+                self._write()
+
+    def _is_full(self, more_rows: int = 0, more_bytes: int = 0) -> bool:
+        rows, size = self._pending_rows + more_rows, self._pending_bytes + more_bytes
+        return rows >= _REJECT_PORTION or size >= REJECT_PORTION_BYTES
+
+    def _write(self) -> None:
+        if self._pending:
+            self._sink.write(pa.concat_batches(self._pending))
+        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
+
+
+def reject_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:
+    """Build rows of the reject table.
+
+    Example:
+        >>> batch = reject_batch([Reject("/data/a.csv", 7, 3, "ragged", "too few fields", b"x,y", False)])
+        >>> batch.to_pylist()[0]["raw"], batch.schema.names[:3]
+        (b'x,y', ['path', 'offset', 'length'])
+    """
+    columns = [
+        [_text(reject.path) for reject in rejects],
+        [reject.offset for reject in rejects],
+        [reject.length_bytes for reject in rejects],
+        [reject.code for reject in rejects],
+        [_text(reject.reason) for reject in rejects],
+        [bytes(reject.raw) for reject in rejects],
+        [reject.delivered for reject in rejects],
+    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, REJECT_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=REJECT_SCHEMA)
+
+
+def _rows_of_batch(rejects: RejectBatch) -> pa.RecordBatch:
+    """The same rows of rejects that are columns already: so few that their words are short."""
+    codes, reasons = (column.cast(pa.string()) for column in rejects.words)
+    secret = pc.match_substring_regex(reasons, MARK_OF_SECRETS)
+    if pc.any(secret).as_py():
+        masked = text_array([redact(reason) for reason in reasons.filter(secret).to_pylist()], pa.string())
+        reasons = pc.replace_with_mask(reasons, secret, masked)
+    path = pa.repeat(text_scalar(_text(rejects.path), pa.string()), len(rejects))
+    raw, delivered = rejects.raw.cast(pa.binary()), flag_array(rejects.delivered)
+    offsets, lengths = map(number_array, (rejects.offsets, rejects.lengths))
+    arrays = [path, offsets, lengths, _without_bitmap(codes), _without_bitmap(reasons), _without_bitmap(raw), delivered]
+    return pa.RecordBatch.from_arrays(arrays, schema=REJECT_SCHEMA)
+
+
+def _without_bitmap(texts: pa.Array) -> pa.Array:
+    """The same texts, of which none is null, without the bitmap that kernels of Arrow leave: row groups end by size."""
+    return pa.Array.from_buffers(texts.type, len(texts), [None, *texts.buffers()[1:]], 0, texts.offset)
+
+
+def check_schema(batch: pa.RecordBatch, schema: pa.Schema) -> None:
+    """Make sure that a batch has exactly the planned columns.
+
+    Raises:
+        InvariantError: If not.
+    """
+    if not batch.schema.equals(schema):
+        raise InvariantError(
+            "a batch does not have the planned columns", seen=str(batch.schema)[:500], fix="report it with the options"
+        )
+
+
+def read_footer(read_at: Callable[[int, int], bytes], size_bytes: int) -> pq.FileMetaData:
+    """Read the footer of a Parquet file, and little else.
+
+    Args:
+        read_at: Reads bytes: offset, length.
+        size_bytes: Length of the file.
+
+    Raises:
+        pa.ArrowInvalid: If it is no Parquet file.
+    """
+    tail = read_at(max(0, size_bytes - _TAIL_BYTES), min(size_bytes, _TAIL_BYTES))
+    if len(tail) >= _FOOT_BYTES and tail[-4:] == b"PAR1":
+        wanted = int.from_bytes(tail[-_FOOT_BYTES:-4], "little") + _FOOT_BYTES
+        if wanted > len(tail):
+            tail = read_at(max(0, size_bytes - wanted), min(size_bytes, wanted))
+    return pq.read_metadata(pa.BufferReader(b"PAR1" + bytes(tail)))
+
+
+_FOOT_BYTES = 8  # length of the footer, and the magic
+_TAIL_BYTES = 64 * 1024
+
+
+def _text(value: str) -> str:
+    """Text that Parquet can hold: names of files may be no valid UTF-8."""
+    return redact(value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8"))

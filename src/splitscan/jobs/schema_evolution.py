@@ -1,0 +1,220 @@
+"""Columns of the files and columns of the destination: by which the files are read, and which of them are new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+
+import pyarrow as pa
+
+from splitscan.errors import SchemaError, UsageError, Where, quote_list
+from splitscan.formats.merge import NO_VALUE, has_more_members, join, join_all, settled
+from splitscan.jobs.contract import Plannable, Settlement
+from splitscan.jobs.settings import SchemaEvolution
+from splitscan.redaction import redact
+from splitscan.scan.new_columns import EVERY_RECORD, SOME_RECORDS, NewColumns
+from splitscan.scan.schema.explanation import ColumnSource, shown_type
+from splitscan.scan.schema.resolution import ResolvedColumn
+
+
+def settle_columns(
+    scan: Plannable,
+    begun: Container[str],
+    there: pa.Schema | None,
+    mode: SchemaEvolution,
+    destination: str,
+    *,
+    keeps_types: bool = False,
+) -> Settlement[Plannable]:
+    """Decide by which columns the files of a job are read, before any of them is.
+
+    Columns of the destination come first, in its order and spelling; columns that are new follow, in the order of the
+    files that bring them, and may hold nulls. A column that no file has is null. Of a column that was found in files,
+    and not named by the user, the type is the destination's: always where columns may be added, elsewhere if it holds
+    what was found. Otherwise it stays as it was found, and the destination refuses it.
+
+    Args:
+        scan: Of what was not ingested yet.
+        begun: Paths of files of which an earlier job has read the beginning: they have no say any more.
+        there: The columns of the destination; ``None`` if it has none yet.
+        mode: What is done about columns that it does not have.
+        destination: For messages.
+        keeps_types: Whether the destination's types always win, as they do for the later windows of a stream.
+
+    Raises:
+        UsageError: ``[bad-option]`` if what does not fit is to be rescued, and nobody says where to.
+        SchemaError: ``[destination-schema]`` for a new column that may not be added.
+    """
+    rescues = scan.options.schema.rescued_data_column is not None
+    if mode is SchemaEvolution.RESCUE and not rescues:
+        raise UsageError(
+            "schema_evolution_mode=rescue keeps what has no column in a column of its own",
+            seen="no rescuedDataColumn", fix="set option rescuedDataColumn=_rescued_data", code="bad-option",
+        )  # fmt: skip
+    if there is not None and keeps_types and not _names_columns(scan):
+        return Settlement(scan.with_schema(there))
+    telling = [file for file in scan.files() if file.path not in begun]
+    if there is not None and mode.keeps_columns:
+        left_out, notices = ((), 0) if rescues else _left_out(scan.naming_all(telling), there)
+        return Settlement(scan.with_schema(there).noticing(notices), left_out=left_out)
+    scan = scan.naming_all(telling)
+    if not rescues and scan.finds_columns:
+        scan = scan.noticing(SOME_RECORDS if mode.keeps_columns else EVERY_RECORD)
+    if there is None:
+        return Settlement(scan)
+    try:
+        columns = _Columns(scan, there)
+    except SchemaError as error:
+        if error.reason_code != "no-schema":
+            raise
+        return Settlement(scan.with_schema(there))  # nothing to look at has a record
+    columns.check_new(mode, destination)
+    keeps_types |= mode is SchemaEvolution.ADD
+    return Settlement(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
+
+
+def _left_out(scan: Plannable, there: pa.Schema) -> tuple[tuple[str, ...], int]:
+    """The columns that are found in files and are not the destination's; and in how many records more are looked for.
+
+    Files that disagree on their columns are no error here, for nothing depends on what they are called.
+    """
+    if not scan.finds_columns:
+        return (), 0
+    key: Callable[[str], str] = str.lower if scan.options.format.ignores_case else str
+    known = set(map(key, there.names))
+    return tuple(name for name in scan.spec.schema.names if key(name) not in known), SOME_RECORDS
+
+
+def with_new_columns(
+    scan: Plannable, found: NewColumns, there: pa.Schema | None, mode: SchemaEvolution
+) -> Settlement[Plannable]:
+    """The scan with columns that were noticed while its files were read, after its own, to be read again.
+
+    Raises:
+        SchemaError: ``[destination-schema]`` where columns may not be added, or one would change.
+    """
+    schema = scan.spec.schema
+    folded = {name.casefold() for name in schema.names}
+    for name, new in found.columns.items():
+        where = Where(path=new.path, column=name)
+        known = schema.field(name).type if name in schema.names else None
+        seen = f"column {_new_member(name, settled(new.type), known)}\n         but the sample has: "
+        seen += quote_list(map(_spell, schema))
+        if mode is not SchemaEvolution.ADD:
+            rule = "records have a column that no sample has shown (schema_evolution_mode=failOnNewColumns)"
+            fix = "set schema_evolution_mode: addNewColumns adds it, none ignores it; or give a schema"
+        elif known is not None and join(known, new.type) == known:
+            rule = "records repeat an element that no sample has shown twice, and a column of one value would lose some"
+            fix = "raise sampleBytes or sampleFiles; or give a schema in which it is an array"
+        elif name in schema.names and there is not None and name in there.names:
+            rule = "a column of the destination would have to get more members"
+            fix = "set rescuedDataColumn=_rescued_data to keep them there, or schema_evolution_mode=none"
+        elif name not in schema.names and name.casefold() in folded:
+            rule = "a new column differs from another one in case only"
+            fix = "give a schema that names the one to read"
+        else:
+            continue
+        raise SchemaError(rule, where, seen, fix, "destination-schema")
+    kinds = {name: new.type for name, new in found.columns.items()}
+    rules = {field.name: field.metadata for field in scan.spec.fields}
+    wide = [column.with_type(settled(join(column.type, kinds.get(column.name, NO_VALUE)))) for column in schema]
+    added = [pa.field(name, settled(kind)) for name, kind in kinds.items() if name not in schema.names]
+    whole = [each.with_metadata(rules.get(each.name) or {}) for each in (*wide, *added)]
+    return Settlement(scan.with_schema(pa.schema(whole)), tuple(map(_spell, added)))
+
+
+def _names_columns(scan: Plannable) -> bool:
+    """Whether files say which columns they have: elsewhere a field too many is one broken record, and no column."""
+    own = scan.options.format
+    return own.compares_headers or not own.is_positional
+
+
+class _Columns:
+    """The columns of a scan beside those of its destination."""
+
+    def __init__(self, scan: Plannable, there: pa.Schema) -> None:
+        self._scan, self._there = scan, there
+        self._spec = scan.spec
+        self._resolved = {column.field.name: column for column in scan.resolved.columns}
+        self._key: Callable[[str], str] = str.lower if scan.options.format.ignores_case else str
+        self._found = {self._key(column.name): column for column in self._spec.schema}
+        known = set(map(self._key, there.names))
+        self.new = [column.with_nullable(True) for key, column in self._found.items() if key not in known]
+
+    def check_new(self, mode: SchemaEvolution, destination: str) -> None:
+        """Refuse new columns, unless they are to be added, and can be."""
+        there = quote_list(map(_spell, self._there))
+        folded = {name.casefold() for name in self._there.names}
+        for column in self.new:
+            known = self._resolved.get(column.name)
+            if mode is not SchemaEvolution.ADD:
+                rule = "a column is new to the destination (schema_evolution_mode=failOnNewColumns)"
+                fix = "set schema_evolution_mode: addNewColumns adds it, rescue keeps it elsewhere, none ignores it"
+            elif column.name.casefold() in folded:
+                rule = "a new column differs from one of the destination in case only"
+                fix = "spell it as the destination does, or give a schema that does"
+            elif known is None and column.name in self._spec.partitions.fields.names:
+                rule = "directories of the files give a column that is new to the destination"
+                fix = "name the column in the schema, if it is to be added"
+            else:
+                continue
+            path = redact(known.sightings[0].path) if known is not None and known.sightings else destination
+            seen = f"column {quote_list([_spell(column)])}\n         but the destination has: {there}"
+            raise SchemaError(rule, Where(path=path, column=column.name), seen, fix, "destination-schema")
+
+    def settle(self, keeps_types: bool, rescues: bool) -> Plannable:
+        """The scan by the columns of the destination and the new ones; as it is, where that cannot be or need not."""
+        spec = self._spec
+        if spec.columns != spec.wildcard:  # columns that the user chose are compared as they are
+            return self._scan
+        settled = pa.schema([*(self._as_there(here, keeps_types, rescues) for here in self._there), *self.new])
+        if settled.equals(spec.schema) or not self._can_be_read_as(settled, keeps_types):
+            return self._scan
+        own = {self._key(field.name): field.metadata for field in spec.fields}  # how the column is read
+        rules = [own.get(self._key(column.name)) for column in settled]
+        return self._scan.with_schema(pa.schema(map(pa.Field.with_metadata, settled, (rule or {} for rule in rules))))
+
+    def _as_there(self, here: pa.Field, keeps_types: bool, rescues: bool) -> pa.Field:
+        """A column of the destination as it is read: with its type, unless what was found or named speaks against."""
+        found = self._found.get(self._key(here.name))
+        column = None if found is None else self._resolved.get(found.name)
+        if found is None or column is None or _takes(here.type, column, keeps_types, rescues):
+            return here
+        return found
+
+    def _can_be_read_as(self, settled: pa.Schema, may_be_short: bool) -> bool:
+        """Whether the files can be read by these columns: by position only in their own order."""
+        if not self._scan.options.format.is_positional:
+            return True
+        own = list(map(self._key, self._spec.fields.names))
+        beside = self._found.keys() - set(own)
+        wanted = [key for key in map(self._key, settled.names) if key not in beside]
+        return own == (wanted[: len(own)] if may_be_short else wanted)
+
+
+def _takes(here: pa.DataType, column: ResolvedColumn, keeps_types: bool, rescues: bool) -> bool:
+    """Whether a column of the destination takes what a column of the files holds."""
+    if column.source is ColumnSource.HINT:
+        return bool(join(here, column.field.type) == here)
+    if column.source is not ColumnSource.FILE:
+        return False
+    kinds = [sighting.kind for sighting in column.sightings]
+    if has_more_members(join_all(kinds), here) and not rescues:
+        return False
+    return keeps_types or all(join(here, kind) == here for kind in kinds)
+
+
+def _new_member(name: str, found: pa.DataType, known: pa.DataType | None) -> str:
+    """The first member of a column that its known type lacks, by its path; the column itself if all of it is new."""
+    while known is not None and pa.types.is_list(found) and pa.types.is_list(known):
+        found, known = found.value_type, known.value_type
+    if known is not None and pa.types.is_struct(found) and pa.types.is_struct(known):
+        for member in found:
+            index = known.get_field_index(member.name)
+            if index < 0 or member.type != known.field(index).type:
+                inner = None if index < 0 else known.field(index).type
+                return _new_member(f"{name}.{member.name}", member.type, inner)
+    return quote_list([f"{name} {shown_type(found)}"])
+
+
+def _spell(column: pa.Field) -> str:
+    return f"{column.name} {shown_type(column.type)}"

@@ -1,0 +1,189 @@
+"""How an ingest writes and when it gives up."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from splitscan.errors import IngestError, UsageError, Where
+from splitscan.jobs.partitioning import Layout
+from splitscan.sizes import MIB
+
+
+class OnChanged(enum.Enum):
+    """What to do with a file that was ingested before and has changed since."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+    REPLACE = "replace"
+
+
+class SchemaEvolution(enum.Enum):
+    """What to do with a column of the rows that the destination does not have."""
+
+    FAIL = "failOnNewColumns"
+    ADD = "addNewColumns"
+    RESCUE = "rescue"
+    NONE = "none"
+
+    @property
+    def keeps_columns(self) -> bool:
+        """Whether files are read by the columns that the destination has, whatever they bring."""
+        return self in {SchemaEvolution.RESCUE, SchemaEvolution.NONE}
+
+
+_DEFAULT_RATIO = 0.01
+_DEFAULT_REJECTS = 10  # that a few records may have, so that one line does not stop a small file
+_MOST_OF_FEW = 0.5  # but not most of them: then the options are wrong
+
+_WIDENING = "addNewColumnsWithTypeWidening"  # Auto Loader has it, and Delta Lake and old files of a folder cannot
+_CODECS = {"zstd", "snappy", "gzip", "lz4", "brotli", "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class IngestSettings:
+    """Settings of an ingest, validated.
+
+    Attributes:
+        max_rejects: Most records that may break a rule; ``None`` for no such limit.
+        max_reject_ratio: Largest share of records that may break a rule, 0 to 1; ``None`` for no such limit. Without
+            either it is 1 in 100, or 10 records if that is more, but never more than half.
+        compression: Parquet codec.
+        row_group_bytes: A row group is closed when its rows, as Arrow, reach this size.
+        row_group_rows: Most rows in a row group, and in a portion of it.
+        source_digests: Whether the ledger holds a digest of the source bytes of every block.
+        on_changed: What to do with a file that has changed since it was ingested.
+        partition_by: Columns whose values choose the folder of a row, outermost first; none for one folder. ``None``
+            for what the destination has.
+        layout: How the jobs of a plain folder lie in it. ``None`` for what the destination has.
+        schema_evolution_mode: What to do with a column of the rows that the destination does not have.
+
+    Raises:
+        UsageError: ``[bad-option]`` if a value has no meaning.
+    """
+
+    max_rejects: int | None = None
+    max_reject_ratio: float | None = None
+    compression: str = "zstd"
+    row_group_bytes: int = 32 * MIB
+    row_group_rows: int = 1_000_000
+    source_digests: bool = True
+    on_changed: OnChanged = OnChanged.FAIL
+    partition_by: tuple[str, ...] | None = None
+    layout: Layout | None = None
+    schema_evolution_mode: SchemaEvolution = SchemaEvolution.FAIL
+
+    def __post_init__(self) -> None:
+        self._require_whole("max_rejects", self.max_rejects, 0)
+        self._require_whole("row_group_bytes", self.row_group_bytes, 1)
+        self._require_whole("row_group_rows", self.row_group_rows, 1)
+        ratio = self.max_reject_ratio
+        if ratio is not None and not (isinstance(ratio, (int, float)) and math.isfinite(ratio) and 0 <= ratio <= 1):
+            raise _bad("max_reject_ratio", ratio, "give a share from 0 to 1")
+        if self.compression not in _CODECS or not (
+            self.compression == "none" or pa.Codec.is_available(self.compression)
+        ):
+            raise _bad("compression", self.compression, f"give one of {', '.join(sorted(_CODECS))}")
+
+    def _require_whole(self, name: str, value: int | None, least: int) -> None:
+        if value is None and name == "max_rejects":
+            return
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise _bad(name, value, f"give a whole number, at least {least}")
+
+    def check_budget(
+        self, rows: int, rejects: int, dropped: int, examples: list[str], destination: str, lost: int = 0
+    ) -> None:
+        """Make sure that no more records broke a rule than allowed.
+
+        Args:
+            rows: Rows delivered.
+            rejects: Records that broke a rule.
+            dropped: Rejects among them for which no row was delivered.
+            examples: The first few, for the message.
+            destination: For the message.
+            lost: Rejects that are no records: missing files, and damaged ends of files. They have no share.
+
+        Raises:
+            IngestError: ``[reject-budget]`` if there were too many.
+        """
+        records = rows + dropped
+        rule = self._broken_limit(records, rejects, rejects - lost)
+        if rule is None:
+            return
+        seen = "\n         ".join([f"{rejects} of {records} records; the first:", *examples])
+        raise IngestError(
+            f"{rule}; nothing was published", Where(path=destination), seen,
+            "compare the options with the file (`splitscan head` shows what they read), correct the records or the "
+            "schema, or allow more with max_reject_ratio or max_rejects; what was read so far is kept for the next run",
+            "reject-budget",
+        )  # fmt: skip
+
+    def _broken_limit(self, records: int, rejects: int, broken: int) -> str | None:
+        """The limit that there are too many rejects for, as a rule of a message."""
+        if self.max_rejects is not None and rejects > self.max_rejects:
+            return f"more records broke a rule than max_rejects={self.max_rejects} allows"
+        if self.max_reject_ratio is not None and broken > self.max_reject_ratio * records:
+            return f"a larger share of the records broke a rule than max_reject_ratio={self.max_reject_ratio} allows"
+        is_default = self.max_rejects is None and self.max_reject_ratio is None
+        few = min(_DEFAULT_REJECTS, _MOST_OF_FEW * records)
+        if is_default and broken > max(few, _DEFAULT_RATIO * records):
+            return "more records broke a rule than the default allows (1 in 100; up to 10 of few records, at most half)"
+        return None
+
+
+def on_changed_from(value: OnChanged | str, *, replace_changed: bool = False) -> OnChanged:
+    """Read ``"fail"``, ``"skip"`` or ``"replace"``.
+
+    Args:
+        value: It.
+        replace_changed: Whether files that have changed are replaced, which *value* may say too.
+
+    Raises:
+        UsageError: ``[bad-option]`` for anything else, and for two answers.
+    """
+    try:
+        found = OnChanged(value)
+    except ValueError:
+        raise _bad("on_changed", value, "give 'fail', 'skip' or 'replace'") from None
+    if replace_changed and found is OnChanged.SKIP:
+        raise _bad("on_changed", value, "give replace_changed or on_changed='skip', not both")
+    return OnChanged.REPLACE if replace_changed else found
+
+
+def layout_from(value: Layout | str | None) -> Layout | None:
+    """Read ``"flat"`` or ``"jobs"``; ``None`` stays.
+
+    Raises:
+        UsageError: ``[bad-option]`` for anything else.
+    """
+    try:
+        return None if value is None else Layout(value)
+    except ValueError:
+        raise _bad("layout", value, "give 'flat' or 'jobs'") from None
+
+
+def schema_evolution_from(value: SchemaEvolution | str) -> SchemaEvolution:
+    """Read the name of a mode, as ``"addNewColumns"``.
+
+    Raises:
+        UsageError: ``[bad-option]`` for anything else, and for Auto Loader's mode that widens types.
+    """
+    if value == _WIDENING:
+        raise UsageError(
+            "types of columns that are there never change", seen=f"schema_evolution_mode={value}",
+            fix="use addNewColumns with option rescuedDataColumn, which keeps what a column cannot hold; or another "
+            "destination with a wider schema", code="bad-option",
+        )  # fmt: skip
+    try:
+        return SchemaEvolution(value)
+    except ValueError:
+        names = ", ".join(mode.value for mode in SchemaEvolution)
+        raise _bad("schema_evolution_mode", value, f"give one of {names}") from None
+
+
+def _bad(name: str, value: object, fix: str) -> UsageError:
+    return UsageError(f"{name} has a value without meaning", seen=repr(value)[:80], fix=fix, code="bad-option")

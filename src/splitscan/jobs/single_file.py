@@ -1,0 +1,248 @@
+"""One file of rows: Parquet, CSV or JSON Lines, written as a stream, there as a whole or not at all."""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from splitscan.content.storage import open_storage, redact
+from splitscan.errors import IngestError, SchemaError, UsageError, Where
+from splitscan.formats.json.writing import json_lines, plain_texts
+from splitscan.jobs.parquet import CountingOutput, open_parquet
+from splitscan.jobs.settings import IngestSettings
+
+
+class FileKind(enum.Enum):
+    """What is in the file."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    JSON_LINES = "jsonl"
+
+
+_KINDS = {
+    ".parquet": FileKind.PARQUET,
+    ".csv": FileKind.CSV,
+    ".jsonl": FileKind.JSON_LINES,
+    ".ndjson": FileKind.JSON_LINES,
+    ".json": FileKind.JSON_LINES,
+}
+_CODECS = {".gz": "gzip", ".zst": "zstd"}
+
+
+@dataclass(frozen=True, slots=True)
+class FileTarget:
+    """A file to be.
+
+    Attributes:
+        folder: Path or URI of its folder.
+        name: Its name there.
+        kind: What is in it.
+        codec: How it is compressed as a whole.
+
+    Example:
+        >>> FileTarget.of("out/a.csv.gz")
+        FileTarget(folder='out', name='a.csv.gz', kind=<FileKind.CSV: 'csv'>, codec='gzip')
+    """
+
+    folder: str
+    name: str
+    kind: FileKind
+    codec: str | None = None
+
+    @classmethod
+    def of(cls, path: str) -> FileTarget:
+        """What a path says.
+
+        Raises:
+            UsageError: ``[bad-path]`` if its name does not end as one of those does that can be written.
+        """
+        folder, _, name = path.rpartition("/")
+        stem, lowered = name.lower(), name.lower()
+        codec = next((codec for ending, codec in _CODECS.items() if lowered.endswith(ending)), None)
+        if codec is not None:
+            stem = lowered.rpartition(".")[0]
+        kind = next((kind for ending, kind in _KINDS.items() if stem.endswith(ending)), None)
+        if kind is None or (kind is FileKind.PARQUET and codec is not None):
+            raise UsageError(
+                "the name of the file says what is written", seen=redact(path),
+                fix=f"let it end in one of {', '.join(_KINDS)}; all but Parquet also with {' or '.join(_CODECS)} "
+                "after it", code="bad-path",
+            )  # fmt: skip
+        return cls(folder or ("/" if path.startswith("/") else "."), name, kind, codec)
+
+
+@dataclass(frozen=True, slots=True)
+class WroteFile:
+    """What was written.
+
+    Attributes:
+        path: Where it is.
+        rows: How many.
+        size_bytes: Bytes of the file.
+    """
+
+    path: str
+    rows: int
+    size_bytes: int
+
+
+def write_file(
+    target: FileTarget,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    overwrite: bool = False,
+) -> WroteFile:
+    """Write rows to one file. Under its name it is there whole, or not at all; an error leaves nothing.
+
+    Args:
+        target: The file.
+        schema: Of the rows.
+        batches: The rows, in the order in which they are written; a few of them are in memory at a time.
+        storage_options: Settings of its file system.
+        overwrite: Whether it may be there already.
+
+    Raises:
+        SchemaError: ``[csv-type]`` if CSV has no text for a column.
+        IngestError: ``[file-exists]`` if it is there already; if it cannot be written.
+    """
+    _check_types(target, schema)
+    storage = open_storage(target.folder, storage_options)
+    path = redact(storage.path_of(target.name))
+    if storage.exists(target.name) and not overwrite:
+        raise IngestError(
+            "there is a file of this name already, and it is left alone", Where(path=path), "a file",
+            "name another, or say --overwrite", "file-exists",
+        )  # fmt: skip
+    rows = 0
+    with storage.open_output(target.name) as raw:
+        counted = CountingOutput(raw)
+        with _compressed(counted, target.codec) as output, _WRITERS[target.kind](output, schema) as writer:
+            for batch in batches:
+                writer.write(batch)
+                rows += batch.num_rows
+    return WroteFile(path, rows, counted.size_bytes)
+
+
+def _check_types(target: FileTarget, schema: pa.Schema) -> None:
+    if target.kind is not FileKind.CSV:
+        return
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            raise SchemaError(
+                f"column {field.name} holds other values, and CSV has no text for them", seen=str(field.type),
+                fix="write Parquet or JSON Lines, or leave the column out with --columns", code="csv-type",
+            )  # fmt: skip
+
+
+@contextmanager
+def _compressed(output: CountingOutput, codec: str | None) -> Iterator[Any]:
+    if codec is None:
+        yield output
+        return
+    with pa.CompressedOutputStream(pa.PythonFile(output, "w"), codec) as stream:
+        yield stream
+
+
+class _Writer(ABC):
+    """Writes batches as bytes; what it holds back comes when the block ends, and not after an error."""
+
+    def __init__(self, output: Any, schema: pa.Schema) -> None:
+        self._output, self._schema = output, schema
+
+    @abstractmethod
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write the rows of a batch."""
+
+    def finish(self) -> None:
+        """Write what is left."""
+        self._output.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.finish()
+
+
+class _Parquet(_Writer):
+    def __init__(self, output: Any, schema: pa.Schema) -> None:
+        super().__init__(output, schema)
+        self._settings = IngestSettings()
+        self._writer = open_parquet(output, schema, self._settings)
+        self._pending: list[pa.RecordBatch] = []
+        self._rows = self._bytes = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._pending.append(batch)
+        self._rows, self._bytes = self._rows + batch.num_rows, self._bytes + batch.nbytes
+        if self._rows >= self._settings.row_group_rows or self._bytes >= self._settings.row_group_bytes:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._writer.write_table(pa.Table.from_batches(self._pending, self._schema), row_group_size=self._rows)
+        self._pending, self._rows, self._bytes = [], 0, 0
+
+    def finish(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        self._writer.close()  # while the output is open: Arrow writes a footer, whatever happened
+
+
+class _Csv(_Writer):
+    """CSV as RFC 4180 has it: null is nothing, an empty text is two quotes."""
+
+    _PLAIN = pa.csv.WriteOptions(include_header=False)
+
+    def __init__(self, output: Any, schema: pa.Schema) -> None:
+        super().__init__(output, schema)
+        names = schema.names
+        pa.csv.write_csv(pa.table({str(n): pa.array([name]) for n, name in enumerate(names)}), output, self._PLAIN)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        columns = [_as_csv(column) for column in batch.columns]
+        if len(columns) == 1:  # a line without anything is no record
+            columns = [pc.fill_null(plain_texts(columns[0]), "")]
+        names = [str(number) for number in range(len(columns))]
+        pa.csv.write_csv(pa.RecordBatch.from_arrays(columns, names), self._output, self._PLAIN)
+
+
+def _as_csv(values: pa.Array) -> pa.Array:
+    """Values that Arrow writes as Spark reads them."""
+    kind = values.type
+    if pa.types.is_floating(kind) and not pc.all(pc.is_finite(values)).as_py():
+        texts = plain_texts(values)
+        return pc.replace_substring(texts, "Infinity", "Inf")
+    return plain_texts(values) if pa.types.is_binary(kind) else values
+
+
+class _JsonLines(_Writer):
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._output.write(json_lines(batch))
+
+
+_WRITERS: dict[FileKind, type[_Writer]] = {
+    FileKind.PARQUET: _Parquet,
+    FileKind.CSV: _Csv,
+    FileKind.JSON_LINES: _JsonLines,
+}

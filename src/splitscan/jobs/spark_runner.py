@@ -1,0 +1,217 @@
+"""Tasks of an ingest on Spark: workers decode and write Parquet themselves; only small reports cross to the JVM."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from splitscan.blocks import BlockMetadata
+from splitscan.errors import IngestError, RebalanceError, SplitscanError
+from splitscan.jobs.contract import BlockRows, ClaimedRun, OpenBlock
+from splitscan.jobs.part_writing import PartTarget
+from splitscan.jobs.partition_task import run_partition
+from splitscan.jobs.parts import Part
+from splitscan.jobs.staging import PartReport
+from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
+from splitscan.rebalance.reading.planning import RebalancePlan
+from splitscan.scan.block_scan import ConsecutiveBlocks
+from splitscan.scan.planning import IndexTask, Summarised
+from splitscan.scan.rejects import OnRejects
+from splitscan.scan.spec import ScanSpec
+
+T = TypeVar("T")
+
+
+def run_part(target: PartTarget, part: Part, open_block: OpenBlock) -> PartReport:
+    """Read the blocks of a part and write what they hold.
+
+    The files appear whole, and the report after them; a part whose report is there is not read again. Running the
+    same part twice, one after the other or at the same time, leaves the same bytes under the same names.
+
+    Args:
+        target: Where it goes.
+        part: What to read.
+        open_block: Opens a block for reading.
+    """
+    staging = target.open_staging()
+    report = staging.read_finished(part)
+    if report is not None:
+        return report
+    began = time.time()
+    with target.open_part(staging, part) as writer:
+        for file_index, block in part.blocks:
+            rows = open_block(block, writer.take_rejects, target.settings.source_digests)
+            for batch in rows:
+                writer.write(batch)
+                writer.tell(rows.passed_bytes)
+            writer.end_block(rows.report, file_index, block.index)
+    report = replace(writer.report(part.number), times=(began, time.time()))
+    staging.write_report(part, report)
+    return report
+
+
+if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+
+class SparkRunner:
+    """Runs parts on Spark: one Spark task per part.
+
+    Args:
+        spark: The session.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._tag = f"splitscan-ingest-{os.urandom(8).hex()}"
+        self._coordinators: dict[str, CoordinatorAddress] = {}
+
+    @property
+    def min_tasks(self) -> int:
+        """Number of tasks that the session runs at a time."""
+        from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 -- Spark is optional
+
+        return default_parallelism(self._spark)
+
+    def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
+        """Summarise blocks in parallel."""
+        from splitscan.spark.indexing import spark_indexer  # noqa: PLC0415 -- Spark is optional
+
+        indexer = spark_indexer(self._spark)
+        return self._run(lambda: indexer(tasks))
+
+    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
+        """Read each part of files and write what it holds."""
+        return self._run_parts(partial(_ingest, spec, target), parts)
+
+    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
+        """The same of what is no file."""
+        return self._run_parts(partial(_ingest_with, open_block, target), parts)
+
+    def _run_parts(self, work: Callable[[bytes], str], parts: Sequence[Part]) -> list[PartReport]:
+        from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
+
+        payloads = [part.to_json() for part in parts]
+        return [PartReport.from_json(text) for text in self._run(lambda: run_tasks(self._spark, payloads, work))]
+
+    @property
+    def can_rebalance(self) -> bool:
+        """Whether tasks can reach a coordinator; warns if not."""
+        from splitscan.spark.coordination import has_coordinator  # noqa: PLC0415 -- Spark is optional
+
+        return has_coordinator(self._spark)
+
+    def register(self, plan: RebalancePlan) -> str:
+        """Tell the coordinator what there is to claim.
+
+        Raises:
+            RebalanceError: ``[coordinator-lost]`` if there is none any more.
+        """
+        from splitscan.spark.coordination import register_scan  # noqa: PLC0415 -- Spark is optional
+
+        registered = register_scan(self._spark, plan.segments, plan.ranges)
+        if registered is None:
+            raise RebalanceError(
+                "the coordinator of a rebalanced ingest was there a moment ago", seen="it cannot be reached any more",
+                fix="run again, with or without rebalancing", code="coordinator-lost",
+            )  # fmt: skip
+        self._coordinators[registered.scan] = registered.address
+        return registered.scan
+
+    def run_claimed(self, spec: ScanSpec, target: PartTarget, run: ClaimedRun) -> Iterable[PartReport]:
+        """Read what its log says of each partition, one Spark task per partition."""
+        from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
+
+        payloads = [str(partition).encode() for partition in range(run.partitions)]
+        work = partial(_ingest_claimed, spec, target, run, self._coordinators[run.scan])
+        answers = self._run(lambda: run_tasks(self._spark, payloads, work))
+        return [PartReport.from_json(text) for texts in answers for text in texts]
+
+    def describe_claims(self, scan: str) -> RebalanceReport | None:
+        """What happened in a scan; ``None`` with Spark Connect, where the coordinator runs beside the server."""
+        from splitscan.spark.coordination import session_coordinator  # noqa: PLC0415 -- Spark is optional
+
+        if self._context() is None:
+            return None
+        return RebalanceReport(session_coordinator(self._spark).record(scan))
+
+    def cancel(self) -> None:
+        """End all running tasks of this runner."""
+        context = self._context()
+        if context is None:
+            self._spark.interruptTag(self._tag)
+        else:
+            context.cancelJobsWithTag(self._tag)
+
+    def _context(self) -> SparkContext | None:
+        from splitscan.spark.jobs import classic_context  # noqa: PLC0415 -- Spark is optional
+
+        return classic_context(self._spark)
+
+    def _add_tag(self) -> None:
+        # measured: a classic session does not find the jobs that another thread tagged through it; the context does
+        context = self._context()
+        if context is None:
+            self._spark.addTag(self._tag)
+        else:
+            context.addJobTag(self._tag)
+
+    def _remove_tag(self) -> None:
+        context = self._context()
+        if context is None:
+            self._spark.removeTag(self._tag)
+        else:
+            context.removeJobTag(self._tag)
+
+    def _run(self, job: Callable[[], T]) -> T:
+        """Run a Spark job that :meth:`cancel` can find; its errors become ours."""
+        from splitscan.spark.interpreter import check_interpreter  # noqa: PLC0415 -- Spark is optional
+
+        check_interpreter(self._spark)
+        self._add_tag()
+        try:
+            return job()
+        except SplitscanError as error:
+            if error.reason_code != "task-failed":
+                raise
+            raise IngestError(
+                f"{error.rule}, so nothing was published", error.where, error.seen,
+                f"{error.fix}: finished tasks are kept", error.reason_code,
+            ) from error  # fmt: skip
+        finally:
+            self._remove_tag()
+
+
+def _ingest(spec: ScanSpec, target: PartTarget, payload: bytes) -> str:
+    """The work of one task. All arguments were made by this module and travelled inside Spark's own function.
+
+    Spark pickles the first two, so a format may be a class of the user's script or notebook.
+    """
+    with closing(ConsecutiveBlocks(spec)) as blocks:
+
+        def open_block(block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> BlockRows:
+            return blocks.open(block, on_reject=on_reject, with_digest=with_digest)
+
+        return _ingest_with(open_block, target, payload)
+
+
+def _ingest_with(open_block: OpenBlock, target: PartTarget, payload: bytes) -> str:
+    """The same, whatever opens blocks."""
+    return run_part(target, Part.from_json(payload), open_block).to_json()
+
+
+def _ingest_claimed(
+    spec: ScanSpec, target: PartTarget, run: ClaimedRun, coordinator: CoordinatorAddress, payload: bytes
+) -> list[str]:
+    """The work of one task under rebalancing. The address, with its token, travels as the other arguments do."""
+    from splitscan.spark.coordination import reachable  # noqa: PLC0415 -- Spark is optional
+
+    partition = int(payload)
+    with Claims(reachable(coordinator), run.scan, partition) as claims:
+        return [report.to_json() for report in run_partition(target, spec, run, partition, claims)]

@@ -1,0 +1,372 @@
+"""The steps of an ingest: plan, read, check, publish. Who runs the tasks is somebody else's business."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import chain, islice
+from typing import Any
+
+import pyarrow as pa
+
+from splitscan.content.storage import redact
+from splitscan.jobs.contract import ReportWatch, Runner, Source, Writing
+from splitscan.jobs.destination import Sink
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.history import (
+    History,
+    HistoryReader,
+    SortedFiles,
+    changed_error,
+    claim,
+    clean_up,
+    identities_of,
+    replacing,
+)
+from splitscan.jobs.ledger import Ledger, LedgerBlock, ReplacedFile, bytes_read, describe_columns
+from splitscan.jobs.ledger_files import ledger_name, read_ledgers
+from splitscan.jobs.monitor import (
+    EXAMPLES,
+    POLL_SECONDS,
+    REMOTE_POLL_SECONDS,
+    Monitor,
+    OnProgress,
+    PhaseClock,
+    run_watched,
+)
+from splitscan.jobs.opening import open_sink
+from splitscan.jobs.part_writing import PartTarget
+from splitscan.jobs.partitioning import Partitioning
+from splitscan.jobs.replacing import Contents, check_live, write_rest
+from splitscan.jobs.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
+from splitscan.jobs.settings import IngestSettings, OnChanged
+from splitscan.jobs.staging import PartReport
+from splitscan.jobs.tiling import check_keys, check_tiling, check_vanished
+from splitscan.jobs.workplace import Workplace
+from splitscan.rebalance.report import RebalanceReport
+
+_MOST_REJECTED_FILES = 10
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Where rows go, whatever they are read from.
+
+    Attributes:
+        destination: Where rows go.
+        settings: How they are written.
+        destination_options: Settings of the destination's file system; those of the source when not given.
+        on_progress: Told how far the job is.
+        history: Reads what was committed; who runs many jobs gives all of them the same.
+        table: Format of the destination: ``"delta"``, ``"iceberg"`` or ``"none"``; ``None`` for what is there.
+    """
+
+    destination: str | os.PathLike[str]
+    settings: IngestSettings = field(default_factory=IngestSettings)
+    destination_options: Mapping[str, Any] | None = None
+    on_progress: OnProgress | None = None
+    history: HistoryReader = field(default_factory=HistoryReader)
+    table: str | None = None
+
+    def options(self, source: Source) -> Mapping[str, Any]:
+        """Settings of the destination's file system, for what is read from *source*."""
+        return source.storage_options if self.destination_options is None else self.destination_options
+
+    def open_sink(self, source: Source) -> Sink:
+        """Open the destination of what is read from *source*."""
+        return open_sink(self.destination, self.table, self.options(source))
+
+    def tell(self, phase: Phase) -> None:
+        """Tell what is being done, where nothing is counted yet."""
+        if self.on_progress is not None:
+            self.on_progress(IngestProgress(phase))
+
+
+def plan_ingest(source: FileSource, delivery: Delivery) -> IngestPlan:
+    """Find out what an ingest of files would do, without reading or writing anything.
+
+    Raises:
+        UsageError: If the destination has no meaning.
+        SchemaError: If the destination has other columns.
+        IngestError: If it holds something else, or a ledger is damaged.
+    """
+    sink = delivery.open_sink(source)
+    place = sink.place
+    source = source.without_own(place)
+    history = delivery.history.read(sink)
+    found = source.sort(history)
+    if delivery.settings.on_changed is OnChanged.REPLACE:
+        found = replacing(found)
+    mode = delivery.settings.schema_evolution_mode
+    settled = source.settled(found, sink.columns(history.published), mode, place.destination.root)
+    settled.source.check()
+    sink.check(settled.source.schema, history.published, delivery.settings)
+    return IngestPlan(
+        destination=place.destination.root,
+        paths=tuple(redact(file.path) for file in found.fresh),
+        files_skipped=len(found.skipped),
+        changed=tuple(redact(file.path) for file in found.changed),
+        replaced=tuple(redact(file.path) for file in found.replacing),
+        source_bytes=sum(file.size_bytes for file in found.fresh),
+        columns_added=settled.added,
+    )
+
+
+def run_ingest(source: Source, delivery: Delivery, runner: Runner) -> IngestReport:
+    """Ingest whatever a source has: plan, read what is not yet read, check, publish in one step.
+
+    See :func:`splitscan.jobs.ingest`, which adds Spark.
+    """
+    started = time.perf_counter()
+    clock = PhaseClock(delivery.on_progress)
+    delivery = replace(delivery, on_progress=clock)
+    sink = delivery.open_sink(source)
+    place = sink.place
+    source = source.without_own(place)
+    mode = delivery.settings.schema_evolution_mode
+    with place.lock():
+        delivery.tell(Phase.PLAN)
+        history = delivery.history.read(sink)
+        if sink.recover(history.published):
+            history = delivery.history.read(sink)
+        found = source.sort(history)
+        if delivery.settings.on_changed is OnChanged.REPLACE:
+            found = replacing(found)
+        if found.changed and delivery.settings.on_changed is OnChanged.FAIL:
+            raise changed_error(found.changed)
+        if found.by_name:
+            return _nothing(delivery, place, found, started)
+        there = sink.columns(history.published)
+        settled = source.settled(found, there, mode, place.destination.root)
+        source, added, left_out = settled.source, settled.added, settled.left_out
+        source.check()
+        partitioning = sink.check(source.schema, history.published, delivery.settings)
+        delivery = replace(delivery, settings=replace(delivery.settings, partition_by=partitioning.columns))
+        if not found.fresh and history.jobs:
+            return _nothing(delivery, place, found, started)
+        source.check_sample(found.fresh)
+        job = _Job(source, delivery, runner, sink, history, found, partitioning)
+        reports = job.read()
+        while (again := source.look_again(_noticed(reports), there, mode)).reads_again:
+            source, added = again.source, (*added, *again.added)
+            sink.check(source.schema, history.published, delivery.settings)
+            job = _Job(source, delivery, runner, sink, history, found, partitioning)
+            reports = job.read()
+        ledger, removed = job.publish(job.check(reports))
+        job.monitor.tell(Phase.DONE)
+        done = _report(place, found, job, ledger, removed, started)
+        done = replace(done, phase_seconds=clock.seconds)
+        return replace(done, columns_added=added, columns_left_out=tuple(dict.fromkeys([*left_out, *again.left_out])))
+
+
+def _nothing(delivery: Delivery, place: Workplace, found: SortedFiles, started: float) -> IngestReport:
+    delivery.tell(Phase.DONE)
+    skipped, changed = len(found.skipped), len(found.changed)
+    return IngestReport.of_nothing(place.destination.root, skipped, changed, time.perf_counter() - started)
+
+
+def _noticed(reports: Sequence[PartReport]) -> list[tuple[str, int, bytes]]:
+    return list(chain.from_iterable(report.noticed for report in reports))
+
+
+def _lost(block: LedgerBlock) -> int:
+    """Rejects that are no records: that a file is missing, or is damaged from somewhere on."""
+    return block.rejects if block.missing else int(block.damage is not None)
+
+
+class _Job:
+    """One job, from its plan to its publication."""
+
+    def __init__(
+        self,
+        source: Source,
+        delivery: Delivery,
+        runner: Runner,
+        sink: Sink,
+        history: History,
+        found: SortedFiles,
+        partitioning: Partitioning,
+    ) -> None:
+        self._source, self._delivery, self._runner = source, delivery, runner
+        self._sink, self._place, self._history, self._files = sink, sink.place, history, found.fresh
+        self._replacing = found.replacing
+        self._contents = Contents(read_ledgers(sink.place.destination) if found.replacing else ())
+        check_live(sink, self._contents.held(self._versions()))  # sooner than after the files are read
+        settings, place = delivery.settings, self._place
+
+        def target_of(job_id: str, plan_id: str, schema: pa.Schema) -> PartTarget:
+            return PartTarget(
+                job_id, place.staging.root, settings, schema, place.storage_options, own_names=source.own_names,
+                data_root=sink.data_root, partitioning=partitioning, plan_id=plan_id,
+            )  # fmt: skip
+
+        def begin() -> Writing:
+            schema = sink.begin(source.schema, partitioning, settings)
+            return Writing(
+                settings,
+                schema,
+                history.jobs,
+                lambda job_id, plan_id: target_of(job_id, plan_id, schema).open_staging(),
+            )
+
+        delivery.tell(Phase.INDEX)
+        self._named = source.plan_job(found.fresh, runner, begin)
+        self._division = self._named.division
+        self._target = target_of(self._named.job_id, self._named.plan_id, self._named.writing.schema)
+        self._staging = self._target.open_staging()
+        size_bytes = sum(block.cost_bytes for block in self._division.blocks)
+        self.monitor = Monitor(size_bytes, self._division.blocks_total, delivery.on_progress, self._check_budget)
+        self.blocks_resumed = 0
+        self.first_rejects: tuple[str, ...] = ()
+        self.tasks: tuple[TaskTimes, ...] = ()
+
+    @property
+    def rebalance(self) -> RebalanceReport | None:
+        """What happened under rebalancing."""
+        return self._division.rebalance
+
+    def read(self) -> Sequence[PartReport]:
+        """Read every block that no earlier run has finished."""
+        reports = self._division.finished(self._staging)
+        claim(self._staging, (file.identity for file in self._named.files))
+        self.blocks_resumed = sum(len(report.blocks) for report in reports)
+        self._staging.forget_progress()
+        self.monitor.add(reports)
+        self.monitor.tell(Phase.READ)
+        fresh = self._division.read(reports, self._target, self._run_watched)
+        self.tasks = tuple(_times(report) for report in fresh if report.times is not None)
+        reports += fresh
+        self.monitor.complete()
+        self.monitor.tell(Phase.CHECK)
+        return self._division.account(reports)
+
+    def _run_watched(self, work: Callable[[], list[PartReport]], reports: ReportWatch) -> list[PartReport]:
+        """Run tasks, and look at what they leave in staging meanwhile."""
+        self.monitor.watch(reports)
+        done = run_watched(
+            work,
+            lambda: self.monitor.poll(self._staging),
+            self._runner.cancel,
+            POLL_SECONDS if self._place.is_local else REMOTE_POLL_SECONDS,
+        )
+        self.monitor.finish(done)
+        return done
+
+    def publish(self, ledger: Ledger) -> tuple[Ledger, list[str]]:
+        """Make everything visible in one step. Returns the ledger that counts, and what was cleared away."""
+        self.monitor.tell(Phase.PUBLISH)
+        ledger = self._sink.commit(self._staging, ledger, lambda _: self.monitor.tell(Phase.PUBLISH))
+        self._named.give_back()
+        ingested = chain(self._history.identities, (file.identity for file in ledger.read_files()))
+        return ledger, clean_up(self._sink, self._staging, ingested)
+
+    def check(self, reports: Sequence[PartReport]) -> Ledger:
+        """Prove that all is there, and say so in a ledger."""
+        blocks = tuple(sorted((block for report in reports for block in report.blocks), key=lambda block: block.key))
+        written = [written for report in reports for written in report.written]
+        files, source = self._named.files, self._source
+        check_vanished(files, blocks)
+        check_tiling(files, blocks, written)
+        check_keys(self._named.table, blocks)
+        self.first_rejects = tuple(islice((example for report in reports for example in report.examples), EXAMPLES))
+        self._check_budget(
+            sum(block.rows for block in blocks),
+            sum(block.rejects for block in blocks),
+            sum(report.dropped for report in reports),
+            list(self.first_rejects),
+            final=True,
+            lost=sum(_lost(block) for block in blocks),
+        )
+        source.check_unchanged(self._files)
+        versions = self._versions({self._files[block.file_index].path for block in blocks if block.missing})
+        removed, rest = write_rest(self._sink, self._target, self._staging, self._contents.held(versions))
+        written += rest
+        ledger = Ledger(
+            job_id=self._named.job_id,
+            sequence=self._history.next_sequence,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            record_format=source.record_format,
+            options=source.described_options,
+            columns=describe_columns(source.schema),
+            files=files,
+            blocks=blocks,
+            written=tuple(written),
+            roots=tuple(source.roots),
+            table=self._sink.table,
+            partitioning=self._target.partitioning,
+            source=self._named.table,
+            replaced=tuple(versions),
+            removed=tuple(removed),
+        )
+        carriers = self._sink.carriers(self._history.published, ledger)
+        written += [self._target.write_empty(self._staging, name) for name in carriers]
+        return replace(ledger, written=tuple(sorted(written, key=lambda each: each.name)))
+
+    def _versions(self, missing: Container[str] = ()) -> list[ReplacedFile]:
+        """The versions that leave: of files that are gone by now the earlier ones stay."""
+        found = []
+        for file in self._replacing:
+            versions = self._contents.versions_of(identities_of(file.path))
+            if not versions:
+                raise changed_error([file], grown=True)
+            found += [] if file.path in missing else versions
+        return found
+
+    def _check_budget(
+        self, rows: int, rejects: int, dropped: int, examples: list[str], final: bool = False, lost: int = 0
+    ) -> None:
+        """Compare with the budget. While blocks are missing only the count can be compared, not the share."""
+        settings = self._delivery.settings
+        if final or (settings.max_rejects is not None and rejects > settings.max_rejects):
+            settings.check_budget(rows, rejects, dropped, examples, self._place.destination.root, lost)
+
+
+def _times(report: PartReport) -> TaskTimes:
+    began, ended = report.times or (0.0, 0.0)
+    size_bytes = sum(bytes_read(block.start, block.stop, block.span_stop) for block in report.blocks)
+    return TaskTimes(began, ended, size_bytes, sum(block.rows for block in report.blocks))
+
+
+def _most_rejects(ledger: Ledger) -> tuple[tuple[str, int], ...]:
+    """The files with most rejects, each with how many."""
+    counts: Counter[int] = Counter()
+    for block in ledger.blocks:
+        if block.rejects:
+            counts[block.file_index] += block.rejects
+    return tuple((ledger.files[index].path, count) for index, count in counts.most_common(_MOST_REJECTED_FILES))
+
+
+def _report(
+    place: Workplace, found: SortedFiles, job: _Job, ledger: Ledger, removed: Sequence[str], started: float
+) -> IngestReport:
+    read = list(ledger.read_files())
+    return IngestReport(
+        destination=place.destination.root,
+        job_id=ledger.job_id,
+        files=len(read),
+        files_missing=len(ledger.files) - len(read),
+        files_skipped=len(found.skipped),
+        files_changed=len(found.changed),
+        files_replaced=len(ledger.replaced),
+        rejects_by_file=_most_rejects(ledger),
+        blocks=len(ledger.blocks),
+        blocks_resumed=job.blocks_resumed,
+        rows=ledger.rows,
+        rejects=ledger.rejects,
+        source_bytes=sum(file.length_bytes for file in read),
+        parquet_bytes=sum(written.size_bytes for written in ledger.data_files),
+        data_files=len(ledger.data_files),
+        seconds=time.perf_counter() - started,
+        accounted=True,  # or check_tiling had raised
+        ledger=place.destination.path_of(ledger_name(ledger.sequence)),
+        first_rejects=job.first_rejects,
+        removed=tuple(removed),
+        rebalance=job.rebalance,
+        tasks=job.tasks,
+        files_damaged=len(ledger.damages),
+        lost_bytes=sum(damage.lost_bytes for _, damage in ledger.damages),
+    )

@@ -1,0 +1,374 @@
+"""What the sinks of all table formats share: the order of a commit, and how one that was killed is finished.
+
+The commit itself is that of the table format. It names the number of the job and the SHA-256 of its ledger, which was
+written beside the table before. So whatever is killed, the next run knows from the table alone whether the job is in,
+and publishes the ledger that fits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+import pyarrow as pa
+
+from splitscan.content.storage import open_source, redact
+from splitscan.errors import IngestError, SourceMissingError, UsageError, Where
+from splitscan.jobs.destination import Announce, FileState, Published
+from splitscan.jobs.folder_layouts import missing_error, move_in, move_in_rest, unfinished_moves
+from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns
+from splitscan.jobs.ledger_files import (
+    announce_table,
+    busy_error,
+    check_ours,
+    forget_announced,
+    ledger_name,
+    publish_ledger,
+    read_ledger,
+    walk_data,
+)
+from splitscan.jobs.ledger_text import parse_ledger, render_ledger
+from splitscan.jobs.parquet import read_footer
+from splitscan.jobs.partitioning import Partitioning, choose_partitioning
+from splitscan.jobs.parts import job_prefix
+from splitscan.jobs.replacing import rows_elsewhere
+from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.staging import Staging
+from splitscan.jobs.table_format import (
+    Begun,
+    NewFile,
+    Stamp,
+    Table,
+    TableVersion,
+    check_types,
+    field_ids,
+    is_failure,
+)
+from splitscan.jobs.workplace import Workplace
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PREPARED_FOLDER = f"{OUR_FOLDER}/prepared"
+"""Ledgers of jobs whose table commit is about to happen, or has just happened."""
+
+_ATTEMPTS = 100  # each lost to a commit of somebody else; with the pauses between them about a minute
+_MOST_PAUSE_SECONDS = 1.0
+_FOOTER_THREADS = 8  # a look at every new file before it is registered; mostly waiting for the storage
+
+
+def _telling(method: Callable[Concatenate[TableSink, P], T]) -> Callable[Concatenate[TableSink, P], T]:
+    """Say what failed, where the table's library does."""
+
+    @wraps(method)
+    def told(sink: TableSink, /, *arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return method(sink, *arguments, **named)
+        except Exception as error:
+            if not is_failure(error):
+                raise
+            raw = f"{type(error).__name__}: {error}"
+            shown = redact(raw, sink.place.storage_options)
+            raise IngestError(
+                "the table or its catalog cannot be read or committed to", Where(path=sink.place.destination.root),
+                shown[:300], "run again: no finished block is read again, and a commit that happened is found",
+                "destination-failed",
+            ) from (error if shown == raw else None)  # fmt: skip
+
+    return told
+
+
+class TableSink:
+    """A destination that is a table.
+
+    Data files are written to their final names in the table's folder: what no commit has named is in no reader's way.
+    A reject table waits in staging, and is moved in after the commit.
+
+    Args:
+        place: The destination.
+        table: The table.
+    """
+
+    def __init__(self, place: Workplace, table: Table) -> None:
+        self.place = place
+        self._table = table
+        self.table = table.format
+        self._begun: Begun | None = None
+
+    @property
+    def data_root(self) -> str:
+        """The table's folder."""
+        return self.place.destination.root
+
+    @_telling
+    def columns(self, published: Published) -> pa.Schema | None:
+        """The columns of the table."""
+        table = self._table.open()
+        return None if table is None else table.columns()
+
+    @_telling
+    def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
+        """Make sure that the table is there, or can be, and takes these rows."""
+        if settings.layout is not None:
+            raise UsageError(
+                "layout is about plain folders: a job becomes visible in a table by the table's own commit",
+                Where(path=self.place.destination.root), f"layout={settings.layout.value}", "leave layout out",
+                "bad-option",
+            )  # fmt: skip
+        root = self.place.destination.root
+        partitioning = Partitioning(settings.partition_by or (), self._table.keeps_partition_columns)
+        check_types(schema, self.table, root)
+        table = self._table.open()
+        if table is not None:
+            self._check_number(table, published)
+            there = Partitioning(table.partition_by(), self._table.keeps_partition_columns)
+            partitioning = choose_partitioning(settings.partition_by, there, root)
+            table.check(schema, settings.schema_evolution_mode)
+        elif published.jobs:
+            raise self._behind(0, published.last)
+        else:
+            check_ours(self.place.destination)
+        partitioning.check(schema)
+        return partitioning
+
+    @_telling
+    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
+        """Announce the table if it is not there. It is created by the commit of the first job, with its files."""
+        table = self._table.open()
+        if table is None:
+            announce_table(self.place.destination, self.table)
+            schema = self._table.planned(schema)
+        else:
+            schema = table.with_field_ids(schema)
+        self._begun = Begun(schema, partitioning, settings.schema_evolution_mode, is_new=table is None)
+        return schema
+
+    def carriers(self, published: Published, ledger: Ledger) -> list[str]:
+        """None: a table knows its columns."""
+        return []
+
+    @_telling
+    def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> Ledger:
+        """Publish a job: prepare its ledger, commit to the table, publish the ledger, move in the rejects.
+
+        Where a twin has committed to the table before, the ledger is the twin's, for the table holds the twin's files.
+        """
+        announce("check")
+        files = self._read_footers(ledger)
+        text = render_ledger(ledger)
+        stamp = Stamp(ledger.sequence, ledger.job_id, hashlib.sha256(text).hexdigest())
+        announce("prepare")
+        self.place.destination.write_bytes_atomic(_prepared_name(stamp), text)
+        announce("table")
+        if not self._append(files, stamp, [each.name for each in ledger.removed]):
+            ledger = self._find_ledger(self._open(stamp.number), stamp.number)
+        announce("ledger")
+        publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
+        announce("move")
+        move_in(self.place, staging, [each for each in ledger.written if each.is_reject_table], announce)
+        announce("clean")
+        self._forget_prepared(ledger.sequence)
+        return ledger
+
+    @_telling
+    def recover(self, published: Published) -> bool:
+        """Publish the ledger of a commit that happened, and move in what waits of it."""
+        rejects = move_in_rest(self.place, unfinished_moves(self.place, published), only_rejects=True)
+        table = self._table.open()
+        if table is None:
+            return rejects > 0
+        number = self._check_number(table, published)
+        if number == published.last:
+            return rejects > 0
+        ledger = self._find_ledger(table, number)
+        publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
+        staging = Staging(self.place.staging, ledger.job_id)
+        move_in(self.place, staging, [each for each in ledger.written if each.is_reject_table])
+        staging.delete()
+        self._forget_prepared(number)
+        return True
+
+    @_telling
+    def unfinished(self, published: Published) -> list[int]:
+        """Numbers of the jobs that have something to be finished."""
+        waiting = unfinished_moves(self.place, published)
+        table = self._table.open()
+        if table is None:
+            if published.jobs:
+                raise self._behind(0, published.last)
+            return waiting
+        ahead = self._check_number(table, published)
+        return waiting + list(range(published.last + 1, ahead + 1))
+
+    @_telling
+    def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
+        """What became of data files."""
+        names = [written.name for written in files]
+        table = self._table.open()
+        if table is None:
+            return dict.fromkeys(names, FileState.UNKNOWN)
+        live = table.live()
+        gone = {name for name in names if name not in live}
+        found = table.removed(gone) if gone else {}
+        states = dict.fromkeys(live, FileState.LIVE) | table.reduced()
+        return {name: found.get(name, FileState.UNKNOWN) if name in gone else states[name] for name in names}
+
+    @_telling
+    def discard(self, job_id: str) -> None:
+        """Delete what an interrupted job has written, except what the table names."""
+        prefix = job_prefix(job_id)
+        orphans = {name for name in walk_data(self.place.destination) if name.rpartition("/")[2].startswith(prefix)}
+        table = self._table.open() if orphans else None
+        for name in orphans - (set() if table is None else table.live()):
+            self.place.destination.delete_tree(name)
+
+    # ------------------------------------------------------------- the commit
+
+    def _append(self, files: Sequence[NewFile], stamp: Stamp, removed: Sequence[str]) -> bool:
+        """Commit to the table. Returns whether it holds these files: if not, it holds those of a twin."""
+        if self._begun is None:
+            raise AssertionError("begin comes before commit")
+        for attempt in range(_ATTEMPTS):
+            table = self._table.open() if self._begun.is_new else self._open(stamp.number - 1)
+            if table is None:
+                done = self._table.create(files, self._begun, stamp)
+            elif table.number() >= stamp.number:
+                return self._is_ours(table, stamp)
+            elif table.number() < stamp.number - 1:
+                raise self._behind(table.number(), stamp.number - 1)
+            else:
+                if removed and (gone := set(removed) - (table.live() - table.reduced().keys())):
+                    raise rows_elsewhere(self.place.destination.root, ", ".join(sorted(gone)[:3]))
+                done = table.try_append(files, self._begun, stamp, removed)
+            if done:
+                return True
+            time.sleep(random.uniform(0, min(_MOST_PAUSE_SECONDS, 0.01 * 2 ** min(attempt, 7))))
+        raise IngestError(
+            "others commit to the table all the time, so the job found no moment for its own commit",
+            Where(path=self.place.destination.root), f"{_ATTEMPTS} attempts",
+            "run again: no finished block is read again", "destination-busy",
+        )  # fmt: skip
+
+    def _open(self, last: int) -> TableVersion:
+        """The table, which was there a moment ago; *last* is the number that it should have reached.
+
+        Raises:
+            IngestError: ``[table-behind]`` if it is gone.
+        """
+        table = self._table.open()
+        if table is None:
+            raise self._behind(0, last)
+        return table
+
+    def _is_ours(self, table: TableVersion, stamp: Stamp) -> bool:
+        """Whether the commit of this number is that of an earlier attempt; if not, it is at least that of a twin."""
+        there = table.stamp(stamp.number)
+        if there is None or there.job_id != stamp.job_id:
+            winner = "of another run" if there is None else there.job_id
+            raise busy_error(self.place.destination, winner, stamp.number)
+        return there.ledger_sha256 == stamp.ledger_sha256
+
+    def _read_footers(self, ledger: Ledger) -> list[NewFile]:
+        """Make sure that every file is there as it was written: no table format looks before it registers a file."""
+        if self._begun is None:
+            raise AssertionError("begin comes before commit")
+        planned = self._begun.partitioning.file_schema(self._begun.schema)
+        with ThreadPoolExecutor(_FOOTER_THREADS) as pool:
+            return list(pool.map(lambda written: self._read_footer(written, planned), ledger.data_files))
+
+    def _read_footer(self, written: WrittenFile, planned: pa.Schema) -> NewFile:
+        path = self.place.destination.path_of(written.name)
+        try:
+            with closing(open_source(path, self.place.storage_options)) as source:
+                if source.size_bytes != written.size_bytes:
+                    raise _changed(path, f"{source.size_bytes} bytes where {written.size_bytes} were written")
+                footer = read_footer(source.read_at, source.size_bytes)
+        except SourceMissingError:
+            raise missing_error(written.name, self.place.destination.root) from None
+        except (pa.ArrowException, OSError) as error:
+            raise _changed(path, f"{type(error).__name__}: {str(error)[:300]}") from error
+        if footer.num_rows != written.rows:
+            raise _changed(path, f"{footer.num_rows} rows where {written.rows} were written")
+        schema = footer.schema.to_arrow_schema()
+        if describe_columns(schema) != describe_columns(planned) or field_ids(schema) != field_ids(planned):
+            raise _changed(path, "other columns than were planned, or the same ones under other field ids")
+        return NewFile(written, footer)
+
+    # ------------------------------------------------------------- recovery
+
+    def _check_number(self, table: TableVersion, published: Published) -> int:
+        """The number of the last job in the table, which is that of the ledgers or one more."""
+        number = table.number()
+        if number < published.last:
+            raise self._behind(number, published.last)
+        if number > published.last + 1:
+            raise IngestError(
+                "a ledger is missing: the table holds more jobs than there are ledgers",
+                Where(path=self.place.destination.root), f"{number} jobs in the table, {published.last} ledgers",
+                "restore the ledgers from a backup; without them, what was ingested cannot be told", "ledger-damaged",
+            )  # fmt: skip
+        return number
+
+    def _find_ledger(self, table: TableVersion, number: int) -> Ledger:
+        """The prepared ledger that the table's commit names; of a table that has forgotten, whose files are live.
+
+        Where there is none, it is the published one: a twin that is done has cleaned up.
+
+        Raises:
+            IngestError: ``[ledger-damaged]`` if there is neither.
+        """
+        storage = self.place.destination
+        found = []
+        for name in self._prepared(number):
+            with suppress(SourceMissingError):  # cleaned away meanwhile
+                text = storage.read_bytes(name)
+                found.append((parse_ledger(text, storage.path_of(name)), hashlib.sha256(text).hexdigest()))
+        stamp = table.stamp(number)
+        live = table.live() if stamp is None else set()
+        for ledger, sha256 in found:
+            if sha256 == stamp.ledger_sha256 if stamp else {each.name for each in ledger.data_files} <= live:
+                return ledger
+        if storage.exists(ledger_name(number)):
+            return read_ledger(storage, number)
+        raise IngestError(
+            "a job was committed to the table, and its prepared ledger is gone", Where(path=storage.root),
+            f"job number {number}; {len(found)} prepared ledgers of that number, none fits",
+            f"restore {PREPARED_FOLDER} from a backup; without it, what was ingested cannot be told", "ledger-damaged",
+        )  # fmt: skip
+
+    def _prepared(self, number: int) -> list[str]:
+        """Names of the prepared ledgers of a number."""
+        names = self.place.destination.list_names(PREPARED_FOLDER)
+        ours = [name for name in names if name.startswith(f"{number:08d}-") and name.endswith(".jsonl")]
+        return [f"{PREPARED_FOLDER}/{name}" for name in ours]
+
+    def _forget_prepared(self, number: int) -> None:
+        """Delete the prepared ledgers of a number whose ledger is published: also those of runs that came too late."""
+        for name in self._prepared(number):
+            self.place.destination.delete_tree(name)
+        forget_announced(self.place.destination, self.table)
+
+    def _behind(self, number: int, last: int) -> IngestError:
+        return IngestError(
+            "the table is older than its ledgers: it was restored, recreated or removed",
+            Where(path=self.place.destination.root), f"the table's last job is {number}, the last ledger's {last}",
+            "bring the table back to its newest version, or ingest into a new destination", "table-behind",
+        )  # fmt: skip
+
+
+def _prepared_name(stamp: Stamp) -> str:
+    """One for each text, so that twins with other files do not write over each other. Older ones lack the SHA-256."""
+    return f"{PREPARED_FOLDER}/{stamp.number:08d}-{stamp.job_id}-{stamp.ledger_sha256}.jsonl"
+
+
+def _changed(path: str, seen: str) -> IngestError:
+    return IngestError(
+        "a data file is not as it was written, so nothing was published", Where(path=path), seen,
+        "delete the file, and run again: it is written again", "data-file-changed",
+    )  # fmt: skip

@@ -1,0 +1,353 @@
+"""What the sink of all tables asks of one table format, and what the formats share.
+
+That is the types that a table has, what is refused, what a data file must have, and the settings of S3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from splitscan.errors import IngestError, SchemaError, Where, quote_difference, quote_list
+from splitscan.jobs.destination import FileState
+from splitscan.jobs.ledger import WrittenFile
+from splitscan.jobs.partitioning import Partitioning
+from splitscan.jobs.settings import SchemaEvolution
+
+T = TypeVar("T")
+
+_FIELD_ID = b"PARQUET:field_id"
+
+_DELTA = {
+    "key": "AWS_ACCESS_KEY_ID",
+    "secret": "AWS_SECRET_ACCESS_KEY",
+    "token": "AWS_SESSION_TOKEN",
+    "endpoint": "AWS_ENDPOINT_URL",
+    "region": "AWS_REGION",
+}
+
+_ICEBERG = {
+    "key": "s3.access-key-id",
+    "secret": "s3.secret-access-key",
+    "token": "s3.session-token",
+    "endpoint": "s3.endpoint",
+    "region": "s3.region",
+}
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """A data file that is about to be registered.
+
+    Attributes:
+        written: Its name, length and number of rows.
+        footer: Its Parquet footer.
+    """
+
+    written: WrittenFile
+    footer: pq.FileMetaData
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a commit of ours says of itself in the table.
+
+    Attributes:
+        number: Of the job.
+        job_id: Its identity.
+        ledger_sha256: Of its ledger, as it was prepared.
+    """
+
+    number: int
+    job_id: str
+    ledger_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a job has begun to write.
+
+    Attributes:
+        schema: Of its rows, with the field ids of the table.
+        partitioning: That of the table.
+        evolution: What to do with columns that the table does not have.
+        is_new: Whether there was no table.
+    """
+
+    schema: pa.Schema
+    partitioning: Partitioning
+    evolution: SchemaEvolution
+    is_new: bool = False
+
+
+class Table(Protocol):
+    """A table of one format at one destination; it need not be there."""
+
+    format: str
+    keeps_partition_columns: bool
+    """Whether its data files have the columns that they are partitioned by."""
+
+    def open(self) -> TableVersion | None:
+        """Look at the table; ``None`` if it is not there. The time that this takes grows with its files."""
+
+    def planned(self, schema: pa.Schema) -> pa.Schema:
+        """The schema as :meth:`TableVersion.with_field_ids` gives it once the table is created with it."""
+
+    def create(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
+        """Create it with these files, in one commit.
+
+        Returns:
+            Whether it was done. If not, it is there by now, or the catalog does not know: the caller opens it again.
+        """
+
+
+class TableVersion(Protocol):
+    """A table as it was when it was opened."""
+
+    def columns(self) -> pa.Schema:
+        """The columns that it has."""
+
+    def partition_by(self) -> tuple[str, ...]:
+        """The columns that it is partitioned by, each by its values as they are.
+
+        Raises:
+            IngestError: ``[table-unfit]`` if it is partitioned by anything else.
+        """
+
+    def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
+        """The same schema, with the ids by which readers find columns in files, where the format has such."""
+
+    def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
+        """Make sure that files of this schema can be registered.
+
+        Args:
+            schema: Of the rows, of types that tables have.
+            evolution: What to do with columns that the table does not have.
+
+        Raises:
+            SchemaError: ``[destination-schema]`` if not.
+            IngestError: ``[table-unfit]`` if the table has a feature that registering files would break.
+        """
+
+    def number(self) -> int:
+        """Number of the job that was committed last, 0 if there was none."""
+
+    def stamp(self, number: int) -> Stamp | None:
+        """What the commit of a job says of itself; ``None`` if the table does not know any more."""
+
+    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, removed: Sequence[str] = ()) -> bool:
+        """Register files and remove those of these names in one commit on top of this version.
+
+        Its last job is the one before this.
+
+        The version is checked as by :meth:`check`. Columns that it does not have are added: in that commit, or in one
+        of their own before it.
+
+        Returns:
+            Whether it was committed. If not, somebody else has committed meanwhile, or the catalog does not know
+            whether it did: the caller opens the table again before anything else.
+
+        Raises:
+            SchemaError: As :meth:`check`, and if the table is partitioned by other columns than it was.
+            IngestError: As :meth:`check`.
+        """
+
+    def live(self) -> set[str]:
+        """Names of all data files of the table, relative to it."""
+
+    def reduced(self) -> dict[str, FileState]:
+        """Of live data files: those of which others have deleted rows, or may have, and left the file as it is."""
+
+    def removed(self, names: set[str]) -> dict[str, FileState]:
+        """What the table says of files that are not live any more."""
+
+
+def is_failure(error: Exception) -> bool:
+    """Whether storage or a catalog has failed: by an error of the system, or of any library but Python and this one.
+
+    Catalogs are reached through libraries of many makers, each with errors of its own.
+    """
+    library = type(error).__module__.partition(".")[0]
+    return isinstance(error, OSError) or library not in {"builtins", "splitscan"}
+
+
+def check_types(schema: pa.Schema, table_format: str, where: str) -> None:
+    """Make sure that a table format has all types of a schema.
+
+    Raises:
+        SchemaError: ``[table-type]`` if not.
+    """
+    for column in schema:
+        if not _fits(column.type):
+            raise SchemaError(
+                f"a table of format {table_format} has no such type", Where(path=where, column=column.name),
+                str(column.type), "give the column another type in the schema", "table-type",
+            )  # fmt: skip
+
+
+def _fits(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_struct(kind):
+        return all(_fits(field.type) for field in kind)
+    if types.is_map(kind):
+        return _fits(kind.key_type) and _fits(kind.item_type)
+    if types.is_list(kind):
+        return _fits(kind.value_type)
+    if types.is_timestamp(kind):
+        return bool(kind.unit == "us" and kind.tz in {None, "UTC"})
+    return bool(
+        types.is_signed_integer(kind) or types.is_float32(kind) or types.is_float64(kind) or types.is_boolean(kind)
+        or types.is_string(kind) or types.is_binary(kind) or types.is_date32(kind) or types.is_decimal128(kind)
+    )  # fmt: skip
+
+
+def nullable(schema: pa.Schema) -> pa.Schema:
+    """The same columns, each of which may hold nulls: another writer's rows may lack them."""
+    return pa.schema([pa.field(column.name, column.type) for column in schema])
+
+
+def new_columns(
+    wanted: Mapping[str, T], there: Mapping[str, T], where: str, spell: Callable[[T], str] = str
+) -> list[str]:
+    """Names of columns that a table does not have; those that it has are of the same type.
+
+    Args:
+        wanted: Types of the rows' columns, by name.
+        there: Types of the table's columns, by name.
+        where: The table, for the message.
+        spell: How a type is spelled in the message.
+
+    Raises:
+        SchemaError: ``[destination-schema]`` if a type differs, or a name in case only.
+
+    Example:
+        >>> new_columns({"a": "long", "b": "string"}, {"a": "long"}, "out")
+        ['b']
+    """
+    folded = {name.casefold(): name for name in there}
+    new = []
+    for name, kind in wanted.items():
+        if name in there:
+            if there[name] != kind:
+                own, known = quote_difference(spell(kind), spell(there[name]))
+                seen = f"column {name} is {own}, and {known} in the table"
+                raise schema_error(where, seen, "give the column the table's type in the schema")
+        elif name.casefold() in folded:
+            seen = f"column {name}, and {folded[name.casefold()]} in the table"
+            raise schema_error(where, seen, "spell the column as the table does")
+        else:
+            new.append(name)
+    return new
+
+
+def check_new_columns(new: Sequence[str], evolution: SchemaEvolution, there: Mapping[str, str], where: str) -> None:
+    """Refuse columns that a table does not have, unless they are to be added.
+
+    Args:
+        new: The columns, each with its type.
+        evolution: Whether they are to be added.
+        there: Types of the table's columns, by name.
+        where: The table, for the message.
+
+    Raises:
+        SchemaError: ``[destination-schema]`` if not.
+    """
+    if new and evolution is not SchemaEvolution.ADD:
+        columns = quote_list(f"{name} {kind}" for name, kind in there.items())
+        raise schema_error(
+            where, f"column {quote_list(new[:1])}\n         but the table has: {columns}",
+            "add the column to the table (schema_evolution_mode='addNewColumns' does it), or leave it out",
+        )  # fmt: skip
+
+
+def schema_error(where: str, seen: str, fix: str) -> SchemaError:
+    """The error for columns that do not fit those of a table."""
+    return SchemaError(
+        "the rows do not have the columns of the table", Where(path=where), seen, fix, "destination-schema"
+    )
+
+
+def unfit_error(where: str, seen: str) -> IngestError:
+    """The error for a table whose rules cannot be kept by who registers finished files."""
+    return IngestError(
+        "the table has a feature that files written by splitscan do not follow", Where(path=where), seen,
+        "ingest into a table without it, and copy the rows from there", "table-unfit",
+    )  # fmt: skip
+
+
+def field_ids(fields: Iterable[pa.Field]) -> list[str]:
+    """The ids of columns and of the fields inside them, by which Iceberg finds them in files; empty for those without.
+
+    Example:
+        >>> field_ids([pa.field("a", pa.struct([with_id(pa.field("b", pa.int8()), 7)]))])
+        ['', '7']
+    """
+    ids: list[str] = []
+    for field in fields:
+        ids.append((field.metadata or {}).get(_FIELD_ID, b"").decode())
+        ids += field_ids(field.type.field(number) for number in range(field.type.num_fields))
+    return ids
+
+
+def with_id(field: pa.Field, number: int) -> pa.Field:
+    """The same column, with an id."""
+    return field.with_metadata({_FIELD_ID: str(number)})
+
+
+def delta_settings(options: Mapping[str, Any]) -> dict[str, str]:
+    """Spell settings as those of the object store that ``deltalake`` brings.
+
+    Names in capitals (``AWS_REGION``) are handed on as they are.
+
+    Example:
+        >>> delta_settings({"key": "k", "secret": "s", "endpoint_url": "http://127.0.0.1:5000"})
+        ... # doctest: +NORMALIZE_WHITESPACE
+        {'AWS_ACCESS_KEY_ID': 'k', 'AWS_SECRET_ACCESS_KEY': 's', 'AWS_ENDPOINT_URL': 'http://127.0.0.1:5000',
+         'AWS_ALLOW_HTTP': 'true'}
+    """
+    found = {_DELTA[name]: value for name, value in _settings(options).items()}
+    if found.get("AWS_ENDPOINT_URL", "").startswith("http:"):
+        found["AWS_ALLOW_HTTP"] = "true"
+    return found | {name: str(value) for name, value in options.items() if name.isupper()}
+
+
+def iceberg_settings(options: Mapping[str, Any]) -> dict[str, str]:
+    """Spell settings as properties of a catalog of ``pyiceberg``.
+
+    Example:
+        >>> iceberg_settings({"key": "k", "client_kwargs": {"region_name": "eu-west-1"}})
+        {'s3.access-key-id': 'k', 's3.region': 'eu-west-1'}
+    """
+    return {_ICEBERG[name]: value for name, value in _settings(options).items()}
+
+
+def options_of_iceberg(properties: Mapping[str, str]) -> dict[str, Any]:
+    """Spell the properties of a catalog as settings of fsspec's S3 file system.
+
+    Example:
+        >>> options_of_iceberg({"type": "rest", "s3.endpoint": "http://127.0.0.1:5000", "s3.region": "us-east-1"})
+        {'endpoint_url': 'http://127.0.0.1:5000', 'client_kwargs': {'region_name': 'us-east-1'}}
+    """
+    found = {name: properties[spelled] for name, spelled in _ICEBERG.items() if properties.get(spelled)}
+    options: dict[str, Any] = {name: found[name] for name in ("key", "secret", "token") if name in found}
+    if "endpoint" in found:
+        options["endpoint_url"] = found["endpoint"]
+    if "region" in found:
+        options["client_kwargs"] = {"region_name": found["region"]}
+    return options
+
+
+def _settings(options: Mapping[str, Any]) -> dict[str, str]:
+    client = options.get("client_kwargs") or {}
+    found = {
+        "key": options.get("key"),
+        "secret": options.get("secret"),
+        "token": options.get("token"),
+        "endpoint": options.get("endpoint_url") or client.get("endpoint_url"),
+        "region": client.get("region_name"),
+    }
+    return {name: str(value) for name, value in found.items() if value}

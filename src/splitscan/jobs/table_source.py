@@ -1,0 +1,388 @@
+"""A table of a database as the source of an ingest.
+
+To the steps it is one file, as long as the table is by estimate, whose blocks are ranges of keys. What no database
+says is which version was ingested before: so the user names each job, and a name is ingested once. The plan, with the
+version that all tasks read, is kept in staging. The next run continues one that was killed, and reads what is left of
+the same version. If that version is gone and something is left to read, the next run starts over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import count
+from typing import Any, ClassVar, Self
+
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
+from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where
+from splitscan.jobs.contract import NamedJob, Runner, Settlement, Source, Writing
+from splitscan.jobs.history import History, SortedFiles
+from splitscan.jobs.ledger import KeyRange, LedgerFile, LedgerTable, describe_columns, identify, table_path
+from splitscan.jobs.parts import BlockKey
+from splitscan.jobs.planned import PlannedDivision
+from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
+from splitscan.jobs.settings import SchemaEvolution
+from splitscan.jobs.staging import Staging
+from splitscan.jobs.table_format import field_ids
+from splitscan.jobs.workplace import Workplace
+from splitscan.options.database import Snapshot
+from splitscan.ranges import ByteKeyRange
+from splitscan.redaction import redact
+from splitscan.scan.rejects import OnRejects
+from splitscan.scan.schema.explanation import shown_type
+from splitscan.tables import DatabaseScan, KeyPiece, TablePlan, TableSpec, TableVersion, read_pieces
+from splitscan.tables.address import Relation
+from splitscan.tables.snapshots import NOBODY
+from splitscan.tables.versions import checked_name
+
+PLAN_NAME = "plan.json"
+_PLAN_VERSION = 2
+_JOB_NAME = re.compile(r"[\w.:+=-]{1,200}")
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPlan:
+    """What every run of a job reads, as it is kept in staging. No password is in it.
+
+    Attributes:
+        table: The table, with the ranges of all blocks.
+        version: Which version of it.
+        share_bytes: Length of each block, by estimate.
+    """
+
+    table: LedgerTable
+    version: TableVersion
+    share_bytes: int
+
+    @classmethod
+    def of(cls, job: str, database: str, plan: TablePlan) -> KeptPlan:
+        """What is kept of a plan of a table of *database*: each of its tasks is a block."""
+        spec, version = plan.spec, plan.version
+        assert version is not None
+        ranges = tuple(
+            tuple(KeyRange(p.keys.start.hex(), p.keys.stop.hex(), p.with_nulls, p.only_nulls) for p in task)
+            for task in plan.tasks
+        )
+        key, nullable = ("", True) if spec.key is None else (spec.key.name, spec.key.nullable)
+        table = LedgerTable(job, database, _relation(spec.relation), key, nullable, version.name, ranges)
+        return cls(table, version, max(1, plan.statistics.size_bytes // len(ranges)))
+
+    def to_json(self) -> str:
+        """Render as JSON."""
+        return json.dumps({"plan": _PLAN_VERSION, **to_plain(self)}, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> KeptPlan | None:
+        """Read it back; ``None`` if it is none that can be understood."""
+        with suppress(IngestError, ValueError):
+            raw = read_object(data)
+            if raw.get("plan") == _PLAN_VERSION:
+                plan = from_plain(cls, raw)
+                return plan if checked_name(plan.version.name) == plan.table.version else None
+        return None
+
+    @property
+    def identity(self) -> str:
+        """Equal for plans by which the same rows are read in the same blocks."""
+        return hashlib.sha256(self.to_json().encode("ascii")).hexdigest()[:16]
+
+    @property
+    def file(self) -> FileMetadata:
+        """The table, as the steps see it."""
+        size_bytes = self.share_bytes * len(self.table.ranges)
+        path = self.table.path
+        return FileMetadata(path, size_bytes, 0, f"{self.version.name} {self.version.server}".strip(), path)
+
+    @property
+    def blocks(self) -> dict[BlockKey, BlockMetadata]:
+        """Its blocks, in order."""
+        file, share = self.file, self.share_bytes
+        return {
+            (0, number): BlockMetadata(file, number * share, (number + 1) * share, number)
+            for number in range(len(self.table.ranges))
+        }
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """Opens the blocks of a table.
+
+    Attributes:
+        spec: What is read.
+        plan: Of which version, and which rows each block stands for.
+
+    Pickling: with the password, so only inside Spark's own tasks; ``repr`` does not show it.
+    """
+
+    spec: TableSpec
+    plan: KeptPlan
+
+    @property
+    def planned_spec(self) -> TableSpec:
+        """What is read. Whether there are rows without a key is as planned: the table of now may be without."""
+        key = self.spec.key
+        return self.spec if key is None else replace(self.spec, key=replace(key, nullable=self.plan.table.nullable))
+
+    def __call__(self, block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> TableRows:
+        """Open a block. No row of a table is a reject, and there are no bytes of a file to hash."""
+        return TableRows(self, block)
+
+
+class TableRows:
+    """The rows of one block of a table."""
+
+    def __init__(self, reader: TableReader, block: BlockMetadata) -> None:
+        self._reader, self._block = reader, block
+        self._rows = self._bytes = 0
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        pieces = map(_piece, self._reader.plan.table.ranges[self._block.index])
+        for batch in read_pieces(self._reader.planned_spec, pieces, self._reader.plan.version):
+            self._rows += batch.num_rows
+            self._bytes += batch.nbytes
+            yield batch
+
+    @property
+    def passed_bytes(self) -> int:
+        """How much of the block has been read, by estimate."""
+        return min(self._bytes, self._block.length_bytes)
+
+    @property
+    def report(self) -> BlockReport:
+        """What was read."""
+        return BlockReport(self._block, self._block.start, self._block.stop, self._rows, 0, "")
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A table of a database, read once under the name of a job.
+
+    Attributes:
+        scan: What is read.
+        job: The name.
+
+    Raises:
+        UsageError: ``[job-name]`` if the name is none.
+    """
+
+    scan: DatabaseScan
+    job: str
+    own_names: ClassVar[bool] = True  # a database delivers rows in any order
+    record_format: ClassVar[str] = "table"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.job, str) or not _JOB_NAME.fullmatch(self.job):
+            raise UsageError(
+                "an ingest of a table has a name, by which a rerun is known: it is ingested once under each name",
+                seen=f"job={self.job!r}"[:300],
+                fix="set job to a name of up to 200 letters, digits and _ . : + = -, such as job='orders-2024-01-02'; "
+                "the same one to go on after a failure, another one to ingest the table again",
+                code="job-name",
+            )
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the rows."""
+        return self.scan.spec.schema
+
+    @property
+    def described_options(self) -> Json:
+        """How the table is read; neither where it is nor a query, which may hold secrets: the ledger names both."""
+        raw = asdict(self.scan.options)
+        for name in ("url", "user", "password", "query", "dbtable"):
+            del raw[name]
+        return {"table": {**raw, "snapshot": self.scan.options.snapshot.value}}
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """The table."""
+        return (redact(self._path),)
+
+    @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """None: a database is no file."""
+        return {}
+
+    @property
+    def _path(self) -> str:
+        return table_path(*self._table, self.job)
+
+    @property
+    def _table(self) -> tuple[str, str]:
+        """Database and relation."""
+        return self.scan.database, _relation(self.scan.relation)
+
+    def without_own(self, place: Workplace) -> Self:
+        """The same: no table is in a destination."""
+        return self
+
+    def sort(self, history: History) -> SortedFiles:
+        """The table is new unless a job of this name was ingested.
+
+        Raises:
+            IngestError: ``[job-taken]`` if that was of another table.
+        """
+        file = FileMetadata(self._path, 0, 0, "", self._path)
+        known = history.tables.get(self.job)
+        if known is None:
+            return SortedFiles(fresh=[file])
+        if known == self._table:
+            return SortedFiles(skipped=[file], by_name=True)
+        raise IngestError(
+            f"job {self.job} has ingested another table, so nothing was done", Where(path=redact(self._path)),
+            f"{known[1]} of {known[0]}", "give this table a job of another name", "job-taken",
+        )  # fmt: skip
+
+    def settled(
+        self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
+    ) -> Settlement[Source]:
+        """The columns of the destination first where others are added, then the new ones; elsewhere as they are."""
+        if mode.keeps_columns:
+            raise UsageError(
+                "a table says which columns it has: there are none to be found on the way",
+                seen=f"schema_evolution_mode={mode.value}",
+                fix="choose columns with select; or set addNewColumns", code="bad-option",
+            )  # fmt: skip
+        names = self.schema.names
+        if there is None or mode is not SchemaEvolution.ADD:
+            return Settlement(self)
+        new = [name for name in names if name not in there.names]
+        ordered = [*(name for name in there.names if name in names), *new]
+        source = self if ordered == names else TableSource(self.scan.select(*ordered), self.job)
+        return Settlement(source, tuple(f"{name} {shown_type(self.schema.field(name).type)}" for name in new))
+
+    def look_again(
+        self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
+    ) -> Settlement[Source]:
+        """Nothing: no block of a table notices a column that the plan does not have."""
+        return Settlement(self)
+
+    def check(self) -> None:
+        """Refuse scans that do not read one version of the whole table by a plan."""
+        options = self.scan.options
+        said = {
+            f"limit({self.scan.row_limit})": self.scan.row_limit is not None,
+            f"snapshot={options.snapshot.value}": options.snapshot is not Snapshot.SHARED,
+            "rebalance": options.rebalance,
+        }
+        refused = [name for name, is_said in said.items() if is_said]
+        if refused:
+            raise UsageError(
+                "an ingest reads every row of one version of a table, by ranges of keys that are planned beforehand",
+                seen=refused[0],
+                fix="leave it out: with snapshot=own rows that change meanwhile would be lost or doubled, and a plan "
+                "that is made while it is read could not be continued", code="bad-option",
+            )  # fmt: skip
+
+    def check_sample(self, files: Sequence[FileMetadata]) -> None:
+        """Nothing: a table has no dialect."""
+
+    def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
+        """Nothing: each task has compared what it read with the plan."""
+
+    def plan_job(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> NamedJob:
+        """Go on with the plan of an earlier run, if what is left of it can be read; otherwise make one."""
+        spec, writing = self.scan.spec, begin()
+
+        def is_planned(number: int) -> bool:
+            staging = writing.open_staging(self._job_id(spec, writing, number), "")
+            return staging.job_id in writing.committed or staging.storage.exists(_plan_name(staging))
+
+        def attempt(number: int) -> NamedJob | None:
+            job_id = self._job_id(spec, writing, number)
+            return None if job_id in writing.committed else self._named(spec, job_id, runner, writing)
+
+        new = next(number for number in count() if not is_planned(number))
+        attempts = count(max(0, new - 1))  # of those before the last one was found already that nobody can finish them
+        return next(shared for shared in map(attempt, attempts) if shared is not None)
+
+    def _named(self, spec: TableSpec, job_id: str, runner: Runner, writing: Writing) -> NamedJob | None:
+        """A job by its plan; ``None`` if nobody can finish it any more."""
+        plan, is_new = self._kept(writing.open_staging(job_id, ""), runner.min_tasks)
+        if plan is None:
+            return None
+        division = PlannedDivision(
+            plan.blocks,
+            lambda blocks: [(block,) for block in blocks],
+            partial(runner.run_with, TableReader(spec, plan)),
+        )
+        staging = writing.open_staging(job_id, plan.identity)
+        if not is_new and not self._can_be_finished(plan, division, staging):
+            self._release(plan.version)
+            return None
+        file = plan.file
+        path = redact(file.path)
+        digest = "" if path == file.path else identify(file.path)
+        described = LedgerFile(0, path, file.fingerprint, file.size_bytes, 0, digest)
+        release = partial(self._release, plan.version)
+        return NamedJob(job_id, division, writing, (described,), plan.table, release, plan.identity)
+
+    def _kept(self, staging: Staging, slots: int) -> tuple[KeptPlan | None, bool]:
+        """The plan that is kept for a job, and whether it was made now; ``None`` if it cannot be understood."""
+        name = _plan_name(staging)
+        with suppress(SourceMissingError):
+            return KeptPlan.from_json(staging.storage.read_bytes(name)), False
+        made = self.scan.plan(slots, NOBODY)
+        assert made.version is not None
+        is_kept = False
+        try:
+            plan = KeptPlan.of(self.job, self.scan.database, made)
+            is_kept = staging.storage.try_create(name, plan.to_json().encode("ascii"))
+        finally:
+            if not is_kept:
+                self._release(made.version)
+        if is_kept:
+            return plan, True
+        return KeptPlan.from_json(staging.storage.read_bytes(name)), False  # a twin of this run was faster
+
+    def _can_be_finished(self, plan: KeptPlan, division: PlannedDivision, staging: Staging) -> bool:
+        if self.scan.has_version(plan.version):
+            return True
+        finished = sum(len(report.blocks) for report in division.finished(staging))
+        if finished == division.blocks_total:
+            return True
+        _LOG.warning(
+            "job %s starts over: %d of %d blocks were read of a version of the table that is gone; nothing of them "
+            "was published", self.job, finished, division.blocks_total,
+        )  # fmt: skip
+        return False
+
+    def _release(self, version: TableVersion) -> None:
+        with suppress(SourceError):  # whoever holds it ends by itself when nobody reads
+            self.scan.release_version(version)
+
+    def _job_id(self, spec: TableSpec, writing: Writing, number: int) -> str:
+        """Identity of the attempt of this number: the same job with the same columns, written alike."""
+        settings = writing.settings
+        head = [
+            _PLAN_VERSION, self.job, *self._table, number, pa.__version__,
+            [(str(column), chosen.expression) for column, chosen in
+             zip(describe_columns(spec.schema), spec.columns, strict=True)],
+            None if spec.key is None else [spec.key.name, spec.key.declared],
+            [settings.compression, settings.row_group_bytes, settings.row_group_rows, settings.partition_by],
+            field_ids(writing.schema),
+        ]  # fmt: skip
+        return hashlib.sha256(json.dumps(head).encode("ascii")).hexdigest()[:32]
+
+
+def _plan_name(staging: Staging) -> str:
+    return f"{staging.job_id}/{PLAN_NAME}"
+
+
+def _relation(relation: Relation) -> str:
+    """The table by its name; a SELECT, which may hold secrets, by its digest."""
+    query = relation.query
+    return f"table {relation.name}" if query is None else f"query {hashlib.sha256(query.encode()).hexdigest()}"
+
+
+def _piece(keys: KeyRange) -> KeyPiece:
+    return KeyPiece(ByteKeyRange(bytes.fromhex(keys.start), bytes.fromhex(keys.stop)), keys.with_nulls, keys.only_nulls)

@@ -1,0 +1,229 @@
+"""The proof: the spans of the blocks of a file tile it exactly, no gap, no overlap, no block missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from splitscan.errors import InvariantError, SourceMissingError, Where
+from splitscan.jobs.ledger import LedgerBlock, LedgerFile, LedgerTable, RowRange, WrittenFile
+from splitscan.redaction import redact
+
+
+def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[str]:
+    """Find every place where the blocks of one file do not account for each of its bytes exactly once.
+
+    Checked are the planned ranges and the spans that the readers reported: both must run from 0 (of a file that grows,
+    from where this job began) to the size of the file without gap or overlap, and a span begins inside its range (a
+    record belongs to the range that holds its first byte). Of a compressed file the spans must run to the end of its
+    content, which the reader of its last block has reached; its ranges too, unless one block is the whole file.
+
+    Args:
+        file: The file.
+        blocks: Its blocks, by offset.
+
+    Returns:
+        One sentence per fault; none is the proof.
+
+    Example:
+        >>> file = LedgerFile(0, "/data/a.csv", "10-0", 10, 0)
+        >>> blocks = [LedgerBlock(0, 0, 0, 5, 0, 4, 0, 0, ""), LedgerBlock(0, 1, 5, 10, 6, 10, 0, 0, "")]
+        >>> list(tiling_faults(file, blocks))
+        ['bytes [4, 6) were read by no block']
+    """
+    range_stop = span_stop = file.start
+    first = blocks[0].index if blocks and file.start else 0  # earlier jobs have read the blocks before it
+    for number, block in enumerate(blocks, first):
+        if block.file_index != file.index:
+            yield f"block {block.index} belongs to file {block.file_index}"
+        if block.index != number:
+            yield f"block {block.index} stands where block {number} should be"
+        if block.start != range_stop or block.stop <= block.start:
+            yield f"block {block.index} has range [{block.start}, {block.stop}) where {range_stop} should be the start"
+        yield from _span_faults(block, span_stop)
+        range_stop, span_stop = block.stop, max(span_stop, block.span_stop)
+    content_bytes = blocks[-1].content_bytes if blocks else None
+    end = file.size_bytes if content_bytes is None else content_bytes
+    if range_stop < end if len(blocks) > 1 and content_bytes is not None else range_stop != file.size_bytes:
+        yield f"the ranges stop at {range_stop}, the file at {end}"
+    if span_stop != end:
+        yield f"bytes [{span_stop}, {end}) were read by no block"
+
+
+def _span_faults(block: LedgerBlock, expected: int) -> Iterator[str]:
+    if block.span_stop < block.span_start:
+        yield f"block {block.index} has span [{block.span_start}, {block.span_stop})"
+    elif block.span_start > expected:
+        yield f"bytes [{expected}, {block.span_start}) were read by no block"
+    elif block.span_start < expected:
+        yield f"bytes [{block.span_start}, {min(expected, block.span_stop)}) were read twice"
+    if block.start > 0 and block.span_stop > block.span_start and not block.start <= block.span_start < block.stop:
+        yield f"block {block.index} has range [{block.start}, {block.stop}) but a record at {block.span_start}"
+    if block.missing and block.rows:
+        yield f"block {block.index} has {block.rows} rows of a file that had vanished"
+    table = () if block.reject_table is None else (block.reject_table,)
+    for what, count, ranges in (("rows", block.rows, block.data), ("rejects", block.rejects, table)):
+        written = sum(rows.stop - rows.start for rows in ranges)
+        if written != count:
+            yield f"block {block.index} has {count} {what}, of which {written} were written"
+
+
+def row_faults(written: Iterable[WrittenFile], blocks: Iterable[LedgerBlock]) -> Iterator[tuple[str, str]]:
+    """Find every place where the blocks do not account for each row of the written files exactly once.
+
+    Args:
+        written: All files that a job wrote.
+        blocks: All its blocks, in any order.
+
+    Returns:
+        Name of the file and one sentence per fault; none is the proof.
+
+    Example:
+        >>> one, other = (RowRange("part-0.parquet", 0, 2),), (RowRange("part-0.parquet", 3, 5),)
+        >>> blocks = [LedgerBlock(0, 0, 0, 5, 0, 5, 2, 0, "", one), LedgerBlock(0, 1, 5, 9, 5, 9, 2, 0, "", other)]
+        >>> list(row_faults([WrittenFile("part-0.parquet", 100, 5, "")], blocks))
+        [('part-0.parquet', 'rows [2, 3) belong to no block')]
+    """
+    ranges: dict[str, list[RowRange]] = {}
+    for block in blocks:
+        for rows in block.data if block.reject_table is None else (*block.data, block.reject_table):
+            ranges.setdefault(rows.name, []).append(rows)
+    for file in written:
+        own = sorted(ranges.pop(file.name, []), key=lambda rows: (rows.start, rows.stop))
+        yield from ((file.name, fault) for fault in _file_row_faults(file, own))
+    for name in ranges:
+        yield name, "the ledger does not say that this file was written"
+
+
+def _file_row_faults(file: WrittenFile, ranges: Iterable[RowRange]) -> Iterator[str]:
+    expected = 0
+    for rows in ranges:
+        if rows.start > expected:
+            yield f"rows [{expected}, {rows.start}) belong to no block"
+        elif rows.start < expected or rows.stop <= rows.start:
+            yield f"rows [{rows.start}, {rows.stop}) belong to another block too, or to none"
+        expected = max(expected, rows.stop)
+    if expected < file.rows:
+        yield f"rows [{expected}, {file.rows}) belong to no block"
+    elif expected > file.rows:
+        yield f"rows [{file.rows}, {expected}) were not written"
+
+
+def key_faults(table: LedgerTable, blocks: Iterable[LedgerBlock]) -> Iterator[str]:
+    """Find every place where the blocks of a table do not stand for each of its keys, and its nulls, exactly once.
+
+    Args:
+        table: The table.
+        blocks: Its blocks, in any order.
+
+    Returns:
+        One sentence per fault; none is the proof.
+
+    Example:
+        >>> from splitscan.jobs.ledger import KeyRange
+        >>> table = LedgerTable("job", "db", "t", "id", False, "v", ((KeyRange("", "20"),), (KeyRange("30", ""),)))
+        >>> blocks = [LedgerBlock(0, 0, 0, 5, 0, 5, 0, 0, ""), LedgerBlock(0, 1, 5, 10, 5, 10, 0, 0, "")]
+        >>> list(key_faults(table, blocks))
+        ['keys from x20 to x30 belong to no block, or to two']
+    """
+    if sorted(block.index for block in blocks) != list(range(len(table.ranges))):
+        yield f"the ranges of keys are of {len(table.ranges)} other blocks"
+    every = [keys for block in table.ranges for keys in block]
+    ordered = sorted((keys for keys in every if not keys.only_nulls), key=lambda keys: bytes.fromhex(keys.start))
+    stop, is_open = "", False  # whether the range before has no end: nothing may come after it
+    for keys in ordered:
+        if keys.start != stop or is_open:
+            yield f"keys from x{stop} to x{keys.start} belong to no block, or to two"
+        stop, is_open = keys.stop, not keys.stop
+    if not is_open:
+        yield f"keys from x{stop} on belong to no block"
+    nulls = sum(keys.with_nulls or keys.only_nulls for keys in every)
+    if nulls != int(table.nullable):
+        yield f"rows without a key belong to {nulls} blocks"
+
+
+def check_keys(table: LedgerTable | None, blocks: Iterable[LedgerBlock]) -> None:
+    """Make sure that every row of a table was read by exactly one block.
+
+    Raises:
+        InvariantError: ``[not-accounted]`` with the first faults.
+    """
+    if table is None:
+        return
+    faults = list(key_faults(table, blocks))
+    if faults:
+        raise _unaccounted(redact(table.path), "; ".join(faults[:3]), "key of the table")
+
+
+def check_tiling(files: Sequence[LedgerFile], blocks: Sequence[LedgerBlock], written: Iterable[WrittenFile]) -> None:
+    """Make sure that every byte of every file was read by exactly one block, and every row written by exactly one.
+
+    Args:
+        files: All files of a job.
+        blocks: All its blocks, in any order.
+        written: All files that it wrote.
+
+    Raises:
+        InvariantError: ``[not-accounted]`` with the first faults of the first file that has one.
+    """
+    by_file: dict[int, list[LedgerBlock]] = {file.index: [] for file in files}
+    for block in blocks:
+        if block.file_index not in by_file:
+            raise _unaccounted(None, f"a block of a file {block.file_index} that is not in the plan")
+        by_file[block.file_index].append(block)
+    for file in files:
+        ordered = sorted(by_file[file.index], key=lambda block: (block.start, block.index))
+        faults = list(tiling_faults(file, ordered))
+        if faults:
+            raise _unaccounted(file.path, "; ".join(faults[:3]))
+    for name, fault in row_faults(written, blocks):
+        raise _unaccounted(name, fault)
+
+
+def check_vanished(files: Sequence[LedgerFile], blocks: Iterable[LedgerBlock]) -> None:
+    """Make sure that each file was read as a whole or, where it may vanish, not at all.
+
+    Raises:
+        SourceMissingError: ``[vanished-midway]`` if a file vanished between two of its blocks: its rows could be
+            neither kept nor read again when it comes back.
+    """
+    states: dict[int, set[bool]] = {}
+    for block in blocks:
+        states.setdefault(block.file_index, set()).add(block.missing)
+    for file in files:
+        if len(states.get(file.index, ())) > 1:
+            raise SourceMissingError(
+                "a file vanished while it was read, so nothing was published", Where(path=file.path),
+                "some of its blocks were read, and others not; ignoreMissingFiles leaves out whole files only",
+                "run again: a file that is not there any more is not planned", "vanished-midway",
+            )  # fmt: skip
+
+
+def check_matches_plan(planned: Iterable[tuple[int, int, int, int]], blocks: Iterable[LedgerBlock]) -> None:
+    """Make sure that exactly the planned blocks reported, each once.
+
+    Args:
+        planned: File index, block index, start and stop of every planned block.
+        blocks: What was reported.
+
+    Raises:
+        InvariantError: ``[not-accounted]`` naming a block that is missing, unknown, or reported twice.
+    """
+    missing = set(planned)
+    for block in blocks:
+        key = (*block.key, block.start, block.stop)
+        if key not in missing:
+            raise _unaccounted(None, f"block {block.index} of file {block.file_index} was not planned, or came twice")
+        missing.remove(key)
+    if missing:
+        file_index, index, start, stop = min(missing)
+        raise _unaccounted(
+            None, f"{len(missing)} blocks did not report, the first is block {index} of file {file_index}: "
+            f"[{start}, {stop})",
+        )  # fmt: skip
+
+
+def _unaccounted(path: str | None, seen: str, what: str = "byte") -> InvariantError:
+    return InvariantError(
+        f"the blocks do not account for every {what} exactly once, so nothing was published", Where(path=path), seen,
+        "run again; if it stays, report it with this message and the options", "not-accounted",
+    )  # fmt: skip

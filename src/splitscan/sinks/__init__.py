@@ -1,1 +1,0 @@
-"""Where rows go: a plain folder of Parquet, or a table, behind one protocol."""
