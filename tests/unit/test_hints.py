@@ -1390,7 +1390,7 @@ def test_the_command_spells_hints_as_it_takes_options(tmp_path, monkeypatch, cap
     csv(tmp_path, "id,name,x\n5,a,b\n", "b.csv")
     csv(tmp_path, "x,a\ny,b\n", "bad.csv")
     csv(tmp_path, "name,id\na,1\n", "swapped.csv")
-    monkeypatch.setattr(runs.LateRunner, "_runner", lambda _: InProcessRunner())
+    monkeypatch.setattr(runs, "SparkRunner", lambda *_: InProcessRunner())
     assert main(list(args)) != 0
     error = capfd.readouterr().err
     assert spelled in error

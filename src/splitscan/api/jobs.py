@@ -89,7 +89,7 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
 def verify(
     destination: str | os.PathLike[str], *, deep: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> VerifyReport:
-    """Check that data, ledger and source agree; see :func:`splitscan.jobs.verify`."""
+    """Check that data, ledger and source agree; see :func:`splitscan.jobs.verifying`."""
     from splitscan.jobs import verify as check  # noqa: PLC0415 - Parquet loads with it
 
     return check(destination, deep=deep, storage_options=storage_options)

@@ -233,7 +233,7 @@ def verify(
 ) -> None:
     """Check that data, ledger and source agree. Needs no Spark; the exit code is 5 if they do not."""
     from splitscan.cli.summary import write_verification  # noqa: PLC0415 -- Parquet loads with it
-    from splitscan.jobs.verify import verify as check  # noqa: PLC0415
+    from splitscan.jobs.verifying import verify as check  # noqa: PLC0415
 
     storage_options = storage_options_of(destination, option)
     report = check(destination, deep=deep, storage_options=storage_options)

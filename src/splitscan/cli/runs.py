@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from splitscan.api.files import Scan
 from splitscan.cli.arguments import ScanArguments
@@ -18,26 +18,21 @@ from splitscan.cli.session import Session, choose_remote, local_slots, parse_con
 from splitscan.cli.summary import Ingested, describe_window, render_window, write_ingest, write_plan
 from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, SplitscanError, StreamError, Where
-from splitscan.jobs.contract import ClaimedRun, OpenBlock
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.opening import open_sink
 from splitscan.jobs.page import check_page_file, write_page
-from splitscan.jobs.part_writing import PartTarget
-from splitscan.jobs.parts import Part
 from splitscan.jobs.reports import IngestReport
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.spark_runner import SparkRunner
-from splitscan.jobs.staging import PartReport
 from splitscan.jobs.steps import Delivery, plan_ingest, run_ingest
 from splitscan.jobs.watching import WATCH_FOLDER, Watch, WatchedWindow
 from splitscan.options.stream import parse_stream_options
-from splitscan.rebalance import RebalanceReport
-from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.redaction import redact
 from splitscan.scan import Cutting
-from splitscan.scan.planning import IndexTask, Summarised, index_here
-from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import MIB, count_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _BLOCK_BYTES = (8 * MIB, 128 * MIB)  # smaller ones cost more than they bring; larger ones are the library's default
 _BLOCKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
@@ -77,9 +72,9 @@ class Given:
         self.destination, self.table = destination, table
         self._master, self._conf = master, parse_conf(spark_conf)
 
-    def runner(self, progress: ShowsProgress) -> LateRunner:
-        """Whoever runs the tasks."""
-        return LateRunner(self._master, self._conf, progress)
+    def session(self, progress: ShowsProgress) -> LazySession:
+        """Where tasks run."""
+        return LazySession(self._master, self._conf, progress)
 
     @property
     def slots(self) -> int | None:
@@ -123,10 +118,11 @@ class IngestRun:
 
     def execute(self, *, quiet: bool, as_json: bool) -> IngestReport:
         """Do it, and say what was done."""
-        with choose_progress(quiet=quiet) as progress, self._given.runner(progress) as runner:
+        with choose_progress(quiet=quiet) as progress, self._given.session(progress) as session:
+            runner = SparkRunner(session, _INDEX_HERE_BYTES)
             report = run_ingest(self._source(), self._delivery(progress), runner)
             _warn_of_rejects(report, progress)
-        done = Ingested(report, runner.start_seconds)
+        done = Ingested(report, session.start_seconds)
         if as_json:
             write_json(done.to_json(), indent=2)
         elif not quiet:
@@ -233,7 +229,8 @@ class WatchRun:
 
     def _run(self, arguments: ScanArguments, progress: ShowsProgress, *, once: bool, as_json: bool) -> bool:
         watch = self._watch(arguments)
-        with closing(watch), self._given.runner(progress) as runner:
+        with closing(watch), self._given.session(progress) as session:
+            runner = SparkRunner(session, _INDEX_HERE_BYTES)
             windows: Iterator[WatchedWindow | None] = (
                 watch.drain(runner, progress.show) if once else watch.follow(runner, progress.show)
             )
@@ -293,8 +290,8 @@ def _kept_dialect(storage: Storage) -> dict[str, str] | None:
     )
 
 
-class LateRunner:
-    """Runs tasks on Spark, and starts Spark for the first of them: where nothing is to be done it never starts.
+class LazySession:
+    """A Spark session that starts when it is first called, and ends with the context.
 
     Args:
         master: Spark master.
@@ -308,58 +305,16 @@ class LateRunner:
     def __init__(self, master: str | None, conf: Mapping[str, str], progress: ShowsProgress) -> None:
         self._master, self._conf, self._progress = master, conf, progress
         self._session: Session | None = None
-        self._started: SparkRunner | None = None
         self.start_seconds = 0.0
 
-    def _runner(self) -> SparkRunner:
-        if self._started is None:
+    def __call__(self) -> SparkSession:
+        """Start the session, unless it is there."""
+        if self._session is None:
             self._progress.announce("starting Spark")
             started = time.perf_counter()
             self._session = start_session(self._master, self._conf)
             self.start_seconds = time.perf_counter() - started
-            self._started = SparkRunner(self._session.spark)
-        return self._started
-
-    @property
-    def min_tasks(self) -> int:
-        """Number of tasks that run at a time."""
-        return self._runner().min_tasks
-
-    def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
-        """Summarise blocks in parallel: a few of them here, sooner than Spark would have started."""
-        if sum(task.block.length_bytes for task in tasks) <= _INDEX_HERE_BYTES:
-            return index_here(tasks)
-        return self._runner().index(tasks)
-
-    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
-        """Read each part and write what it holds."""
-        return self._runner().run(spec, target, parts)
-
-    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
-        """The same of what is no file."""
-        return self._runner().run_with(open_block, target, parts)
-
-    @property
-    def can_rebalance(self) -> bool:
-        """Whether tasks can reach a coordinator."""
-        return self._runner().can_rebalance
-
-    def register(self, plan: RebalancePlan) -> str:
-        """Tell the coordinator what there is to claim."""
-        return self._runner().register(plan)
-
-    def run_claimed(self, spec: ScanSpec, target: PartTarget, run: ClaimedRun) -> Iterable[PartReport]:
-        """Read what its log says of each partition."""
-        return self._runner().run_claimed(spec, target, run)
-
-    def describe_claims(self, scan: str) -> RebalanceReport | None:
-        """What happened in a scan."""
-        return self._runner().describe_claims(scan)
-
-    def cancel(self) -> None:
-        """End running tasks."""
-        if self._started is not None:
-            self._started.cancel()
+        return self._session.spark
 
     def __enter__(self) -> Self:
         return self

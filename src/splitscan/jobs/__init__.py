@@ -1,11 +1,17 @@
-"""Ingest: records to Parquet, each exactly once, with a ledger that proves it."""
+"""Jobs: records from a source to a destination, each exactly once, with a ledger that proves it."""
 
-from splitscan.jobs.ingesting import ingest, ingest_table, plan_only
-from splitscan.jobs.ledger import Ledger, LedgerBlock, LedgerFile, RowRange, WrittenFile
-from splitscan.jobs.partitioning import Layout
-from splitscan.jobs.reports import Finding, IngestPlan, IngestProgress, IngestReport, Phase, VerifyReport
-from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution
-from splitscan.jobs.verify import verify
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from splitscan.jobs.ingesting import ingest, ingest_table, plan_only
+    from splitscan.jobs.ledger import Ledger, LedgerBlock, LedgerFile, RowRange, WrittenFile
+    from splitscan.jobs.partitioning import Layout
+    from splitscan.jobs.reports import Finding, IngestPlan, IngestProgress, IngestReport, Phase, VerifyReport
+    from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution
+    from splitscan.jobs.verifying import verify
 
 __all__ = [
     "Finding",
@@ -28,3 +34,19 @@ __all__ = [
     "plan_only",
     "verify",
 ]
+
+_HOMES = {
+    "ingesting": {"ingest", "ingest_table", "plan_only"},
+    "ledger": {"Ledger", "LedgerBlock", "LedgerFile", "RowRange", "WrittenFile"},
+    "partitioning": {"Layout"},
+    "settings": {"IngestSettings", "OnChanged", "SchemaEvolution"},
+    "verifying": {"verify"},
+}
+"""The module of every public name, which is imported when it is first asked for; of all others, ``reports``."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'splitscan.jobs' has no attribute {name!r}")
+    home = next((module for module, names in _HOMES.items() if name in names), "reports")
+    return getattr(import_module(f"{__name__}.{home}"), name)

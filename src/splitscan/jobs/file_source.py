@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
@@ -14,23 +14,25 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives import open_planned
 from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
-from splitscan.jobs.claimed import ClaimedDivision
-from splitscan.jobs.contract import Division, NamedJob, Plannable, Runner, Settlement, Source, Writing
+from splitscan.jobs.contract import Runner
+from splitscan.jobs.division import ClaimedDivision, Division, PlannedDivision
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.identity import Growth, compute_job_id, describe_read_options
 from splitscan.jobs.ledger import LedgerFile, identify
 from splitscan.jobs.parts import BlockKey
-from splitscan.jobs.planned import PlannedDivision
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.schema_evolution import settle_columns, with_new_columns
 from splitscan.jobs.settings import SchemaEvolution
+from splitscan.jobs.source import NamedJob, Settlement, Source, Writing
 from splitscan.jobs.table_format import field_ids
 from splitscan.jobs.workplace import Workplace
 from splitscan.options import OnFileChange
-from splitscan.scan import Cutting
+from splitscan.rebalance.reading.planning import plan_blocks
+from splitscan.scan import Cutting, ScanPlanner
 from splitscan.scan.dialects import contradiction
 from splitscan.scan.new_columns import NewColumns
 from splitscan.scan.planning import fill_index
+from splitscan.streaming.windows import Window
 
 _CHECK_THREADS = 8  # one look at every source after the last read; mostly waiting for the storage
 
@@ -43,13 +45,16 @@ class FileSource:
         scan: What is read.
         rebalance: Whether tasks claim what they read; ``None`` for what the scan's option says.
         growth: Of files that grow: what is read of them, by path.
+        window: The window of a stream whose blocks are read exactly as they were planned: nothing is listed, cut or
+            indexed again. ``None`` to plan them.
         keeps_types: Whether a column that was found in files is read as the destination's type whatever was found.
     """
 
-    scan: Plannable
+    scan: ScanPlanner
     rebalance: bool | None = None
     growth: Mapping[str, Growth] = field(default_factory=dict)
     keeps_types: bool = False
+    window: Window | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -117,7 +122,7 @@ class FileSource:
 
     def check(self) -> None:
         """Refuse scans of parts of files, of no column, and of some records only."""
-        if self.scan.chooses_blocks:
+        if self.window is None and self.scan.chooses_blocks:
             raise UsageError(
                 "an ingest reads files from end to end: option where must not choose among the blocks of one file",
                 seen="a condition on file_block_start, file_block_length or block_id",
@@ -150,33 +155,49 @@ class FileSource:
                 f"{sign.harm}; nothing was read", Where(path=path), sign.seen, sign.fix, "dialect-contradicted"
             )
 
-    def plan_job(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> NamedJob:
-        """Let tasks claim what they read where that is wanted and possible, otherwise plan what each reads."""
-        scan, growth = self.scan, self.growth
-        division: Division
+    def divide(self, files: Sequence[FileMetadata], runner: Runner) -> Division:
+        """Let tasks claim what they read where that is wanted and possible; otherwise plan what each reads."""
+        scan = self.scan.with_files(files)
         if self.wants_claims and any(file.size_bytes for file in files) and runner.can_rebalance:
-            division = ClaimedDivision(scan, files, runner)
-        else:
-            division = self._planned(files, runner)
-        writing = begin()
-        job_id = compute_job_id(
-            division.blocks, [file for file in files if not file.size_bytes], scan.spec, writing.settings,
-            writing.committed, claimed=division.blocks_total is None, growth=growth, ids=field_ids(writing.schema),
-        )  # fmt: skip
-        described = tuple(_describe(index, file, growth.get(file.path)) for index, file in enumerate(files))
-        return NamedJob(job_id, division, writing, described)
-
-    def _planned(self, files: Sequence[FileMetadata], runner: Runner) -> PlannedDivision:
-        scan = self.scan
+            blocks = plan_blocks(scan, runner.index) if self.window is None else self._window_blocks(files)
+            return ClaimedDivision(blocks, files, scan.spec, scan.framing, runner)
         index = {file.path: number for number, file in enumerate(files)}
-        blocks = scan.with_files(files).cut(Cutting(fine=True)).blocks()
+        blocks = list(scan.cut(Cutting(fine=True)).blocks()) if self.window is None else self._window_blocks(files)
         indexed = fill_index(blocks, scan.framing, scan.spec.options, runner.index)
         plan: dict[BlockKey, BlockMetadata] = {(index[each.file.path], each.index): each for each in indexed}
         return PlannedDivision(
             plan,
-            lambda blocks: scan.tasks(blocks, runner.min_tasks),
+            lambda blocks: self._tasks(blocks, runner.min_tasks),
             lambda target, parts: runner.run(scan.spec, target, parts),
         )
+
+    def _window_blocks(self, files: Iterable[FileMetadata]) -> list[BlockMetadata]:
+        assert self.window is not None
+        paths = {file.path for file in files}
+        return [block for block in self.window.blocks if block.file.path in paths]
+
+    def _tasks(self, blocks: Iterable[BlockMetadata], slots: int) -> Sequence[Sequence[BlockMetadata]]:
+        """Group blocks into tasks; those of a window as it was planned, without what is not among *blocks*."""
+        if self.window is None:
+            return self.scan.tasks(blocks, slots)
+        wanted = {(block.file.path, block.index) for block in blocks}
+        shares = (
+            tuple(block for block in task if (block.file.path, block.index) in wanted) for task in self.window.tasks()
+        )
+        return [share for share in shares if share]
+
+    def name_job(
+        self, files: Sequence[FileMetadata], division: Division | None, writing: Writing, runner: Runner
+    ) -> NamedJob:
+        """Name the job by its blocks and options."""
+        assert division is not None
+        growth = self.growth
+        job_id = compute_job_id(
+            division.blocks, [file for file in files if not file.size_bytes], self.scan.spec, writing.settings,
+            writing.committed, claimed=division.blocks_total is None, growth=growth, ids=field_ids(writing.schema),
+        )  # fmt: skip
+        described = tuple(_describe(index, file, growth.get(file.path)) for index, file in enumerate(files))
+        return NamedJob(job_id, division, writing, described)
 
     def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
         """Make sure that no file changed while it was read. One that was removed was read before."""

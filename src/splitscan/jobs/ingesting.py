@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from splitscan.jobs.contract import Plannable, Source
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.monitor import OnProgress
 from splitscan.jobs.page import check_page_file, write_page
@@ -21,6 +20,7 @@ from splitscan.jobs.settings import (
     on_changed_from,
     schema_evolution_from,
 )
+from splitscan.jobs.source import Source
 from splitscan.jobs.spark_runner import SparkRunner
 from splitscan.jobs.steps import Delivery, plan_ingest, run_ingest
 from splitscan.jobs.table_source import TableSource
@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # the session comes from the caller, so verifying and plannin
 
 
 def plan_only(
-    scan: Plannable,
+    scan: ScanPlanner,
     destination: str | os.PathLike[str],
     *,
     destination_options: Mapping[str, Any] | None = None,

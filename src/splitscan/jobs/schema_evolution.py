@@ -8,23 +8,24 @@ import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError, Where, quote_list
 from splitscan.formats.merge import NO_VALUE, has_more_members, join, join_all, settled
-from splitscan.jobs.contract import Plannable, Settlement
 from splitscan.jobs.settings import SchemaEvolution
+from splitscan.jobs.source import Settlement
 from splitscan.redaction import redact
+from splitscan.scan import ScanPlanner
 from splitscan.scan.new_columns import EVERY_RECORD, SOME_RECORDS, NewColumns
 from splitscan.scan.schema.explanation import ColumnSource, shown_type
 from splitscan.scan.schema.resolution import ResolvedColumn
 
 
 def settle_columns(
-    scan: Plannable,
+    scan: ScanPlanner,
     begun: Container[str],
     there: pa.Schema | None,
     mode: SchemaEvolution,
     destination: str,
     *,
     keeps_types: bool = False,
-) -> Settlement[Plannable]:
+) -> Settlement[ScanPlanner]:
     """Decide by which columns the files of a job are read, before any of them is.
 
     Columns of the destination come first, in its order and spelling; columns that are new follow, in the order of the
@@ -72,7 +73,7 @@ def settle_columns(
     return Settlement(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
 
 
-def _left_out(scan: Plannable, there: pa.Schema) -> tuple[tuple[str, ...], int]:
+def _left_out(scan: ScanPlanner, there: pa.Schema) -> tuple[tuple[str, ...], int]:
     """The columns that are found in files and are not the destination's; and in how many records more are looked for.
 
     Files that disagree on their columns are no error here, for nothing depends on what they are called.
@@ -85,8 +86,8 @@ def _left_out(scan: Plannable, there: pa.Schema) -> tuple[tuple[str, ...], int]:
 
 
 def with_new_columns(
-    scan: Plannable, found: NewColumns, there: pa.Schema | None, mode: SchemaEvolution
-) -> Settlement[Plannable]:
+    scan: ScanPlanner, found: NewColumns, there: pa.Schema | None, mode: SchemaEvolution
+) -> Settlement[ScanPlanner]:
     """The scan with columns that were noticed while its files were read, after its own, to be read again.
 
     Raises:
@@ -122,7 +123,7 @@ def with_new_columns(
     return Settlement(scan.with_schema(pa.schema(whole)), tuple(map(_spell, added)))
 
 
-def _names_columns(scan: Plannable) -> bool:
+def _names_columns(scan: ScanPlanner) -> bool:
     """Whether files say which columns they have: elsewhere a field too many is one broken record, and no column."""
     own = scan.options.format
     return own.compares_headers or not own.is_positional
@@ -131,7 +132,7 @@ def _names_columns(scan: Plannable) -> bool:
 class _Columns:
     """The columns of a scan beside those of its destination."""
 
-    def __init__(self, scan: Plannable, there: pa.Schema) -> None:
+    def __init__(self, scan: ScanPlanner, there: pa.Schema) -> None:
         self._scan, self._there = scan, there
         self._spec = scan.spec
         self._resolved = {column.field.name: column for column in scan.resolved.columns}
@@ -161,7 +162,7 @@ class _Columns:
             seen = f"column {quote_list([_spell(column)])}\n         but the destination has: {there}"
             raise SchemaError(rule, Where(path=path, column=column.name), seen, fix, "destination-schema")
 
-    def settle(self, keeps_types: bool, rescues: bool) -> Plannable:
+    def settle(self, keeps_types: bool, rescues: bool) -> ScanPlanner:
         """The scan by the columns of the destination and the new ones; as it is, where that cannot be or need not."""
         spec = self._spec
         if spec.columns != spec.wildcard:  # columns that the user chose are compared as they are

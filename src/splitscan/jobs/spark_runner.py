@@ -20,7 +20,7 @@ from splitscan.jobs.staging import PartReport
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.scan.block_scan import ConsecutiveBlocks
-from splitscan.scan.planning import IndexTask, Summarised
+from splitscan.scan.planning import IndexTask, Summarised, index_here
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 
@@ -64,13 +64,21 @@ class SparkRunner:
     """Runs parts on Spark: one Spark task per part.
 
     Args:
-        spark: The session.
+        spark: The session, or what starts one: for the first task, so that it never starts where nothing is to be done.
+        index_here_bytes: Blocks of up to so many bytes are summarised in this process, sooner than Spark would start.
     """
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
+    def __init__(self, spark: SparkSession | Callable[[], SparkSession], index_here_bytes: int = 0) -> None:
+        self._given, self._index_here_bytes = spark, index_here_bytes
+        self._started: SparkSession | None = None
         self._tag = f"splitscan-ingest-{os.urandom(8).hex()}"
         self._coordinators: dict[str, CoordinatorAddress] = {}
+
+    @property
+    def _spark(self) -> SparkSession:
+        if self._started is None:
+            self._started = self._given() if callable(self._given) else self._given
+        return self._started
 
     @property
     def min_tasks(self) -> int:
@@ -81,6 +89,8 @@ class SparkRunner:
 
     def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
         """Summarise blocks in parallel."""
+        if sum(task.block.length_bytes for task in tasks) <= self._index_here_bytes:
+            return index_here(tasks)
         from splitscan.spark.indexing import spark_indexer  # noqa: PLC0415 -- Spark is optional
 
         indexer = spark_indexer(self._spark)
@@ -143,6 +153,8 @@ class SparkRunner:
 
     def cancel(self) -> None:
         """End all running tasks of this runner."""
+        if self._started is None:
+            return
         context = self._context()
         if context is None:
             self._spark.interruptTag(self._tag)

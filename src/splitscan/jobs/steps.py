@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -14,8 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.content.storage import redact
-from splitscan.jobs.contract import ReportWatch, Runner, Source, Writing
+from splitscan.jobs.contract import Runner
 from splitscan.jobs.destination import Sink
+from splitscan.jobs.division import ReadTasks
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import (
     History,
@@ -44,6 +45,7 @@ from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.replacing import Contents, check_live, write_rest
 from splitscan.jobs.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
 from splitscan.jobs.settings import IngestSettings, OnChanged
+from splitscan.jobs.source import Source, Writing
 from splitscan.jobs.staging import PartReport
 from splitscan.jobs.tiling import check_keys, check_tiling, check_vanished
 from splitscan.jobs.workplace import Workplace
@@ -204,17 +206,16 @@ class _Job:
                 data_root=sink.data_root, partitioning=partitioning, plan_id=plan_id,
             )  # fmt: skip
 
-        def begin() -> Writing:
-            schema = sink.begin(source.schema, partitioning, settings)
-            return Writing(
-                settings,
-                schema,
-                history.jobs,
-                lambda job_id, plan_id: target_of(job_id, plan_id, schema).open_staging(),
-            )
-
         delivery.tell(Phase.INDEX)
-        self._named = source.plan_job(found.fresh, runner, begin)
+        division = source.divide(found.fresh, runner)
+        schema = sink.begin(source.schema, partitioning, settings)  # nothing is created before it is known what is read
+        writing = Writing(
+            settings,
+            schema,
+            history.jobs,
+            lambda job_id, plan_id: target_of(job_id, plan_id, schema).open_staging(),
+        )
+        self._named = source.name_job(found.fresh, division, writing, runner)
         self._division = self._named.division
         self._target = target_of(self._named.job_id, self._named.plan_id, self._named.writing.schema)
         self._staging = self._target.open_staging()
@@ -237,18 +238,19 @@ class _Job:
         self._staging.forget_progress()
         self.monitor.add(reports)
         self.monitor.tell(Phase.READ)
-        fresh = self._division.read(reports, self._target, self._run_watched)
+        tasks = self._division.tasks(reports, self._target)
+        fresh = [] if tasks is None else self._run_watched(tasks)
         self.tasks = tuple(_times(report) for report in fresh if report.times is not None)
         reports += fresh
         self.monitor.complete()
         self.monitor.tell(Phase.CHECK)
         return self._division.account(reports)
 
-    def _run_watched(self, work: Callable[[], list[PartReport]], reports: ReportWatch) -> list[PartReport]:
+    def _run_watched(self, tasks: ReadTasks) -> list[PartReport]:
         """Run tasks, and look at what they leave in staging meanwhile."""
-        self.monitor.watch(reports)
+        self.monitor.watch(tasks.watch)
         done = run_watched(
-            work,
+            tasks.run,
             lambda: self.monitor.poll(self._staging),
             self._runner.cancel,
             POLL_SECONDS if self._place.is_local else REMOTE_POLL_SECONDS,

@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -23,13 +23,14 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where
-from splitscan.jobs.contract import NamedJob, Runner, Settlement, Source, Writing
+from splitscan.jobs.contract import Runner
+from splitscan.jobs.division import Division, PlannedDivision
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.ledger import KeyRange, LedgerFile, LedgerTable, describe_columns, identify, table_path
 from splitscan.jobs.parts import BlockKey
-from splitscan.jobs.planned import PlannedDivision
 from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
 from splitscan.jobs.settings import SchemaEvolution
+from splitscan.jobs.source import NamedJob, Settlement, Source, Writing
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.table_format import field_ids
 from splitscan.jobs.workplace import Workplace
@@ -289,9 +290,14 @@ class TableSource:
     def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
         """Nothing: each task has compared what it read with the plan."""
 
-    def plan_job(self, files: Sequence[FileMetadata], runner: Runner, begin: Callable[[], Writing]) -> NamedJob:
+    def divide(self, files: Sequence[FileMetadata], runner: Runner) -> None:
+        """Leave it to :meth:`name_job`: the plan is kept under the job's name."""
+
+    def name_job(
+        self, files: Sequence[FileMetadata], division: Division | None, writing: Writing, runner: Runner
+    ) -> NamedJob:
         """Go on with the plan of an earlier run, if what is left of it can be read; otherwise make one."""
-        spec, writing = self.scan.spec, begin()
+        spec = self.scan.spec
 
         def is_planned(number: int) -> bool:
             staging = writing.open_staging(self._job_id(spec, writing, number), "")

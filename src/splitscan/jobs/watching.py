@@ -16,7 +16,7 @@ from splitscan.errors import SourceChangedError, SourceMissingError, StreamError
 from splitscan.jobs.contract import Runner
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import HistoryReader
-from splitscan.jobs.identity import WindowScan, describe_growth
+from splitscan.jobs.identity import describe_growth
 from splitscan.jobs.ledger import OUR_FOLDER
 from splitscan.jobs.monitor import OnProgress
 from splitscan.jobs.opening import PLAIN, open_sink
@@ -173,7 +173,7 @@ class Watch:
             return FileSource(scan, keeps_types=True)
         offset = replace(self._position, window=window.number)
         growth = describe_growth(offset.stream, window, self._planner.contents(offset))
-        return FileSource(WindowScan(scan, window, tuple(files)), growth=growth, keeps_types=True)
+        return FileSource(scan, growth=growth, keeps_types=True, window=window)
 
     def _still_there(self, files: list[FileMetadata]) -> list[FileMetadata]:
         """The files of a window that are to be read: not those of the destination itself.

@@ -1,9 +1,10 @@
 import functools
+from types import SimpleNamespace
 
 import pytest
 
 from splitscan.cli import main, runs
-from splitscan.jobs.spark_runner import run_part
+from splitscan.jobs.spark_runner import SparkRunner, run_part
 from splitscan.scan import open_reader
 
 BASIC = b'id,name\n1,ada\n2,"grace\nhopper"\n3,\n'
@@ -38,20 +39,16 @@ def source(tmp_path):
     return folder
 
 
-class InProcessRunner:
-    """Does what Spark would do, here."""
+class InProcessRunner(SparkRunner):
+    """Does what Spark would do, here, once it has started a session."""
 
-    min_tasks = 2
+    @property
+    def min_tasks(self):
+        return 2 if self._spark else 0
 
-    def index(self, tasks):
-        return [task.run() for task in tasks]
-
-    def run(self, spec, context, parts):
+    def run(self, spec, target, parts):
         open_block = functools.partial(self._open, spec)
-        return [run_part(context, part, open_block) for part in parts]
-
-    def cancel(self):
-        pass
+        return [run_part(target, part, open_block) for part in parts] if self._spark else []
 
     @staticmethod
     def _open(spec, block, on_reject, with_digest):
@@ -63,11 +60,10 @@ def without_spark(monkeypatch):
     """Ingests run in this process. The list says when Spark would have been started."""
     started = []
 
-    def runner(self):
-        if not started:
-            self._progress.announce("starting Spark")
-            started.append(True)
-        return InProcessRunner()
+    def start(master, conf):
+        started.append(True)
+        return SimpleNamespace(spark="here", log=None, close=lambda keep_log: None)
 
-    monkeypatch.setattr(runs.LateRunner, "_runner", runner)
+    monkeypatch.setattr(runs, "SparkRunner", InProcessRunner)
+    monkeypatch.setattr(runs, "start_session", start)
     return started

@@ -38,7 +38,7 @@ def test_an_ingest_ends_with_a_summary(run, basic, out, without_spark):
     assert shown["rejects"] == "0"
     assert shown["proof"] == "every byte accounted for"
     assert shown["ledger"] == f"{out}/_splitscan/ledger/00000001.jsonl"
-    assert re.fullmatch(r"\d+ bytes in \d+\.\d s, [\d,]+ bytes/s", shown["read"])
+    assert re.fullmatch(r"\d+ bytes in \d+\.\d s, [\d,]+ bytes/s, after 0\.0 s to start Spark", shown["read"])
     assert progress.splitlines()[:1] == ["splitscan: planning"]
     assert "splitscan: starting Spark" in progress.splitlines()
 

@@ -12,7 +12,7 @@ from splitscan.errors import InvariantError
 from splitscan.scan.planner import ScanPlanner
 
 COMMANDS = ["ingest", "verify", "count", "head", "schema", "blocks", "options", "index"]
-HEAVY = {"pyspark", "pandas", "fsspec", "duckdb", "polars", "s3fs", "rich", "pyarrow.parquet", "splitscan.jobs"}
+HEAVY = {"pyspark", "pandas", "fsspec", "duckdb", "polars", "s3fs", "rich", "pyarrow.parquet", "splitscan.jobs.steps"}
 
 
 def in_a_process(*args, **options):

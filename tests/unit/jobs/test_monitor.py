@@ -4,10 +4,10 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import open_storage
+from splitscan.jobs.division import ReportWatch
 from splitscan.jobs.ledger import LedgerBlock
 from splitscan.jobs.monitor import Monitor, PhaseClock
 from splitscan.jobs.parts import REPORTS_PER_FOLDER, Part
-from splitscan.jobs.planned import PlannedReports
 from splitscan.jobs.reports import IngestProgress, Phase
 from splitscan.jobs.staging import PartProgress, PartReport, Staging
 
@@ -61,7 +61,7 @@ def told():
 @pytest.fixture
 def monitor(told):
     watching = Monitor(5000, 5000, told.append, lambda *_: None)
-    watching.watch(PlannedReports(PARTS))
+    watching.watch(ReportWatch.of_parts(PARTS))
     return watching
 
 
@@ -98,7 +98,7 @@ def test_what_a_task_is_at_counts_until_its_report_is_there(monitor, staging, to
 def test_a_job_ends_early_by_what_tasks_tell_while_they_read(staging):
     checked = []
     watching = Monitor(5000, 5000, None, lambda *counts: checked.append(counts[:3]))
-    watching.watch(PlannedReports(PARTS))
+    watching.watch(ReportWatch.of_parts(PARTS))
     staging.write_progress(PARTS[3].name, PartProgress(700, 0, 30, 4, 3))
     watching.poll(staging)
     assert checked == [(30, 4, 3)]

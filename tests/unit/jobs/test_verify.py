@@ -19,7 +19,7 @@ from splitscan.scan import ScanPlanner
 
 pytestmark = pytest.mark.slow
 
-verify_module = sys.modules["splitscan.jobs.verify"]  # the package offers the function under the same name
+verify_module = sys.modules["splitscan.jobs.verifying"]  # the package offers the function under the same name
 
 
 @pytest.fixture

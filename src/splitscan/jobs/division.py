@@ -1,67 +1,165 @@
-"""An ingest whose tasks claim what they read: nobody knows beforehand which of them reads what."""
+"""How the reading of a job is divided: planned part by part, or claimed chunk by chunk while it is read."""
 
 from __future__ import annotations
 
 import logging
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, RebalanceError, SplitscanError
-from splitscan.jobs.contract import ClaimedRun, Plannable, Runner, Watched
+from splitscan.jobs.contract import ClaimedRun, Runner
 from splitscan.jobs.ledger import LedgerBlock, identify
 from splitscan.jobs.part_writing import PartTarget
-from splitscan.jobs.parts import log_folder
+from splitscan.jobs.parts import BlockKey, Part, log_folder, plan_parts
 from splitscan.jobs.staging import PartReport, Staging
-from splitscan.rebalance.reading.planning import plan_blocks, plan_ranges
+from splitscan.jobs.tiling import check_matches_plan
+from splitscan.rebalance.reading.planning import plan_ranges
 from splitscan.rebalance.report import RebalanceReport
+from splitscan.scan.own_formats import Reading
+from splitscan.scan.spec import ScanSpec
 
 _LOG = logging.getLogger("splitscan")
 
 
-class LogReports:
-    """The reports of parts that come into being while chunks are claimed: whatever appears in the folder of the scan.
+class ReportWatch:
+    """Finds the reports that running tasks leave in staging, each once.
+
+    Only folders in which one is missing are listed, in their order, up to the first in which there is none yet.
 
     Args:
-        folder: Where the tasks of the scan leave their reports.
+        folders: Names of the parts whose reports come into each folder; ``None`` where nobody knows beforehand.
     """
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    def __init__(self, folders: Mapping[str, Set[str] | None]) -> None:
+        self._folders = dict(folders)
         self._seen: set[str] = set()
 
+    @classmethod
+    def of_parts(cls, parts: Iterable[Part]) -> ReportWatch:
+        """Watch for the reports of planned parts."""
+        folders: dict[str, set[str]] = {}
+        for part in parts:
+            folders.setdefault(part.folder, set()).add(part.name)
+        return cls(folders)
+
     def look(self, staging: Staging) -> Iterator[PartReport]:
-        """The reports that are there and were not seen before."""
-        for name in sorted(staging.list_reports(self._folder) - self._seen):
-            with suppress(SplitscanError):  # half a report is none: its part is told when it is whole
-                report = staging.read_report(self._folder, name)
-                if report.is_final:
-                    self._seen.add(name)
-                    yield report
+        """Read the reports that are there and were not seen before."""
+        for folder, names in list(self._folders.items()):
+            there = staging.list_reports(folder)
+            for name in sorted((there if names is None else there & names) - self._seen):
+                with suppress(SplitscanError):  # half a report is none: its part is counted when it is whole
+                    report = staging.read_report(folder, name)
+                    if report.is_final:  # otherwise it may be of an earlier run, and its part is being read again
+                        self._seen.add(name)
+                        yield report
+            if names is not None and names <= self._seen:
+                del self._folders[folder]
+            if not there:
+                break
 
     def unseen(self, reports: Iterable[PartReport]) -> Iterator[PartReport]:
-        """Of the reports that tasks handed back at the end, those that were never seen."""
+        """Choose, of the reports that tasks handed back at the end, those that were never seen."""
         return (report for report in reports if report.part_name not in self._seen)
+
+
+@dataclass(frozen=True)
+class ReadTasks:
+    """Tasks that are ready to run.
+
+    Attributes:
+        run: Runs them, and returns their reports; for a thread of its own.
+        watch: Finds the reports that they leave meanwhile.
+    """
+
+    run: Callable[[], list[PartReport]]
+    watch: ReportWatch
+
+
+class PlannedDivision:
+    """Parts of the plan, one task each.
+
+    Args:
+        plan: The blocks of the job, in order.
+        group: Gives the blocks of each task, in the same order.
+        run: Runs parts, in parallel: the target, and the parts.
+    """
+
+    rebalance: RebalanceReport | None = None
+
+    def __init__(
+        self,
+        plan: Mapping[BlockKey, BlockMetadata],
+        group: Callable[[Iterable[BlockMetadata]], Iterable[Sequence[BlockMetadata]]],
+        run: Callable[[PartTarget, Sequence[Part]], Iterable[PartReport]],
+    ) -> None:
+        self._plan, self._group, self._run = plan, group, run
+
+    @property
+    def blocks(self) -> Sequence[BlockMetadata]:
+        """What is to be read, in order."""
+        return list(self._plan.values())
+
+    @property
+    def blocks_total(self) -> int:
+        """How many blocks there are."""
+        return len(self._plan)
+
+    def finished(self, staging: Staging) -> list[PartReport]:
+        """What earlier runs of the job have finished."""
+        return staging.finished(self._plan)
+
+    def tasks(self, finished: Sequence[PartReport], target: PartTarget) -> ReadTasks | None:
+        """Make tasks of what is missing; ``None`` if nothing is.
+
+        The plan is packed as a whole, so that a part is the same whatever is done of it.
+        """
+        done = {block.key for report in finished for block in report.blocks}
+        if len(done) == len(self._plan):
+            return None
+        parts = plan_parts(self._plan, self._group(self._plan.values()), done)
+        return ReadTasks(lambda: list(self._run(target, parts)), ReportWatch.of_parts(parts))
+
+    def account(self, reports: Iterable[PartReport]) -> list[PartReport]:
+        """The reports by number; together they tell of every planned block once.
+
+        Raises:
+            InvariantError: ``[not-accounted]`` if not.
+        """
+        ordered = sorted(reports, key=lambda report: report.number)
+        planned = ((*key, block.start, block.stop) for key, block in self._plan.items())
+        check_matches_plan(planned, (block for report in ordered for block in report.blocks))
+        return ordered
 
 
 class ClaimedDivision:
     """What is left of the plan is claimed, chunk by chunk.
 
     Args:
-        scan: What is read.
+        blocks: What is read, in order.
         files: The files of the job, in order.
+        spec: How records are read.
+        framing: How records are found.
         runner: Who runs tasks.
     """
 
     blocks_total: int | None = None
 
-    def __init__(self, scan: Plannable, files: Sequence[FileMetadata], runner: Runner) -> None:
-        self._scan, self._runner = scan.with_files(files), runner
+    def __init__(
+        self,
+        blocks: Iterable[BlockMetadata],
+        files: Sequence[FileMetadata],
+        spec: ScanSpec,
+        framing: Reading,
+        runner: Runner,
+    ) -> None:
+        self._spec, self._framing, self._runner = spec, framing, runner
         self._identities = {identify(file.path): number for number, file in enumerate(files)}
         numbers = {file.path: number for number, file in enumerate(files)}
-        self._plan = [(numbers[block.file.path], block) for block in plan_blocks(self._scan, runner.index)]
+        self._plan = [(numbers[block.file.path], block) for block in blocks]
         self._stops = {number: block.stop for number, block in self._plan}  # the last one of a file stays
         self.rebalance: RebalanceReport | None = None
 
@@ -75,21 +173,21 @@ class ClaimedDivision:
         found = list(staging.reports_there())
         return choose_finished(found, self._identities, self._stops, staging.waiting_files(found))
 
-    def read(self, finished: Sequence[PartReport], target: PartTarget, watched: Watched) -> list[PartReport]:
-        """Read what is left."""
+    def tasks(self, finished: Sequence[PartReport], target: PartTarget) -> ReadTasks | None:
+        """Make tasks that claim what is left; ``None`` if nothing is."""
         left = list(remains_of(self._plan, by_file(finished)))
         if not left:
-            return []
-        runner, options = self._runner, self._scan.options.files
-        plan = plan_ranges(left, self._scan.framing, runner.min_tasks, options)
+            return None
+        runner, options = self._runner, self._spec.options.files
+        plan = plan_ranges(left, self._framing, runner.min_tasks, options)
         run = ClaimedRun(runner.register(plan), len(plan.ranges), options.task_bytes, plan.secrets)
 
-        def work() -> list[PartReport]:
-            return [self._numbered(report) for report in runner.run_claimed(self._scan.spec, target, run)]
+        def read() -> list[PartReport]:
+            reports = [self._numbered(report) for report in runner.run_claimed(self._spec, target, run)]
+            self.rebalance = self._describe(run.scan)
+            return reports
 
-        reports = watched(work, LogReports(log_folder(run.scan)))
-        self.rebalance = self._describe(run.scan)
-        return reports
+        return ReadTasks(read, ReportWatch({log_folder(run.scan): None}))
 
     def _describe(self, scan: str) -> RebalanceReport | None:
         """What happened. All is read by now: a coordinator that is gone takes its report along, and nothing else."""
@@ -121,6 +219,9 @@ class ClaimedDivision:
             replace(report, blocks=tuple(replace(b, index=index[b.file_index, b.start]) for b in report.blocks))
             for report in ordered
         ]
+
+
+Division: TypeAlias = PlannedDivision | ClaimedDivision
 
 
 def choose_finished(

@@ -1,0 +1,166 @@
+"""The seam to whatever is ingested: files, or a table of a database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import pyarrow as pa
+
+from splitscan.blocks import FileMetadata
+from splitscan.jobs.contract import Runner
+from splitscan.jobs.division import Division
+from splitscan.jobs.history import History, SortedFiles
+from splitscan.jobs.ledger import LedgerFile, LedgerTable
+from splitscan.jobs.record_json import Json
+from splitscan.jobs.settings import IngestSettings, SchemaEvolution
+from splitscan.jobs.staging import Staging
+from splitscan.jobs.workplace import Workplace
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What is known of a job's writing before it has a name.
+
+    Attributes:
+        settings: How rows are written.
+        schema: Of the rows, with the ids that their columns have in files.
+        committed: Identities of the jobs that the destination has.
+        open_staging: Opens the folder of a job, for a plan of it: both by their identities.
+    """
+
+    settings: IngestSettings
+    schema: pa.Schema
+    committed: Container[str]
+    open_staging: Callable[[str, str], Staging]
+
+
+@dataclass(frozen=True)
+class NamedJob:
+    """A job with a name, and with a plan that every run of it has.
+
+    Attributes:
+        job_id: Its identity.
+        division: How its reading is divided.
+        writing: What it was named by.
+        files: What it reads, as the ledger has it.
+        table: The table that it reads, if it reads one.
+        give_back: Called when all was published: what was held for reading is not needed any more.
+        plan_id: Identity of its plan, where that does not follow from its own.
+    """
+
+    job_id: str
+    division: Division
+    writing: Writing
+    files: tuple[LedgerFile, ...]
+    table: LedgerTable | None = None
+    give_back: Callable[[], None] = lambda: None
+    plan_id: str = ""
+
+
+_Settled_co = TypeVar("_Settled_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class Settlement(Generic[_Settled_co]):
+    """A source, or a scan, by the columns that its rows shall have.
+
+    Attributes:
+        source: The source, or the scan.
+        added: The columns that the destination does not have yet, each with its type.
+        left_out: Names of the columns that are there and are not read.
+        reads_again: Whether all must be read once more, by other columns.
+    """
+
+    source: _Settled_co
+    added: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    reads_again: bool = False
+
+
+class Source(Protocol):
+    """What is ingested, files or a table of a database: all that the steps ask of it."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the rows."""
+
+    @property
+    def own_names(self) -> bool:
+        """Whether two attempts at a part may read other bytes, or in another order, and so write other files."""
+
+    @property
+    def record_format(self) -> str:
+        """Name of the format, for the ledger."""
+
+    @property
+    def described_options(self) -> Json:
+        """What the user said, for the ledger; without secrets."""
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """What the user named: all that is read lies below one of them."""
+
+    @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """Settings of its file system, for a destination that has none of its own."""
+
+    def without_own(self, place: Workplace) -> Self:
+        """The same, without what lies in the destination: it is not read, and has no say in the schema."""
+
+    def sort(self, history: History) -> SortedFiles:
+        """What is there, by what is to be done with it."""
+
+    def settled(
+        self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
+    ) -> Settlement[Source]:
+        """The same, of what is still to be read, by the columns that its rows shall have.
+
+        Args:
+            found: What is there.
+            there: The columns of the destination; ``None`` if it has none yet.
+            mode: What is done about columns that it does not have.
+            destination: For messages.
+        """
+
+    def check(self) -> None:
+        """Refuse what cannot be ingested at all.
+
+        Raises:
+            UsageError: If so.
+        """
+
+    def check_sample(self, files: Sequence[FileMetadata]) -> None:
+        """Refuse what would be read wrongly, before anything is read.
+
+        Raises:
+            UsageError: If a sample says so.
+        """
+
+    def divide(self, files: Sequence[FileMetadata], runner: Runner) -> Division | None:
+        """Divide what is to be read; ``None`` where that depends on the job's name."""
+
+    def name_job(
+        self, files: Sequence[FileMetadata], division: Division | None, writing: Writing, runner: Runner
+    ) -> NamedJob:
+        """Name a job: what is to be read and how it is written say which one it is.
+
+        Args:
+            files: What is read.
+            division: Of :meth:`divide`.
+            writing: How the destination takes it.
+            runner: Who runs tasks.
+        """
+
+    def look_again(
+        self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
+    ) -> Settlement[Source]:
+        """What follows from columns that were noticed while blocks were read, which nothing had shown before."""
+
+    def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
+        """Make sure that nothing changed while it was read.
+
+        Raises:
+            SourceError: If so.
+        """
