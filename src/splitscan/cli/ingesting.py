@@ -46,7 +46,7 @@ from splitscan.cli.failures import REJECTS, TERMINATED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import IngestError
-from splitscan.jobs.settings import IngestSettings, layout_from, on_changed_from, schema_evolution_from
+from splitscan.jobs.settings import IngestSettings
 from splitscan.startup import INTERRUPTED
 
 _MOST_REJECTS_IN_TABLE = 500
@@ -193,14 +193,15 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         ),
         destination,
         table,
-        IngestSettings(
+        IngestSettings.of(
             max_rejects=max_rejects,
             max_reject_ratio=max_reject_ratio,
             compression=compression,
-            on_changed=on_changed_from(on_changed, replace_changed=replace_changed),
+            on_changed=on_changed,
+            replace_changed=replace_changed,
             partition_by=names_of(partition_by),
-            layout=layout_from(layout),
-            schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
+            layout=layout,
+            schema_evolution_mode=schema_evolution_mode,
         ),
         master,
         spark_conf or (),
@@ -322,13 +323,13 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         ),
         destination,
         table,
-        IngestSettings(
+        IngestSettings.of(
             max_rejects=max_rejects,
             max_reject_ratio=max_reject_ratio,
             compression=compression,
             partition_by=names_of(partition_by),
-            layout=layout_from(layout),
-            schema_evolution_mode=schema_evolution_from(schema_evolution_mode),
+            layout=layout,
+            schema_evolution_mode=schema_evolution_mode,
         ),
         master,
         spark_conf or (),

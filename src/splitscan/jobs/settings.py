@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import pyarrow as pa
 
@@ -45,21 +46,25 @@ _CODECS = {"zstd", "snappy", "gzip", "lz4", "brotli", "none"}
 
 @dataclass(frozen=True, slots=True)
 class IngestSettings:
-    """Settings of an ingest, validated.
+    """Settings of an ingest, validated. Declared here once, for an ingest of files, of a table, and each of a watch.
 
     Attributes:
         max_rejects: Most records that may break a rule; ``None`` for no such limit.
         max_reject_ratio: Largest share of records that may break a rule, 0 to 1; ``None`` for no such limit. Without
-            either it is 1 in 100, or 10 records if that is more, but never more than half.
-        compression: Parquet codec.
-        row_group_bytes: A row group is closed when its rows, as Arrow, reach this size.
+            either limit it is 1 in 100, or 10 records if that is more, but never more than half.
+        compression: Parquet codec: ``zstd``, ``snappy``, ``gzip``, ``lz4``, ``brotli`` or ``none``.
+        row_group_bytes: A row group is closed when its rows, as Arrow, reach this size. Bounds a worker's memory.
         row_group_rows: Most rows in a row group, and in a portion of it.
         source_digests: Whether the ledger holds a digest of the source bytes of every block.
-        on_changed: What to do with a file that has changed since it was ingested.
-        partition_by: Columns whose values choose the folder of a row, outermost first; none for one folder. ``None``
-            for what the destination has.
-        layout: How the jobs of a plain folder lie in it. ``None`` for what the destination has.
-        schema_evolution_mode: What to do with a column of the rows that the destination does not have.
+        on_changed: What to do with a file that was ingested before and has changed since: fail, skip it, or replace its
+            rows in the same commit. A file that is gone is not removed.
+        partition_by: Columns whose values choose the folder of a row (``day=2024-01-02/``), outermost first; none for
+            one folder. ``None`` for what the destination has.
+        layout: How the jobs of a plain folder lie in it: each in a folder of its own (``splitscan_job=00000012/``),
+            which appears by one rename, or files side by side. ``None`` for what the destination has.
+        schema_evolution_mode: What to do with a column of the rows that the destination does not have: fail, add it
+            (with a null in rows that were there before), or read files by the columns of the destination and keep what
+            else they have in ``rescuedDataColumn``, or nowhere.
 
     Raises:
         UsageError: ``[bad-option]`` if a value has no meaning.
@@ -87,6 +92,34 @@ class IngestSettings:
             self.compression == "none" or pa.Codec.is_available(self.compression)
         ):
             raise _bad("compression", self.compression, f"give one of {', '.join(sorted(_CODECS))}")
+
+    @classmethod
+    def of(cls, *, replace_changed: bool = False, **named: Any) -> IngestSettings:
+        """Build settings as users name them: enums by their texts, ``partition_by`` one column or several.
+
+        Args:
+            replace_changed: The same as ``on_changed="replace"``.
+            named: Names and values of the attributes; the default for what is not named.
+
+        Raises:
+            UsageError: ``[bad-option]`` if a value has no meaning, or there is no such setting.
+        """
+        known = {each.name for each in fields(cls)}
+        for name in named.keys() - known:
+            raise UsageError(
+                f"{name} is no setting of an ingest", seen=name,
+                fix=f"name one of {', '.join(sorted(known))}", code="bad-option",
+            )  # fmt: skip
+        if replace_changed or "on_changed" in named:
+            named["on_changed"] = on_changed_from(named.get("on_changed", "fail"), replace_changed=replace_changed)
+        if "layout" in named:
+            named["layout"] = layout_from(named["layout"])
+        if "schema_evolution_mode" in named:
+            named["schema_evolution_mode"] = schema_evolution_from(named["schema_evolution_mode"])
+        columns = named.get("partition_by")
+        if columns is not None:
+            named["partition_by"] = (columns,) if isinstance(columns, str) else tuple(columns)
+        return cls(**named)
 
     def _require_whole(self, name: str, value: int | None, least: int) -> None:
         if value is None and name == "max_rejects":

@@ -8,7 +8,8 @@ import pytest
 
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, UsageError
 from splitscan.jobs import OnChanged, plan_only, verify
-from splitscan.jobs.settings import IngestSettings, schema_evolution_from
+from splitscan.jobs.ingesting import ingest_table
+from splitscan.jobs.settings import IngestSettings, OnChanged, schema_evolution_from
 from splitscan.jobs.workplace import DestinationLock
 from splitscan.scan import ScanPlanner
 
@@ -233,3 +234,18 @@ def test_a_mode_that_would_change_types_says_what_to_use():
         schema_evolution_from("addNewColumnsWithTypeWidening")
     with pytest.raises(UsageError, match="give one of failOnNewColumns, addNewColumns, rescue, none"):
         schema_evolution_from("merge")
+
+
+def test_a_name_that_is_no_setting_of_an_ingest_is_refused():
+    with pytest.raises(UsageError, match=r"partitionBy is no setting of an ingest[\s\S]*partition_by") as refused:
+        IngestSettings.of(partitionBy="day")
+    assert refused.value.reason_code == "bad-option"
+    assert IngestSettings.of(partition_by="day", on_changed="skip") == IngestSettings(
+        partition_by=("day",), on_changed=OnChanged.SKIP
+    )
+
+
+def test_a_setting_of_files_is_refused_for_a_table():
+    with pytest.raises(UsageError, match="max_rejects=3") as refused:
+        ingest_table(None, None, "out", job="j", max_rejects=3)
+    assert refused.value.reason_code == "bad-option"
