@@ -30,7 +30,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 WITH_JAVA := JAVA_HOME="$$(tools/find-java)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help venv kernel java demo demo-rebalance docs fix check check-reference check-kernel test test-large test-spark test-spark-versions test-fault bench
+.PHONY: help venv kernel java demo demo-rebalance docs fix check check-reference check-kernel test test-large test-spark test-spark-versions test-fault release-check bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -40,7 +40,9 @@ venv: $(STAMP) $(KERNEL) ## create .venv with everything that developing needs
 $(STAMP): pyproject.toml constraints.txt
 	@python=$$(tools/find-python) && { test -x $(PY) || "$$python" -m venv --clear $(VENV); }
 	@echo "Installing into $(VENV)"
-	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	@tools/requirements $(PY) dev >$(VENV)/requirements.txt
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r $(VENV)/requirements.txt -c constraints.txt
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
 $(KERNEL): $(STAMP) $(KERNEL_SOURCES)
@@ -107,6 +109,9 @@ test-spark-versions: java ## a short list of tests with every version of Spark t
 
 test-fault: venv java $(CLASSES) ## only the tests that kill, truncate or change things
 	@$(WITH_JAVA) $(PARALLEL) -m 'fault and not large' tests
+
+release-check: $(STAMP) java ## build wheels and sources, install them where no compiler is, and run the demo there
+	@$(WITH_JAVA) tools/release-check $(VENV)
 
 bench: venv java ## measure against the baselines; results go to bench/results
 	@$(WITH_JAVA) $(PY) -m bench

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,19 @@ from pyspark.sql import SparkSession
 import splitscan as ss
 from splitscan.errors import UsageError
 from splitscan.spark import interpreter
+from splitscan.spark.connector import SETTING
+
+
+@pytest.fixture(autouse=True)
+def _read_by_python(request) -> Iterator[None]:
+    if "spark" not in request.fixturenames:
+        yield
+        return
+    session = request.getfixturevalue("spark")
+    session.conf.set(SETTING, "false")
+    yield
+    session.conf.unset(SETTING)
+
 
 NEEDED = ("pyarrow", "numpy", "fsspec")
 _SHIPPED = """

@@ -16,6 +16,7 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 import splitscan as ss
+from splitscan.spark.source import register_python
 
 _WITHOUT_LIMITS = """
 import sys
@@ -62,7 +63,7 @@ def test_a_source_that_spark_4_0_has_found_itself_is_registered(monkeypatch, con
 
     monkeypatch.setattr("splitscan.spark.source.check_workers", lambda _: None)
     with nullcontext() if condition == "DATA_SOURCE_ALREADY_EXISTS" else pytest.raises(Refused):
-        ss.register(SimpleNamespace(dataSource=SimpleNamespace(register=register)))
+        register_python(SimpleNamespace(dataSource=SimpleNamespace(register=register)))
 
 
 SCHEMA = "id int, note string, at timestamp"

@@ -1,11 +1,14 @@
 """What an index page shows of the package: the metadata as a build reads it."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
+
+import splitscan
 
 PROJECT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -46,3 +49,10 @@ def test_the_classifiers_and_extras_are_known(metadata):
     assert {"spark", "s3", "gcs", "azure", "kafka", "codecs", "tables", "delta", "iceberg"} <= set(
         core.optional_dependencies
     )
+
+
+def test_the_kernel_comes_along_in_the_same_version(metadata):
+    core = metadata()
+    kernel = tomllib.loads((PROJECT / "kernel" / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]["version"]
+    assert core.version == kernel == splitscan.__version__
+    assert f"splitscan-kernel=={kernel}" in core.dependencies

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from splitscan.jar import connector_jar
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
 from splitscan.scan.file_set import Paths
@@ -96,7 +97,7 @@ def verify(
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``spark.read.format("splitscan")`` known to a session, where Spark does not find it by itself."""
+    """Make ``spark.read.format("splitscan")`` known to a session, and fast: see :func:`splitscan.spark.register`."""
     from splitscan.spark import register as register_source  # noqa: PLC0415 - Spark is optional
 
     register_source(spark)
@@ -117,20 +118,24 @@ def split_files(paths_df: DataFrame, **options: Any) -> DataFrame:
 
 
 def recommended_conf() -> dict[str, str]:
-    """Settings of a Spark session that make what comes out of Python workers cheaper; none changes an answer.
+    """Settings of a Spark session to come that make reading faster; none changes an answer.
 
     They have to be set before the session starts: in ``spark-defaults.conf``, with ``--conf``, or on the builder.
+    ``splitscan spark-conf`` prints them. :func:`register` gives a running session the jar.
 
     Returns:
-        By name: sockets of the file system between the JVM and its Python workers (Spark 4.1 and newer), a garbage
-        collector made for throughput, and Arrow memory without a check of each access.
+        By name: the jar of the connector, where it was installed; sockets of the file system between the JVM and its
+        Python workers (Spark 4.1 and newer), a garbage collector made for throughput, and Arrow memory without a check
+        of each access.
 
     Example:
         >>> recommended_conf()["spark.python.unix.domain.socket.enabled"]
         'true'
     """
     java = "-XX:+UseParallelGC -Darrow.enable_unsafe_memory_access=true"
+    jar = connector_jar()
     return {
+        **({} if jar is None else {"spark.jars": str(jar)}),
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.driver.extraJavaOptions": java,
         "spark.executor.extraJavaOptions": java,

@@ -173,6 +173,12 @@ schema:  id int, note string, price double
 command: -o 'escape="' -o header=true -o multiLine=true
 Python:  ss.scan_csv('orders.csv', escape='"', header=True, multi_line=True)
 """,  # noqa: W291 -- as it is printed
+    "spark-conf": r"""$ splitscan spark-conf
+spark.jars /opt/python/site-packages/splitscan_kernel/splitscan-connector.jar
+spark.python.unix.domain.socket.enabled true
+spark.driver.extraJavaOptions -XX:+UseParallelGC -Darrow.enable_unsafe_memory_access=true
+spark.executor.extraJavaOptions -XX:+UseParallelGC -Darrow.enable_unsafe_memory_access=true
+""",
 }
 
 _CONVERTED = """\

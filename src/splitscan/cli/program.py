@@ -34,6 +34,7 @@ _MODULES = {
     "index": "indexing",
     "schema": "schemas",
     "sniff": "sniffing",
+    "spark-conf": "spark_settings",
 }
 """Every command, in the order of the help, and the module beside this one that adds it."""
 

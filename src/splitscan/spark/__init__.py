@@ -5,7 +5,8 @@ from splitscan.spark.coordination import rebalance_report
 from splitscan.spark.frames import count_rows, to_spark
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.operators import read_blocks, split_files
-from splitscan.spark.source import SplitscanDataSource, messages_to_spark, register
+from splitscan.spark.registration import messages_to_spark, register
+from splitscan.spark.source import SplitscanDataSource
 from splitscan.spark.tables import table_to_spark
 
 __all__ = [

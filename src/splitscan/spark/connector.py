@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import zipfile
+import logging
+import re
+import sys
 from contextlib import closing
-from email.parser import HeaderParser
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -23,6 +26,7 @@ from splitscan.content.storage.opening import open_planned
 from splitscan.errors import UsageError
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.not_text import LOOKED_AT_BYTES, is_no_text
+from splitscan.jar import JAR, connector_jar, jar_version
 from splitscan.options import FileOptions, Mode, OnFileChange
 from splitscan.options.files import SourceCompression
 from splitscan.scan import ScanPlanner
@@ -34,13 +38,15 @@ from splitscan.spark.jobs import classic_context, default_parallelism
 SETTING = "spark.splitscan.connector"
 """Setting of a session: ``true`` lets the connector read what it can; without it Python reads all."""
 
-_JAR = "splitscan-connector.jar"
+_log = logging.getLogger(__name__)
+
+_UNLESS_SAID = "false"
+_TAKES_NONE = "the session takes no more jars: name the jar in spark.jars when it is made"
+_LINES = re.compile(r"\s+")
 _PACKAGE = "splitscan.connector"
 SOURCE = f"{_PACKAGE}.PlanSource"
 """Name by which Spark finds the data source of a plan."""
 
-_MANIFEST = "META-INF/MANIFEST.MF"
-_VERSION = "Implementation-Version"
 _GROWING_LOADER = "org.apache.spark.util.MutableURLClassLoader"
 
 
@@ -56,31 +62,39 @@ def why_python(scan: ScanPlanner, spark: SparkSession, *, rebalance: bool = Fals
         rebalance: Whether tasks claim what they read.
         applies: Whether a function of Python runs where batches are read.
     """
-    if rebalance:
-        return "rebalance=True"
     if applies:
         return "a function is applied where batches are read"
-    return why_no_jar(spark) or _why_no_document(scan.spec) or _why_not_these(scan)
+    return why_no_jar(spark) or why_not(scan, scan.spec, rebalance=rebalance)
 
 
-def connector_frame(scan: ScanPlanner, spark: SparkSession, schema: StructType) -> DataFrame:
-    """A DataFrame of a scan for which :func:`why_python` has no reason.
+def why_not(scan: ScanPlanner, spec: ScanSpec, *, rebalance: bool = False) -> str | None:
+    """Why a scan itself is not for the connector, whatever the session, or ``None`` if it is."""
+    if rebalance:
+        return "rebalance=True"
+    return _why_no_document(spec) or _why_not_these(scan)
+
+
+def connector_frame(scan: ScanPlanner, spark: SparkSession, schema: StructType) -> DataFrame | None:
+    """A DataFrame of a scan for which :func:`why_python` has no reason; ``None`` where no jar comes to the session.
 
     Raises:
         UsageError: ``[other-connector]`` if a jar of another version is attached already.
     """
-    attach(spark)
+    if not attach(spark):
+        return None
     tasks = [write_blocks(task).decode() for task in scan.plan_tasks(default_parallelism(spark), spark_indexer(spark))]
+    spec, size_bytes, _, name = plan_lines(scan, scan.spec)
+    reader = spark.read.format(SOURCE).schema(schema).option("spec", spec).option("tasks", "\n".join(tasks))
+    return reader.option("sizeBytes", size_bytes).option("name", name).load()
+
+
+def plan_lines(scan: ScanPlanner, spec: ScanSpec) -> list[str]:
+    """What the connector is told of a scan besides its tasks: document, bytes, most rows or -1, what it is called."""
     paths = [redact(path) for path in scan.paths]
-    return (
-        spark.read.format(SOURCE)
-        .schema(schema)
-        .option("spec", scan_document(scan.spec))
-        .option("tasks", "\n".join(tasks))
-        .option("sizeBytes", sum(file.size_bytes for file in scan.files()))
-        .option("name", f"{scan.options.record_format} {paths[0]}{f' and {len(paths) - 1} more' if paths[1:] else ''}")
-        .load()
-    )
+    limit = spec.options.reading.limit
+    name = f"{spec.options.record_format} {paths[0]}{f' and {len(paths) - 1} more' if paths[1:] else ''}"
+    size_bytes = sum(file.size_bytes for file in scan.files())
+    return [scan_document(spec) or "", str(size_bytes), str(-1 if limit is None else limit), _LINES.sub(" ", name)]
 
 
 def _why_no_document(spec: ScanSpec) -> str | None:
@@ -124,61 +138,114 @@ def _why_not_this(file: FileMetadata, files: FileOptions) -> str | None:
 
 def why_no_jar(spark: SparkSession) -> str | None:
     """Why the connector cannot come to a session, or ``None`` if it can."""
-    context = classic_context(spark)
-    if context is None:
-        return "the session is one of Spark Connect"
-    if str(spark.conf.get(SETTING, "false")).strip().lower() != "true":
+    if not is_switched_on(spark.conf.get(SETTING, "")):
         return f"{SETTING} is not true"
     if connector_jar() is None:
         return "splitscan was installed without its jar"
-    if _growing_loader(context._jvm) is None:  # noqa: SLF001 - PySpark has no public door to it
-        return "the session takes no more jars: name the jar in spark.jars when it is made"
+    context = classic_context(spark)
+    if context is not None and _attached(context) is None and _growing_loader(_jvm(context)) is None:
+        return _TAKES_NONE
     return None
 
 
-def connector_jar() -> Path | None:
-    """The jar, which lies beside the kernel; ``None`` where there is none."""
-    found = find_spec("splitscan_kernel")
-    folders = [] if found is None else found.submodule_search_locations or []
-    return next((path for folder in folders if (path := Path(folder, _JAR)).is_file()), None)
+def is_switched_on(setting: str | None) -> bool:
+    """Whether a session wants the connector, by its setting."""
+    return (setting or _UNLESS_SAID).strip().lower() == "true"
+
+
+def advise(spec: ScanSpec) -> None:
+    """Say once which call brings the connector, where Python reads what that could."""
+    if is_switched_on(None) and connector_jar() is not None and _why_no_document(spec) is None:
+        _say_once("Python workers read for Spark; splitscan.register(spark) lets its JVM read, several times as fast")
 
 
 @cache
-def jar_version(jar: Path) -> str:
-    """The version that a jar says it is of, with a checksum of its sources."""
-    with zipfile.ZipFile(jar) as archive:
-        return str(HeaderParser().parsestr(archive.read(_MANIFEST).decode())[_VERSION])
+def _say_once(text: str) -> None:
+    _log.warning(text)
 
 
-def attach(spark: SparkSession) -> None:
-    """Give a classic session the connector, its executors and other threads too; once is enough.
+def check_version(attached: str) -> None:
+    """Make sure that a connector is the one of this splitscan, if that has one of its own.
+
+    Raises:
+        UsageError: ``[other-connector]`` if it is of another version.
+    """
+    jar = connector_jar()
+    if jar is not None and attached != (version := jar_version(jar)):
+        raise UsageError(
+            "another version of the connector is attached to this Spark session",
+            seen=f"{attached}; this splitscan has {version}",
+            fix=f"start Python again, without that jar, or leave {SETTING} out",
+            code="other-connector",
+        )
+
+
+def attach(spark: SparkSession, python: Any = None) -> bool:
+    """Give a session the connector: a classic one in all threads, new sessions of it and executors; once is enough.
+
+    Args:
+        spark: The session.
+        python: What of this process the JVM asks for plans, as a function of Java. Without it the one before stays, or
+            a process of the same interpreter is asked.
+
+    Returns:
+        Whether the session has it now; if not, one line of the log says why.
 
     Raises:
         UsageError: ``[other-connector]`` if a jar of another version is attached already.
     """
     jar, context = connector_jar(), classic_context(spark)
-    if jar is None or context is None:
-        return
-    jvm: Any = context._jvm  # noqa: SLF001 - PySpark has no public door to it
-    version, loaded = jar_version(jar), _attached_version(jvm)
-    if loaded is None:
-        _growing_loader(jvm).addURL(jvm.java.net.URI(jar.as_uri()).toURL())
-    elif loaded != version:
-        raise UsageError(
-            "another version of the connector is attached to this Spark session",
-            seen=f"{loaded}; this splitscan has {version}",
-            fix=f"start Python again, without that jar, or leave {SETTING} out",
-            code="other-connector",
-        )
-    known = context._jsc.sc().listJars()  # noqa: SLF001 - for executors that are other processes
-    if _JAR not in known.mkString("/").split("/"):
-        context._jsc.addJar(str(jar))  # noqa: SLF001
+    reason = None
+    if jar is None:
+        reason = "splitscan was installed without its jar"
+    elif context is None:
+        reason = _add_to_server(spark, jar)
+    elif (loaded := _attached(context)) is not None:
+        check_version(loaded)
+    elif (loader := _growing_loader(jvm := _jvm(context))) is None:
+        reason = _TAKES_NONE
+    else:
+        loader.addURL(jvm.java.net.URI(jar.as_uri()).toURL())
+    if reason is not None:
+        _log.info("Python workers read for Spark: %s", reason)
+        return False
+    if context is not None:
+        known = context._jsc.sc().listJars()  # noqa: SLF001 - for executors that are other processes
+        if JAR not in known.mkString("/").split("/"):
+            context._jsc.addJar(str(jar))  # noqa: SLF001
+        _answer_with(context, python)
+    return True
 
 
-def _attached_version(jvm: Any) -> str | None:
+def _add_to_server(spark: SparkSession, jar: Path) -> str | None:
+    """Send the jar to a server of Spark Connect; why it did not take it, if it did not."""
+    try:
+        spark.addArtifacts(str(jar))
+    except (PySparkException, RuntimeError) as error:
+        return f"the server takes no jar: {str(error).partition(chr(10))[0]}"
+    return None
+
+
+def _answer_with(context: SparkContext, python: Any) -> None:
+    """Let the JVM ask this process for plans, where it may call Python; elsewhere it starts a process of its own."""
+    gateway: Any = context._gateway  # noqa: SLF001
+    try:
+        if python is not None:
+            ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+    except (Py4JError, OSError) as error:
+        _log.info("Spark's JVM cannot call Python: a process plans for it: %s", error)
+        python = None
+    _jvm(context).splitscan.connector.Planner.attachedBy(sys.executable, python)
+
+
+def _jvm(context: SparkContext) -> Any:
+    return context._jvm  # noqa: SLF001 - PySpark has no public door to it
+
+
+def _attached(context: SparkContext) -> str | None:
     """The version of the connector that a JVM finds; ``None`` where it finds none."""
     try:
-        found = _context_loader(jvm).loadClass(SOURCE)
+        found = _context_loader(_jvm(context)).loadClass(SOURCE)
     except Py4JJavaError:
         return None
     return str(found.getPackage().getImplementationVersion())

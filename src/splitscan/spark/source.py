@@ -1,4 +1,4 @@
-"""``spark.read.format("splitscan")`` and ``spark.readStream``: the data source, and DataFrames of messages by it."""
+"""``spark.read.format("splitscan")`` and ``spark.readStream``: the data source of Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -23,6 +23,7 @@ from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
 from splitscan.scan.dialects import pin_dialect
 from splitscan.scan.finding_format import find_format
+from splitscan.spark.connector import advise
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.interpreter import check_workers
@@ -31,7 +32,6 @@ from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.spark.stream import SplitscanStreamReader, check_streams
 from splitscan.spark.tables import TableSource
 from splitscan.spark.time_zones import in_task_zone, machine_zone
-from splitscan.streaming.message_scan import MessageScan
 
 NAME = "splitscan"
 _VIEW_INSTEAD = f"write CREATE TEMPORARY VIEW name USING {NAME} OPTIONS (path '...', recordFormat '...')"
@@ -43,11 +43,8 @@ _NO_ARTIFACTS = "default"
 _OTHERS: Mapping[str, type[MessageSource] | type[TableSource]] = {"kafka": MessageSource, "table": TableSource}
 
 
-def register(spark: SparkSession) -> None:
-    """Make ``spark.read.format("splitscan")`` known to a session.
-
-    An installed splitscan is found by Spark itself; this is for Spark Connect and for sessions that were given the
-    package later, by ``--py-files`` too. Where workers run on other machines, one of them is asked what it has.
+def register_python(spark: SparkSession) -> None:
+    """Make the Python data source known to a session, unless Spark has found it installed.
 
     Raises:
         UsageError: ``[wrong-python]`` if Spark's Python workers lack what reading needs; it says what, and where.
@@ -131,7 +128,7 @@ class SplitscanDataSource(DataSource):
         self._check_taken()
         if self._other is not None:
             return self._other.reader(schema)
-        return SplitscanReader(*self._for_schema(schema))
+        return SplitscanReader(*self.for_schema(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 -- Spark's name
         """The stream reader for Spark's final schema.
@@ -152,7 +149,7 @@ class SplitscanDataSource(DataSource):
                 fix="run 'splitscan sniff' on files that are there, and give the options that it names",
                 code="bad-option",
             )
-        return SplitscanStreamReader(*self._for_schema(schema), self._stream)
+        return SplitscanStreamReader(*self.for_schema(schema), self._stream)
 
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
         """There is none.
@@ -174,7 +171,19 @@ class SplitscanDataSource(DataSource):
         if self._refused is not None:
             raise self._refused
 
-    def _for_schema(self, schema: StructType) -> tuple[ScanPlanner, ScanSpec]:
+    @property
+    def reads_other(self) -> bool:
+        """Whether it reads something else than files."""
+        self._check_taken()
+        return self._other is not None
+
+    def for_schema(self, schema: StructType) -> tuple[ScanPlanner, ScanSpec]:
+        """What is read of files by Spark's final schema, and what every task must know of it.
+
+        Raises:
+            UsageError: If the schema leaves out what the options ask for.
+            SchemaError: If it declares a metadata column with another type than it has.
+        """
         wanted = arrow_schema(schema)
         if self._spec is not None and self._spec.schema.equals(wanted):
             return self._scan(self._spec.fields), self._spec
@@ -251,6 +260,7 @@ class SplitscanReader(DataSourceReader):
         With option ``limit`` all blocks are one partition, which stops when it has enough. With ``rebalance`` a
         partition is what its tasks claim while they read; where no coordinator can be started, blocks are packed.
         """
+        advise(self._spec)
         slots = os.cpu_count() or 1
         try:
             if self._spec.options.reading.limit is None:
@@ -378,18 +388,3 @@ def other_source(options: Mapping[str, str]) -> MessageSource | TableSource | No
     if source not in _OTHERS:
         raise bad_option("source", show_value(source), f"one of {', '.join((_FILES, *_OTHERS))}", "name one of them")
     return _OTHERS[source](options)
-
-
-def messages_to_spark(scan: MessageScan, spark: SparkSession) -> DataFrame:
-    """A DataFrame of the rows of a scan, by the data source: Spark's schema is the scan's.
-
-    Args:
-        scan: What is read.
-        spark: The session.
-    """
-    register(spark)
-    reader = spark.read.format("splitscan").schema(spark_schema(scan.full_schema))
-    frame = reader.options(**{**scan.options, "source": "kafka"}).load()
-    if scan.selected is not None:
-        frame = frame.select(*(frame[f"`{name.replace('`', '``')}`"] for name in scan.selected))
-    return frame if scan.row_limit is None else frame.limit(scan.row_limit)

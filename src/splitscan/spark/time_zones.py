@@ -35,7 +35,7 @@ def in_session_zone(scan: Z, spark: SparkSession) -> Z:
     Raises:
         UsageError: ``[bad-option]`` if the session's zone has a name that only Java knows.
     """
-    return _in_zone(scan, spark.conf.get(_SETTING) or "UTC")
+    return in_zone(scan, spark.conf.get(_SETTING) or "UTC")
 
 
 def in_task_zone(spec: ScanSpec, otherwise: str) -> ScanSpec:
@@ -49,7 +49,7 @@ def in_task_zone(spec: ScanSpec, otherwise: str) -> ScanSpec:
         UsageError: ``[bad-option]`` if the session's zone has a name that only Java knows.
     """
     context = TaskContext.get()
-    return _in_zone(spec, (context and context.getLocalProperty(_SETTING)) or otherwise)
+    return in_zone(spec, (context and context.getLocalProperty(_SETTING)) or otherwise)
 
 
 def machine_zone(localtime: Path = _LOCALTIME) -> str:
@@ -63,7 +63,12 @@ def machine_zone(localtime: Path = _LOCALTIME) -> str:
     return "UTC"
 
 
-def _in_zone(scan: Z, zone: str) -> Z:
+def in_zone(scan: Z, zone: str) -> Z:
+    """What is read, in a zone that Spark names, unless the user gave option ``timeZone``.
+
+    Raises:
+        UsageError: ``[bad-option]`` if only Java knows the zone by that name.
+    """
     try:
         return scan.in_zone(zone)
     except ValueRefusedError:

@@ -1,24 +1,82 @@
 package splitscan.connector;
 
-import java.io.Serializable;
+import java.util.function.Supplier;
+import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/**
- * What Python planned: a document of what every task must know, one of the blocks of each task, and how long they are.
- *
- * @param spec what every task must know, as the kernel reads it
- * @param tasks the blocks of each task, as the kernel reads them
- * @param sizeBytes how many bytes of files the tasks read together
- * @param name what the scan is called in Spark's plans
- */
-record Plan(String spec, String[] tasks, long sizeBytes, String name) implements Serializable {
+/** What Python planned: a document of what every task must know, one of the blocks of each task, and how long they are. */
+final class Plan {
+  private final String spec;
+  private final long sizeBytes;
+  private final long limit;
+  private final String name;
+  private final Supplier<String[]> planned;
+  private final Supplier<Scan> stream;
+  private String[] tasks;
+
+  private Plan(
+      String spec,
+      String sizeBytes,
+      String limit,
+      String name,
+      Supplier<String[]> planned,
+      Supplier<Scan> stream) {
+    this.spec = spec;
+    this.sizeBytes = Long.parseLong(sizeBytes);
+    this.limit = Long.parseLong(limit);
+    this.name = name;
+    this.planned = planned;
+    this.stream = stream;
+  }
+
+  /** A plan that {@code scan.to_spark} made. */
   static Plan of(CaseInsensitiveStringMap options) {
     String tasks = given(options, "tasks");
     return new Plan(
         given(options, "spec"),
-        tasks.isEmpty() ? new String[0] : tasks.split("\n"),
-        Long.parseLong(given(options, "sizeBytes")),
-        given(options, "name"));
+        given(options, "sizeBytes"),
+        Long.toString(PlanScan.NO_LIMIT),
+        given(options, "name"),
+        () -> tasks.isEmpty() ? new String[0] : tasks.split("\n"),
+        null);
+  }
+
+  /** A plan as Python answers, of which tasks and a stream follow when they are wanted. */
+  static Plan of(String[] lines, Supplier<String[]> planned, Supplier<Scan> stream) {
+    return new Plan(lines[0], lines[1], lines[2], lines[3], planned, stream);
+  }
+
+  /** What every task must know, as the kernel reads it. */
+  String spec() {
+    return spec;
+  }
+
+  /** How many bytes of files the tasks read together. */
+  long sizeBytes() {
+    return sizeBytes;
+  }
+
+  /** Most rows, of one task then, or {@link PlanScan#NO_LIMIT}. */
+  long limit() {
+    return limit;
+  }
+
+  /** What the scan is called in Spark's plans. */
+  String name() {
+    return name;
+  }
+
+  /** The blocks of each task, as the kernel reads them: the same for all queries. */
+  synchronized String[] tasks() {
+    if (tasks == null) {
+      tasks = planned.get();
+    }
+    return tasks;
+  }
+
+  /** What reads the same as a stream; null if nothing does. */
+  Supplier<Scan> stream() {
+    return stream;
   }
 
   private static String given(CaseInsensitiveStringMap options, String name) {

@@ -2,11 +2,14 @@ package splitscan.connector;
 
 import java.util.Arrays;
 import java.util.OptionalLong;
+import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.types.StructType;
 
 /** A planned scan of some columns, up to a number of rows a task. */
@@ -19,6 +22,7 @@ final class PlanScan implements SupportsReportStatistics, Batch {
   private final StructType wanted;
   private final Plan plan;
   private final long limit;
+  private Scan stream; // what reads instead, where Spark has made this for a stream
 
   PlanScan(StructType schema, StructType wanted, Plan plan, long limit) {
     this.schema = schema;
@@ -40,7 +44,7 @@ final class PlanScan implements SupportsReportStatistics, Batch {
   // Otherwise Spark plans the partitions twice, to ask each for its way.
   @Override
   public ColumnarSupportMode columnarSupportMode() {
-    return ColumnarSupportMode.SUPPORTED;
+    return stream == null ? ColumnarSupportMode.SUPPORTED : stream.columnarSupportMode();
   }
 
   /** The bytes of the files, by the share of the wanted columns in a row. */
@@ -66,6 +70,21 @@ final class PlanScan implements SupportsReportStatistics, Batch {
   @Override
   public Batch toBatch() {
     return this;
+  }
+
+  /** Spark makes a scan before it says that it is for a stream. */
+  @Override
+  public MicroBatchStream toMicroBatchStream(String checkpointLocation) {
+    if (plan.stream() == null) {
+      return SupportsReportStatistics.super.toMicroBatchStream(checkpointLocation);
+    }
+    stream = plan.stream().get();
+    return stream.toMicroBatchStream(checkpointLocation);
+  }
+
+  @Override
+  public CustomMetric[] supportedCustomMetrics() {
+    return stream == null ? new CustomMetric[0] : stream.supportedCustomMetrics();
   }
 
   @Override

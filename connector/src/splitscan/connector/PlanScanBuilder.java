@@ -14,12 +14,13 @@ final class PlanScanBuilder implements SupportsPushDownRequiredColumns, Supports
   private final StructType schema;
   private final Plan plan;
   private StructType wanted;
-  private long limit = PlanScan.NO_LIMIT;
+  private long limit;
 
   PlanScanBuilder(StructType schema, Plan plan) {
     this.schema = schema;
     this.plan = plan;
     this.wanted = schema;
+    this.limit = plan.limit();
   }
 
   /** Keeps the columns that are wanted, each with all of its members. */
@@ -35,7 +36,7 @@ final class PlanScanBuilder implements SupportsPushDownRequiredColumns, Supports
 
   @Override
   public boolean pushLimit(int rows) {
-    limit = rows;
+    limit = limit == PlanScan.NO_LIMIT ? rows : Math.min(limit, rows);
     return true;
   }
 

@@ -1,0 +1,99 @@
+package splitscan.connector;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * What Python is asked about one DataFrame.
+ *
+ * @param id by which Python knows what it found when it was asked before
+ * @param options as the user gave them
+ * @param inferred whether Python finds the schema; else the user gave one
+ */
+record Question(String id, Map<String, String> options, boolean inferred) {
+  private static final int VERSION = 1; // of questions and answers
+  private static final String SETTING = "spark.splitscan.connector";
+  private static final String ZONE = "spark.sql.session.timeZone";
+  private static final String PARALLELISM = "spark.sql.leafNodeDefaultParallelism";
+
+  Question(Map<String, String> options, boolean inferred) {
+    this(UUID.randomUUID().toString(), options, inferred);
+  }
+
+  /** An answer: its kind, and documents, one a line. */
+  record Answer(String kind, String rest) {
+    /** Whether Python is to do it itself. */
+    boolean isPython() {
+      return kind.equals("python");
+    }
+
+    String[] lines() {
+      return rest.isEmpty() ? new String[0] : rest.split("\n");
+    }
+  }
+
+  /**
+   * Asks Python.
+   *
+   * @param about {@code schema}, {@code plan}, {@code tasks}, or {@code python} for the Python source to be ready
+   * @param schema the final schema, or null where it is asked for
+   */
+  Answer ask(String about, StructType schema) {
+    SparkSession session = SparkSession.active();
+    String slots = session.conf().get(PARALLELISM, null);
+    var question = new TreeMap<String, String>();
+    question.put("version", Integer.toString(VERSION));
+    question.put("connector", Question.class.getPackage().getImplementationVersion());
+    question.put("about", about);
+    question.put("id", id);
+    question.put("inferred", Boolean.toString(inferred));
+    question.put("schema", schema == null ? "" : schema.json());
+    question.put("setting", session.conf().get(SETTING, ""));
+    question.put("timeZone", session.conf().get(ZONE));
+    question.put(
+        "slots",
+        slots == null ? Integer.toString(session.sparkContext().defaultParallelism()) : slots);
+    String document = "{\"options\":" + object(options) + "," + object(question).substring(1);
+    String[] answer = Planner.ask(document, session).split("\n", 2);
+    String[] head = answer[0].split(" ");
+    String rest = answer.length == 2 ? answer[1] : "";
+    if (head.length != 2 || !head[1].equals(Integer.toString(VERSION))) {
+      throw PlanningError.of(
+          "Python answers the connector in words of another version [other-connector]\n  seen:  "
+              + answer[0]
+              + "\n  fix:   install one version of splitscan, and attach its jar");
+    }
+    if (head[0].equals("error")) {
+      throw PlanningError.of(rest);
+    }
+    return new Answer(head[0], rest);
+  }
+
+  /** Texts by their names, in JSON. */
+  private static String object(Map<String, String> texts) {
+    var json = new StringBuilder("{");
+    texts.forEach(
+        (name, text) -> {
+          json.append(json.length() > 1 ? "," : "");
+          quote(name, json);
+          json.append(':');
+          quote(text == null ? "" : text, json);
+        });
+    return json.append('}').toString();
+  }
+
+  private static void quote(String text, StringBuilder json) {
+    json.append('"');
+    for (char unit : text.toCharArray()) {
+      if (unit < ' ' || unit == '"' || unit == '\\' || Character.isSurrogate(unit)) {
+        json.append(String.format("\\u%04x", (int) unit));
+      } else {
+        json.append(unit);
+      }
+    }
+    json.append('"');
+  }
+}

@@ -1,0 +1,93 @@
+package splitscan.connector;
+
+import java.util.EnumSet;
+import java.util.Set;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.SupportsWrite;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * What a user named by options. Python says with the first query who reads it, once for all queries of a DataFrame;
+ * streams, and the error that nothing is written, are Python's.
+ */
+final class SourceTable implements SupportsRead, SupportsWrite {
+  private final StructType schema;
+  private final Question question;
+  private Table python;
+  private Plan plan;
+
+  SourceTable(StructType schema, Question question) {
+    this.schema = schema;
+    this.question = question;
+  }
+
+  @Override
+  public String name() {
+    return DefaultSource.NAME;
+  }
+
+  // Spark 4 would rather have columns(); its default makes them of this, in every version.
+  @Override
+  @SuppressWarnings("deprecation")
+  public StructType schema() {
+    return schema;
+  }
+
+  /** Those of Spark's tables of Python. */
+  @Override
+  public Set<TableCapability> capabilities() {
+    return EnumSet.of(
+        TableCapability.BATCH_READ,
+        TableCapability.BATCH_WRITE,
+        TableCapability.MICRO_BATCH_READ,
+        TableCapability.STREAMING_WRITE,
+        TableCapability.TRUNCATE);
+  }
+
+  @Override
+  public synchronized ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+    if (plan == null && python == null) {
+      Question.Answer answer = question.ask("plan", schema);
+      if (answer.isPython()) {
+        python = pythonTable();
+      } else {
+        plan = Plan.of(answer.lines(), () -> question.ask("tasks", schema).lines(), this::stream);
+      }
+    }
+    return plan == null ? pythonBuilder() : new PlanScanBuilder(schema, plan);
+  }
+
+  @Override
+  public synchronized WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+    return ((SupportsWrite) readyPython()).newWriteBuilder(info);
+  }
+
+  /** A stream begins as a scan, and Spark says only then that it is one. */
+  private synchronized Scan stream() {
+    readyPython();
+    return pythonBuilder().build();
+  }
+
+  private Table readyPython() {
+    if (python == null) {
+      question.ask("python", schema);
+      python = pythonTable();
+    }
+    return python;
+  }
+
+  private Table pythonTable() {
+    return PythonSource.table(schema, question.options(), question.inferred());
+  }
+
+  private ScanBuilder pythonBuilder() {
+    return ((SupportsRead) python).newScanBuilder(new CaseInsensitiveStringMap(question.options()));
+  }
+}

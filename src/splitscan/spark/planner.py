@@ -1,0 +1,148 @@
+"""What the connector asks of Python while Spark plans ``format("splitscan")``: columns, who reads, blocks of tasks.
+
+A question is one document in JSON. An answer is a line that says what it is and its version, and documents, one a line.
+Python of the driver that attached the jar answers when Spark's JVM calls it; elsewhere the JVM starts this module as a
+process, which answers over its standard streams.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import struct
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any
+
+from pyspark.sql.types import StructType
+
+from splitscan.block_json import write_blocks
+from splitscan.blocks import BlockMetadata
+from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, UsageError
+from splitscan.scan import Indexer, ScanPlanner, ScanSpec
+from splitscan.spark.connector import check_version, is_switched_on, plan_lines, why_not
+from splitscan.spark.source import SplitscanDataSource, path_not_found
+from splitscan.spark.time_zones import in_zone
+
+VERSION = 1
+"""Of questions and answers; the connector has the same."""
+
+_KEPT = 8  # scans between a question and the next one about them; those of others are found again
+_LENGTH = struct.Struct(">i")
+_log = logging.getLogger(__name__)
+
+
+class Planner:
+    """Answers questions, and keeps what it found for the next one about the same DataFrame.
+
+    Thread safety: threads may ask at the same time.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], Any] = {}
+        self._lock = threading.Lock()
+
+    def answer(
+        self, question: str, indexer: Indexer | None = None, hand_over: Callable[[], None] = lambda: None
+    ) -> str:
+        """Answer a question. Errors are answers, in the words that the user is to read.
+
+        Args:
+            question: What is asked.
+            indexer: Runs the boundary index; without one it is made in this process.
+            hand_over: Makes the Python data source known to the session that asks, before it is told that Python reads.
+        """
+        try:
+            kind, lines = self._answer(json.loads(question), indexer)
+            if kind == "python":
+                hand_over()
+        except SourceMissingError as error:
+            kind, lines = "error", [str(path_not_found(error))]
+        except SplitscanError as error:
+            kind, lines = "error", [str(error)]
+        except Exception as error:
+            _log.exception("a scan cannot be planned")
+            seen = f"{type(error).__name__}: {error}"
+            ours = InvariantError("a scan cannot be planned", seen=seen, fix="report it, with the traceback in the log")
+            kind, lines = "error", [str(ours)]
+        return "\n".join([f"{kind} {VERSION}", *lines])
+
+    def _answer(self, asked: Mapping[str, Any], indexer: Indexer | None) -> tuple[str, Sequence[str]]:
+        if asked["version"] != str(VERSION):
+            raise UsageError(
+                "the connector asks in words of another version", seen=f"{asked['version']}; Python knows {VERSION}",
+                fix="install one version of splitscan, and attach its jar", code="other-connector",
+            )  # fmt: skip
+        check_version(asked["connector"])
+        if asked["about"] == "python" or not is_switched_on(asked["setting"]):
+            return "python", []
+        if asked["about"] == "schema":
+            return self._schema(asked)
+        decided: tuple[ScanPlanner, ScanSpec] | str = self._take("scan", asked) or self._decide(asked)
+        if isinstance(decided, str) and asked["about"] == "tasks":
+            raise UsageError(
+                "other files are there than when the query was planned", seen=decided,
+                fix="load the DataFrame again", code="source-changed",
+            )  # fmt: skip
+        if isinstance(decided, str):
+            return "python", [decided]
+        if asked["about"] == "tasks":
+            return "tasks", [write_blocks(task).decode() for task in _tasks(*decided, int(asked["slots"]), indexer)]
+        self._keep("scan", asked, decided)
+        return "plan", plan_lines(*decided)
+
+    def _schema(self, asked: Mapping[str, Any]) -> tuple[str, Sequence[str]]:
+        source = SplitscanDataSource(asked["options"])
+        if source.reads_other:
+            return "python", []
+        schema = source.schema()
+        self._keep("source", asked, source)
+        return "schema", [schema.json()]
+
+    def _decide(self, asked: Mapping[str, Any]) -> tuple[ScanPlanner, ScanSpec] | str:
+        """What the connector reads, or why it does not."""
+        source = self._take("source", asked) or SplitscanDataSource(asked["options"])
+        if source.reads_other:
+            return "it does not read files"
+        if asked["inferred"] == "true":
+            source.schema()
+        scan, spec = source.for_schema(StructType.fromJson(json.loads(asked["schema"])))
+        scan, spec = in_zone(scan, asked["timeZone"]), in_zone(spec, asked["timeZone"])
+        return why_not(scan, spec, rebalance=spec.options.files.rebalance) or (scan, spec)
+
+    def _keep(self, what: str, asked: Mapping[str, Any], found: Any) -> None:
+        with self._lock:
+            self._kept[what, asked["id"]] = found
+            while len(self._kept) > _KEPT:
+                del self._kept[next(iter(self._kept))]
+
+    def _take(self, what: str, asked: Mapping[str, Any]) -> Any:
+        with self._lock:
+            return self._kept.pop((what, asked["id"]), None)
+
+
+def _tasks(scan: ScanPlanner, spec: ScanSpec, slots: int, indexer: Indexer | None) -> Sequence[Sequence[BlockMetadata]]:
+    """The blocks of each task; with a limit one task reads all, and stops when it has enough."""
+    limit = spec.options.reading.limit
+    if limit is None:
+        return list(scan.plan_tasks(slots, indexer))
+    blocks = scan.plan(indexer) if limit else []
+    return [blocks] if blocks else []
+
+
+def serve(questions: IO[bytes], answers: IO[bytes]) -> None:
+    """Answer until there are no more questions; each, and each answer, follows its length in four bytes."""
+    planner = Planner()
+    while len(head := questions.read(_LENGTH.size)) == _LENGTH.size:
+        answer = planner.answer(questions.read(*_LENGTH.unpack(head)).decode()).encode()
+        answers.write(_LENGTH.pack(len(answer)) + answer)
+        answers.flush()
+
+
+def main() -> None:
+    """Serve on standard input and output; what others print goes to standard error."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serve(sys.stdin.buffer, answers)
