@@ -31,15 +31,15 @@ from splitscan.jobs.destination import Published
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import HistoryReader
 from splitscan.jobs.ledger import Ledger, describe_columns
-from splitscan.jobs.opening import open_sink
-from splitscan.jobs.parquet import ParquetSink
+from splitscan.jobs.opening import open_destination
+from splitscan.jobs.parquet import ParquetFileWriter
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.partitioning import Layout
-from splitscan.jobs.parts import Part, parquet_name, part_name
+from splitscan.jobs.parts import OutputPart, parquet_name, part_name
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.spark_runner import run_part
 from splitscan.jobs.staging import PartReport, Staging
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
 from splitscan.scan.planning import IndexTask, Summarised
@@ -125,7 +125,7 @@ def bare_seconds(folder: Path, table: str, commits: int) -> list[float]:
 def commit_seconds(folder: Path, kind: str, commits: int) -> tuple[list[float], list[float]]:
     """Publish job after job. Tell the CPU time of each commit without the writing of its files, and of the library."""
     table = "none" if kind == "jobs" else kind
-    sink = open_sink(folder, table)
+    sink = open_destination(folder, table)
     settings = IngestSettings(layout=Layout.JOBS if kind == "jobs" else None)
     partitioning = sink.check(SCHEMA, Published({}), settings)
     schema = sink.begin(SCHEMA, partitioning, settings)
@@ -139,7 +139,7 @@ def commit_seconds(folder: Path, kind: str, commits: int) -> tuple[list[float], 
         written = []
         for part in range(FILES):
             name = parquet_name(job_id, part_name(part, 1), "zstd")
-            with ParquetSink(staging, name, schema, IngestSettings()) as output:
+            with ParquetFileWriter(staging, name, schema, IngestSettings()) as output:
                 output.write(batch)
             written.append(output.written)
         columns = describe_columns(schema)
@@ -166,7 +166,7 @@ class InProcess:
         """Run the tasks of the boundary index."""
         return [task.run() for task in tasks]
 
-    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> list[PartReport]:
+    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[OutputPart]) -> list[PartReport]:
         """Read each part and write what it holds."""
 
         def open_block(block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> BlockRows:
@@ -187,7 +187,7 @@ def window_seconds(folder: Path, windows: int) -> list[float]:
         source.write_text(f"id\n{number}\n")
         scan = ScanPlanner.of(str(source), "csv", "id long", {"header": True})
         started = time.process_time()
-        run_ingest(FileSource(scan), Delivery(folder / "out", history=history, table="none"), runner)
+        run_ingest(FileSource(scan), IngestTarget(folder / "out", history=history, table="none"), runner)
         taken.append(time.process_time() - started)
     return taken
 

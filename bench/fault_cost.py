@@ -16,7 +16,7 @@ from typing import Any
 
 import splitscan as ss
 from splitscan.content.storage import open_storage
-from splitscan.jobs.parquet import REJECT_SCHEMA, ParquetSink, RejectSink
+from splitscan.jobs.parquet import REJECT_SCHEMA, ParquetFileWriter, RejectFileWriter
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
 from splitscan.scan import scan_blocks
@@ -49,9 +49,11 @@ def _works(suffix: str) -> dict[str, Callable[[Path], Any]]:
         deque(scan(path, schema=_SCHEMA).to_batches(on_reject=lambda _: None), 0)
 
     def table(path: Path) -> None:
-        sink = ParquetSink(Staging(open_storage(str(path.parent)), "job"), "rejects", REJECT_SCHEMA, IngestSettings())
+        sink = ParquetFileWriter(
+            Staging(open_storage(str(path.parent)), "job"), "rejects", REJECT_SCHEMA, IngestSettings()
+        )
         with sink:
-            rejects = RejectSink(sink)
+            rejects = RejectFileWriter(sink)
             planner = scan(path, schema=_SCHEMA).planner
             deque(scan_blocks(planner.spec, planner.blocks(), on_reject=rejects.add), 0)
             rejects.flush()

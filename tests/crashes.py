@@ -29,7 +29,7 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution
 from splitscan.jobs.single_file import FileTarget, write_file
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
 
 TABLES = ("delta", "iceberg")
@@ -93,7 +93,9 @@ class Ingests:
             schema_evolution_mode=SchemaEvolution.ADD, max_rejects=2, on_changed=OnChanged.REPLACE,
         )  # fmt: skip
         run_ingest(
-            FileSource(scan), Delivery(self._out, settings, table=self._kind if is_table else None), InProcessRunner()
+            FileSource(scan),
+            IngestTarget(self._out, settings, table=self._kind if is_table else None),
+            InProcessRunner(),
         )
 
     @property

@@ -19,7 +19,7 @@ from deltalake import DeltaTable
 from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
 
 from ..unit.jobs.conftest import InProcessRunner
@@ -114,7 +114,7 @@ def ingest(tmp_path, table, more=""):
     options = {"blockSize": "2k", "taskSize": "8k", "openCostInBytes": 0}
     scan = ScanPlanner.of(str(tmp_path / "in"), "json", SCHEMA + more, options)
     settings = IngestSettings(partition_by=("kind",), schema_evolution_mode=SchemaEvolution.ADD)
-    return run_ingest(FileSource(scan), Delivery(tmp_path / "out", settings, table=table), InProcessRunner())
+    return run_ingest(FileSource(scan), IngestTarget(tmp_path / "out", settings, table=table), InProcessRunner())
 
 
 @pytest.mark.parametrize("table", ["delta", "iceberg"])

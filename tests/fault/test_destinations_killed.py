@@ -30,11 +30,11 @@ from splitscan.errors import SplitscanError
 from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.spark_runner import run_part
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import open_reader, ScanPlanner
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 
 work, root, number, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 chance = random.Random(seed)
@@ -70,7 +70,7 @@ def ingest(folder, table, partition_by):
     scan = ScanPlanner.of(str(folder / "in"), "csv", "id long, kind string", options)
     plain = table in LAYOUTS
     settings = IngestSettings(partition_by=partition_by, layout=Layout(table) if plain else None)
-    run_ingest(FileSource(scan), Delivery(folder / "out", settings, table=None if plain else table), Runner())
+    run_ingest(FileSource(scan), IngestTarget(folder / "out", settings, table=None if plain else table), Runner())
 
 
 def open_iceberg(out):
@@ -190,7 +190,7 @@ def append_for_ever(folder, table):
 
 
 def twin(folder, table, partition_by):
-    Workplace.lock = lambda self: nullcontext()  # as on an object store, where there is none
+    DestinationStorage.lock = lambda self: nullcontext()  # as on an object store, where there is none
     ingest(folder, table, partition_by)
 
 

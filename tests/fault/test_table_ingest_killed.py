@@ -33,8 +33,8 @@ import deltalake, pyiceberg.catalog.sql
 
 import splitscan as ss
 from splitscan.jobs.spark_runner import run_part
-from splitscan.jobs.steps import Delivery, run_ingest
-from splitscan.jobs.table_source import TableSource
+from splitscan.jobs.steps import IngestTarget, run_ingest
+from splitscan.jobs.table_source import TableIngestSource
 from splitscan.jobs.settings import IngestSettings
 
 url, out, kind, jobs, kills, seed = sys.argv[1:4] + [int(each) for each in sys.argv[4:]]
@@ -57,8 +57,8 @@ def begin(job):
         code = 1
         try:
             scan = ss.scan_table(url, "busy", "key", min_partitions=8)
-            delivery = Delivery(out, IngestSettings(source_digests=False), table=kind)
-            report = run_ingest(TableSource(scan, job), delivery, Runner())
+            delivery = IngestTarget(out, IngestSettings(source_digests=False), table=kind)
+            report = run_ingest(TableIngestSource(scan, job), delivery, Runner())
             print(report.blocks_resumed, flush=True)
             code = 0
         except BaseException:

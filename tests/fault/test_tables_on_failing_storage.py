@@ -14,7 +14,7 @@ from splitscan.errors import IngestError
 from splitscan.jobs import parquet, verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
 
 from ..unit.jobs.conftest import InProcessRunner
@@ -111,7 +111,9 @@ def ingest(tmp_path, table, store, s3_root):
                 continue
             (tmp_path / f"in/{name}.csv").write_text("".join(f"{number},{name}\n" for number in range(50)))
         scan = ScanPlanner.of(str(tmp_path / "in"), "csv", "id long, text string", {})
-        return run_ingest(FileSource(scan), Delivery(where, IngestSettings(), options, table=table), InProcessRunner())
+        return run_ingest(
+            FileSource(scan), IngestTarget(where, IngestSettings(), options, table=table), InProcessRunner()
+        )
 
     def check():
         report = verify(where, deep=True, storage_options=options)
@@ -164,7 +166,7 @@ def test_where_conditional_requests_are_refused_nothing_is_committed(ingest, sto
 def test_a_disk_that_is_full_in_a_task_leaves_the_destination_as_it_was(tmp_path, table, monkeypatch):
     (tmp_path / "a.csv").write_text("".join(f"{number},a\n" for number in range(50)))
     scan = ScanPlanner.of(str(tmp_path / "a.csv"), "csv", "id long, text string", {})
-    request = FileSource(scan), Delivery(tmp_path / "out", IngestSettings(), table=table)
+    request = FileSource(scan), IngestTarget(tmp_path / "out", IngestSettings(), table=table)
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -11,7 +11,7 @@ from pathlib import Path
 import fsspec
 
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
@@ -48,7 +48,7 @@ def put_first_sources():
 
 def ingest(out):
     """One job of all files."""
-    return run_ingest(FileSource(ScanPlanner.of(SOURCE, "csv", SCHEMA, OPTIONS)), Delivery(out), InProcessRunner())
+    return run_ingest(FileSource(ScanPlanner.of(SOURCE, "csv", SCHEMA, OPTIONS)), IngestTarget(out), InProcessRunner())
 
 
 def watch(out):

@@ -33,10 +33,10 @@ from splitscan.cli import main, runs
 from splitscan.content.storage import open_source, open_storage
 from splitscan.errors import SplitscanError
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.opening import open_sink
+from splitscan.jobs.opening import open_destination
 from splitscan.jobs.page import check_page_file
 from splitscan.jobs.settings import IngestSettings, schema_evolution_from
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.options import Mode
 from splitscan.ranges import OFFSET_INFINITY, ByteKeyRangeTracker, OffsetRangeTracker
 from splitscan.scan.framework import Extra
@@ -91,7 +91,7 @@ def first_byte(path: str | Path) -> bytes:
 
 def ingest(scan: ss.Scan, out: Path, **settings: Any) -> Any:
     table = settings.pop("table", None)
-    delivery = Delivery(out, IngestSettings(**settings), table=table)
+    delivery = IngestTarget(out, IngestSettings(**settings), table=table)
     return run_ingest(FileSource(scan.planner), delivery, InProcessRunner())
 
 
@@ -541,7 +541,7 @@ def _(place):
 
 
 def ingest_people(place: Path, job: str, table: str = "people") -> Any:
-    from splitscan.jobs.table_source import TableSource
+    from splitscan.jobs.table_source import TableIngestSource
 
     if not (place / "a.db").exists():
         database(
@@ -552,8 +552,8 @@ def ingest_people(place: Path, job: str, table: str = "people") -> Any:
             "INSERT INTO others VALUES (3)",
         )
     scan = ss.scan_table(f"sqlite:///{place / 'a.db'}", table, "id", snapshot="shared")
-    delivery = Delivery(place / "out", IngestSettings(source_digests=False), {})
-    return run_ingest(TableSource(scan, job), delivery, InProcessRunner())
+    delivery = IngestTarget(place / "out", IngestSettings(source_digests=False), {})
+    return run_ingest(TableIngestSource(scan, job), delivery, InProcessRunner())
 
 
 @case("job-name", "set job to a name")
@@ -1215,7 +1215,7 @@ def _(place):
     scan = ss.scan_csv(csv(place), "id long, name string", header=True)
 
     def busy():
-        with open_sink(str(place / "out"), None, {}).place.lock():
+        with open_destination(str(place / "out"), None, {}).place.lock():
             ingest(scan, place / "out")
 
     return busy, lambda: ingest(scan, place / "out")

@@ -20,7 +20,7 @@ from splitscan.cli import main
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.page import write_page
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.steps import Delivery, plan_ingest, run_ingest
+from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.messages.kafka.cluster import mask
 from splitscan.messages.options import parse_kafka_options
 from splitscan.redaction import has_credentials, redact
@@ -207,7 +207,7 @@ def test_an_ingest_of_an_address_with_a_secret_writes_it_nowhere(source, tmp_pat
     scan = splitscan.scan_csv(path, SCHEMA, **OPTIONS).select("id", "name", "filename", "file_path", "fqn", "dir0")
     out = tmp_path / "out"
     progress = []
-    delivery = Delivery(out, IngestSettings(max_reject_ratio=1), on_progress=progress.append)
+    delivery = IngestTarget(out, IngestSettings(max_reject_ratio=1), on_progress=progress.append)
     report = run_ingest(FileSource(scan.planner), delivery, InProcessRunner())
     write_page(tmp_path / "out.html", report)
     rejects = []
@@ -235,7 +235,7 @@ def test_an_ingest_of_an_address_with_a_secret_writes_it_nowhere(source, tmp_pat
 
 def test_a_file_that_an_earlier_version_ingested_under_its_unmasked_path_is_known(source, tmp_path, monkeypatch):
     scan = splitscan.scan_csv(source("Mk9qzT7w"), SCHEMA, **OPTIONS)
-    delivery = Delivery(tmp_path / "out", IngestSettings(max_reject_ratio=1))
+    delivery = IngestTarget(tmp_path / "out", IngestSettings(max_reject_ratio=1))
     with monkeypatch.context() as earlier:
         earlier.setattr("splitscan.redaction.secret_ranges", lambda _: [])
         run_ingest(FileSource(scan.planner), delivery, InProcessRunner())
@@ -312,7 +312,7 @@ def test_no_setting_of_a_storage_is_shown_even_where_its_library_quotes_it(betra
     scan = splitscan.scan_csv("betraying://bucket/a.csv", SCHEMA, storage_options=settings, **OPTIONS)
     shown = everything(scan, scan.planner, scan.planner.options, scan.planner.options.files.storage_options)
     shown += raised(scan.files) + raised(scan.to_arrow)
-    shown += raised(run_ingest, FileSource(scan.planner), Delivery("betraying://bucket/out"), InProcessRunner())
+    shown += raised(run_ingest, FileSource(scan.planner), IngestTarget("betraying://bucket/out"), InProcessRunner())
     shown += raised(splitscan.verify, "betraying://bucket/out", storage_options=settings)
     text = json.dumps(settings)
     for command in (("head", "betraying://b/a.csv"), ("count", "betraying://b/a.csv"), ("verify", "betraying://b/out")):

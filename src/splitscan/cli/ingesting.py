@@ -185,9 +185,9 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     that was killed is finished. Broken records go to a reject table, and what was read by whom to a ledger, both
     in DEST/_splitscan, which other readers ignore.
     """
-    from splitscan.cli.runs import Given, IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
+    from splitscan.cli.runs import IngestArguments, IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
-    given = Given(
+    given = IngestArguments(
         ScanArguments(
             sources, format, schema, option, columns, block_size, where=where, sep=sep, quote=quote, header=header
         ),
@@ -315,9 +315,9 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     atomic step for each window. Options of streams ('maxFilesPerTrigger', 'minAgeMs', 'onModified' ...) are given as
     --option. Killed at any instant, the same command goes on where it was.
     """
-    from splitscan.cli.runs import Given, WatchRun  # noqa: PLC0415 -- PySpark and Parquet load with it
+    from splitscan.cli.runs import IngestArguments, WatchRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
-    given = Given(
+    given = IngestArguments(
         ScanArguments(
             sources, format, schema, option, columns, block_size, where=where, sep=sep, quote=quote, header=header
         ),

@@ -19,12 +19,12 @@ from splitscan.cli.summary import Ingested, describe_window, render_window, writ
 from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, SplitscanError, StreamError, Where
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.opening import open_sink
+from splitscan.jobs.opening import open_destination
 from splitscan.jobs.page import check_page_file, write_page
 from splitscan.jobs.reports import IngestReport
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.spark_runner import SparkRunner
-from splitscan.jobs.steps import Delivery, plan_ingest, run_ingest
+from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.jobs.watching import WATCH_FOLDER, Watch, WatchedWindow
 from splitscan.options.stream import parse_stream_options
 from splitscan.redaction import redact
@@ -44,7 +44,7 @@ DIALECT_FILE = f"{WATCH_FOLDER}/dialect.json"
 _UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}
 
 
-class Given:
+class IngestArguments:
     """What the command line says of an ingest or a watch.
 
     Args:
@@ -96,7 +96,7 @@ class IngestRun:
         UsageError: If anything has no meaning.
     """
 
-    def __init__(self, given: Given, rebalance: bool = False, report_file: str | None = None) -> None:
+    def __init__(self, given: IngestArguments, rebalance: bool = False, report_file: str | None = None) -> None:
         self._given = given
         self._arguments = given.arguments.looked_at()
         self._scan = self._arguments.build_scan()
@@ -142,9 +142,9 @@ class IngestRun:
     def _source(self) -> FileSource:
         return FileSource(self._sized_scan().planner, rebalance=self._rebalance or None)
 
-    def _delivery(self, progress: ShowsProgress | None = None) -> Delivery:
+    def _delivery(self, progress: ShowsProgress | None = None) -> IngestTarget:
         on_progress, given = None if progress is None else progress.show, self._given
-        return Delivery(given.destination, given.settings, on_progress=on_progress, table=given.table)
+        return IngestTarget(given.destination, given.settings, on_progress=on_progress, table=given.table)
 
     def _sized_scan(self) -> Scan:
         """The scan, with blocks small enough for all cores of this machine where the user did not say how large.
@@ -181,7 +181,7 @@ class WatchRun:
         UsageError: If anything has no meaning.
     """
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: IngestArguments) -> None:
         self._given = given
         self._options, others = parse_stream_options(given.arguments.named_options())
         self._arguments = replace(given.arguments, options=[f"{name}={value}" for name, value in others.items()])
@@ -209,7 +209,7 @@ class WatchRun:
         undecided = self._arguments.with_dialect({})
         self._watch(undecided).close()  # refuses now what no file can mend
         storage_options = undecided.build_scan().options.files.storage_options
-        storage = open_sink(self._given.destination, self._given.table, storage_options).place.destination
+        storage = open_destination(self._given.destination, self._given.table, storage_options).place.destination
         found = _kept_dialect(storage)
         if found is not None:
             return self._arguments.with_dialect(found)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport
 from splitscan.jobs.part_writing import PartTarget
-from splitscan.jobs.parts import Part
+from splitscan.jobs.parts import OutputPart
 from splitscan.jobs.staging import PartReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
@@ -68,10 +68,10 @@ class Runner(Protocol):
     def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
         """Run the tasks of the boundary index, in order."""
 
-    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
+    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
         """Read each part of files and write what it holds, one task per part; called in a thread of its own."""
 
-    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
+    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
         """The same of what is no file: *open_block* travels to the tasks."""
 
     def register(self, plan: RebalancePlan) -> str:

@@ -27,16 +27,16 @@ from splitscan.jobs.destination import FileState
 from splitscan.jobs.partitioning import Partitioning, choose_partitioning
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.table_format import (
-    Begun,
+    CommitContext,
+    CommitStamp,
     NewFile,
-    Stamp,
     check_new_columns,
     delta_settings,
     new_columns,
     nullable,
     unfit_error,
 )
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 
 _APPLICATION = "splitscan"
 
@@ -65,7 +65,7 @@ class Delta:
     format = "delta"
     keeps_partition_columns = False
 
-    def __init__(self, place: Workplace) -> None:
+    def __init__(self, place: DestinationStorage) -> None:
         self._place = place
         self._root = place.destination.root
         if "%" in self._root:
@@ -87,7 +87,7 @@ class Delta:
         """The same schema: columns are found by their names."""
         return schema
 
-    def create(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
+    def create(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
         """Create it with its first files: its version 0 is the commit of the first job."""
         columns = Schema.from_arrow(nullable(begun.schema))
         try:
@@ -137,15 +137,17 @@ class DeltaVersion:
         """Number of the job that was committed last."""
         return self._table.transaction_version(_APPLICATION) or 0
 
-    def stamp(self, number: int) -> Stamp | None:
+    def stamp(self, number: int) -> CommitStamp | None:
         """What the commit of a job says of itself, as long as the log goes back to it."""
         for actions in self._log():
             said: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
             if str(said.get("splitscan.number")) == str(number):
-                return Stamp(number, str(said.get("splitscan.job")), str(said.get("splitscan.ledger")))
+                return CommitStamp(number, str(said.get("splitscan.job")), str(said.get("splitscan.ledger")))
         return None
 
-    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, removed: Sequence[str] = ()) -> bool:
+    def try_append(
+        self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp, removed: Sequence[str] = ()
+    ) -> bool:
         """Register files, and remove others, in one commit."""
         schema = begun.schema
         self.check(schema, begun.evolution)
@@ -271,7 +273,7 @@ def _adds(
     ]  # fmt: skip
 
 
-def _properties(stamp: Stamp) -> CommitProperties:
+def _properties(stamp: CommitStamp) -> CommitProperties:
     """What a commit of ours says of itself."""
     return CommitProperties(
         custom_metadata={
@@ -284,7 +286,7 @@ def _properties(stamp: Stamp) -> CommitProperties:
     )
 
 
-def open_table(place: Workplace) -> Delta:
+def open_table(place: DestinationStorage) -> Delta:
     """Open the table of a destination; it need not be there."""
     return Delta(place)
 

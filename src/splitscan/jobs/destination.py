@@ -13,7 +13,7 @@ from splitscan.jobs.ledger import Ledger, LedgerColumn, WrittenFile
 from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 
 Announce = Callable[[str], None]
 """Told the name of each step before it is taken."""
@@ -56,7 +56,7 @@ class FileState(enum.Enum):
     UNKNOWN = "the table does not name it any more, and no longer says why"
 
 
-class Sink(Protocol):
+class Destination(Protocol):
     """A destination: workers write Parquet files, a sink says where, and makes those of a job visible in one commit.
 
     A commit costs what the new files cost, and is idempotent by the job's identity: whatever is killed, a rerun never
@@ -65,7 +65,7 @@ class Sink(Protocol):
     Thread safety: none; one job after the other. Pickling: never; workers get the names of folders.
     """
 
-    place: Workplace
+    place: DestinationStorage
     table: str
     """The table format, ``"delta"`` or ``"iceberg"``, or empty for a plain folder."""
 

@@ -14,7 +14,7 @@ from splitscan.errors import InvariantError, RebalanceError, SplitscanError
 from splitscan.jobs.contract import ClaimedRun, Runner
 from splitscan.jobs.ledger import LedgerBlock, identify
 from splitscan.jobs.part_writing import PartTarget
-from splitscan.jobs.parts import BlockKey, Part, log_folder, plan_parts
+from splitscan.jobs.parts import BlockKey, OutputPart, log_folder, plan_parts
 from splitscan.jobs.staging import PartReport, Staging
 from splitscan.jobs.tiling import check_matches_plan
 from splitscan.rebalance.reading.planning import plan_ranges
@@ -39,7 +39,7 @@ class ReportWatch:
         self._seen: set[str] = set()
 
     @classmethod
-    def of_parts(cls, parts: Iterable[Part]) -> ReportWatch:
+    def of_parts(cls, parts: Iterable[OutputPart]) -> ReportWatch:
         """Watch for the reports of planned parts."""
         folders: dict[str, set[str]] = {}
         for part in parts:
@@ -94,7 +94,7 @@ class PlannedDivision:
         self,
         plan: Mapping[BlockKey, BlockMetadata],
         group: Callable[[Iterable[BlockMetadata]], Iterable[Sequence[BlockMetadata]]],
-        run: Callable[[PartTarget, Sequence[Part]], Iterable[PartReport]],
+        run: Callable[[PartTarget, Sequence[OutputPart]], Iterable[PartReport]],
     ) -> None:
         self._plan, self._group, self._run = plan, group, run
 

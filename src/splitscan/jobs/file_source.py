@@ -23,9 +23,9 @@ from splitscan.jobs.parts import BlockKey
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.schema_evolution import settle_columns, with_new_columns
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.source import NamedJob, Settlement, Source, Writing
+from splitscan.jobs.source import EvolvedSource, NamedJob, Source, WriteSpec
 from splitscan.jobs.table_format import field_ids
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options import OnFileChange
 from splitscan.rebalance.reading.planning import plan_blocks
 from splitscan.scan import Cutting, ScanPlanner
@@ -92,7 +92,7 @@ class FileSource:
         """Whether tasks are to claim what they read."""
         return self.scan.options.files.rebalance if self.rebalance is None else self.rebalance
 
-    def without_own(self, place: Workplace) -> Self:
+    def without_own(self, place: DestinationStorage) -> Self:
         """The same, without files in the destination."""
         return replace(self, scan=self.scan.with_files(place.without_own(self.scan.files())))
 
@@ -102,23 +102,23 @@ class FileSource:
 
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
-    ) -> Settlement[Source]:
+    ) -> EvolvedSource[Source]:
         """The same, of the new files, by the columns of :func:`splitscan.jobs.schema_evolution.settle_columns`."""
         scan = self.scan.with_files(found.fresh) if found.fresh else self.scan
         begun = {path for path, growth in self.growth.items() if growth.start}
         done = settle_columns(scan, begun, there, mode, destination, keeps_types=self.keeps_types)
-        return Settlement(replace(self, scan=done.source), done.added, done.left_out)
+        return EvolvedSource(replace(self, scan=done.source), done.added, done.left_out)
 
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
-    ) -> Settlement[Source]:
+    ) -> EvolvedSource[Source]:
         """Where columns may be added, files that have more than any sample had shown are read again with them."""
         new = NewColumns.of(noticed)
         if mode.keeps_columns or not new.columns:
-            return Settlement(self, left_out=tuple(new.columns))
+            return EvolvedSource(self, left_out=tuple(new.columns))
         again = with_new_columns(self.scan, new, there, mode)
         added = again.added if there is not None else ()
-        return Settlement(replace(self, scan=again.source), added, reads_again=True)
+        return EvolvedSource(replace(self, scan=again.source), added, reads_again=True)
 
     def check(self) -> None:
         """Refuse scans of parts of files, of no column, and of some records only."""
@@ -187,7 +187,7 @@ class FileSource:
         return [share for share in shares if share]
 
     def name_job(
-        self, files: Sequence[FileMetadata], division: Division | None, writing: Writing, runner: Runner
+        self, files: Sequence[FileMetadata], division: Division | None, writing: WriteSpec, runner: Runner
     ) -> NamedJob:
         """Name the job by its blocks and options."""
         assert division is not None

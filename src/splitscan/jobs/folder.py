@@ -1,7 +1,7 @@
 """A plain folder of Parquet: its columns, its partitions, and commits in the layout that it has.
 
 A killed commit leaves the destination as before or as after. What it prepared beside the destination is thrown away or
-used again by the next run; what it had announced in a ledger is moved in by :meth:`PlainSink.recover`.
+used again by the next run; what it had announced in a ledger is moved in by :meth:`FolderDestination.recover`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from splitscan.jobs.partitioning import Layout, Partitioning, choose_partitionin
 from splitscan.jobs.parts import carrier_name, first_of
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 
 
-class PlainSink:
+class FolderDestination:
     """A folder of Parquet files, read as it is.
 
     The first job appears with its folder, by one rename; how every later one is published, the layout of the folder
@@ -38,7 +38,7 @@ class PlainSink:
     table = ""
     data_root = ""
 
-    def __init__(self, place: Workplace) -> None:
+    def __init__(self, place: DestinationStorage) -> None:
         self.place = place
 
     def columns(self, published: Published) -> pa.Schema | None:

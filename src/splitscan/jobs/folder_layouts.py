@@ -22,7 +22,7 @@ from splitscan.jobs.ledger_text import render_ledger
 from splitscan.jobs.partitioning import Layout, is_in_job_folder, job_folder
 from splitscan.jobs.parts import carrier_name
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 
 
 class JobLayout(Protocol):
@@ -37,17 +37,17 @@ class JobLayout(Protocol):
     def ledger_names(self, ledger: Ledger) -> list[str]:
         """Where the ledger of a job is."""
 
-    def add(self, place: Workplace, staging: Staging, ledger: Ledger, announce: Announce) -> None:
+    def add(self, place: DestinationStorage, staging: Staging, ledger: Ledger, announce: Announce) -> None:
         """Publish a job in a destination that is there."""
 
-    def unfinished(self, place: Workplace, published: Published) -> list[int]:
+    def unfinished(self, place: DestinationStorage, published: Published) -> list[int]:
         """Numbers of the jobs that a killed run has not finished, and of one that it has announced only."""
 
-    def finish(self, place: Workplace, published: Published) -> bool:
+    def finish(self, place: DestinationStorage, published: Published) -> bool:
         """Finish them. Returns whether anything was done."""
 
 
-class SideBySide:
+class FlatLayout:
     """All files in one folder, or in one for each partition. A job is its ledger, and then a move for each file."""
 
     def placed(self, ledger: Ledger) -> Ledger:
@@ -62,7 +62,7 @@ class SideBySide:
         """Among all ledgers."""
         return [ledger_name(ledger.sequence)]
 
-    def add(self, place: Workplace, staging: Staging, ledger: Ledger, announce: Announce) -> None:
+    def add(self, place: DestinationStorage, staging: Staging, ledger: Ledger, announce: Announce) -> None:
         """Publish the ledger, and move files in one by one: who lists meanwhile sees a part of the job."""
         _check_waiting(place, staging, ledger)
         announce("ledger")
@@ -71,18 +71,18 @@ class SideBySide:
         move_in(place, staging, ledger.written, announce)
         remove_replaced(place, ledger, announce)
 
-    def unfinished(self, place: Workplace, published: Published) -> list[int]:
+    def unfinished(self, place: DestinationStorage, published: Published) -> list[int]:
         """Those of which something may wait."""
         return unfinished_moves(place, published)
 
-    def finish(self, place: Workplace, published: Published) -> bool:
+    def finish(self, place: DestinationStorage, published: Published) -> bool:
         """Move in what waits."""
         numbers = self.unfinished(place, published)
         move_in_rest(place, numbers)
         return bool(numbers)
 
 
-class FolderPerJob:
+class JobFolderLayout:
     """A folder for each job, with its ledger in it. One rename makes the job visible: who lists sees all or nothing.
 
     The ledger in the folder is the truth, and the one among all ledgers a copy. Rejects are moved in after the rename.
@@ -112,7 +112,7 @@ class FolderPerJob:
         """In the job's folder, and a copy among all ledgers."""
         return [folder_ledger_name(ledger.sequence), ledger_name(ledger.sequence)]
 
-    def add(self, place: Workplace, staging: Staging, ledger: Ledger, announce: Announce) -> None:
+    def add(self, place: DestinationStorage, staging: Staging, ledger: Ledger, announce: Announce) -> None:
         """Build the job's folder, and rename it. A file in another one, that tells new columns, goes before."""
         _check_waiting(place, staging, ledger)
         folder = job_folder(ledger.sequence)
@@ -135,7 +135,7 @@ class FolderPerJob:
         move_in(place, staging, [written for written in ledger.written if written.is_reject_table], announce)
         remove_replaced(place, ledger, announce)
 
-    def unfinished(self, place: Workplace, published: Published) -> list[int]:
+    def unfinished(self, place: DestinationStorage, published: Published) -> list[int]:
         """Those of which rejects may wait, or whose ledger has no copy; and the next, if its columns were announced."""
         numbers = set(unfinished_moves(place, published))
         last = published.last
@@ -146,7 +146,7 @@ class FolderPerJob:
             numbers.add(published.last + 1)
         return sorted(numbers)
 
-    def finish(self, place: Workplace, published: Published) -> bool:
+    def finish(self, place: DestinationStorage, published: Published) -> bool:
         """Copy ledgers, move in rejects, and take back the columns of a job that was not published."""
         numbers = self.unfinished(place, published)
         for number in numbers:
@@ -159,7 +159,7 @@ class FolderPerJob:
         return bool(numbers)
 
 
-LAYOUTS: dict[Layout, JobLayout] = {Layout.FLAT: SideBySide(), Layout.JOBS: FolderPerJob()}
+LAYOUTS: dict[Layout, JobLayout] = {Layout.FLAT: FlatLayout(), Layout.JOBS: JobFolderLayout()}
 
 
 def announced_names(published: Published) -> list[str]:
@@ -170,7 +170,7 @@ def announced_names(published: Published) -> list[str]:
     return [carrier_name(folder, published.last + 1) for folder in sorted(folders)]
 
 
-def appear(place: Workplace, layout: JobLayout, staging: Staging, ledger: Ledger, announce: Announce) -> None:
+def appear(place: DestinationStorage, layout: JobLayout, staging: Staging, ledger: Ledger, announce: Announce) -> None:
     """Make a destination appear with its first job."""
     with _naming(place.destination.root):
         announce("build")
@@ -182,7 +182,7 @@ def appear(place: Workplace, layout: JobLayout, staging: Staging, ledger: Ledger
 
 
 def _build(
-    place: Workplace,
+    place: DestinationStorage,
     staging: Staging,
     ledger: Ledger,
     files: Iterable[WrittenFile],
@@ -225,7 +225,7 @@ def _resemble(folder: Path, made: Path) -> None:
     shutil.copystat(folder, made)
 
 
-def _check_waiting(place: Workplace, staging: Staging, ledger: Ledger) -> None:
+def _check_waiting(place: DestinationStorage, staging: Staging, ledger: Ledger) -> None:
     layout = LAYOUTS[ledger.partitioning.layout]
     waiting = staging.staged_files()
     for written in ledger.written:
@@ -260,13 +260,13 @@ def _sync_folders(folder: Path) -> None:
     sync_path(folder)
 
 
-def unfinished_moves(place: Workplace, published: Published) -> list[int]:
+def unfinished_moves(place: DestinationStorage, published: Published) -> list[int]:
     """Numbers of committed jobs of which something may still wait in staging."""
     waiting = (name.rstrip("/") for name in place.staging.list_names() if name.endswith("/"))
     return sorted(published.jobs[job_id] for job_id in waiting if job_id in published.jobs)
 
 
-def move_in_rest(place: Workplace, sequences: Iterable[int], *, only_rejects: bool = False) -> int:
+def move_in_rest(place: DestinationStorage, sequences: Iterable[int], *, only_rejects: bool = False) -> int:
     """Move in what still waits of committed jobs: their rejects only, where data files become visible otherwise.
 
     Returns:
@@ -287,7 +287,7 @@ def move_in_rest(place: Workplace, sequences: Iterable[int], *, only_rejects: bo
     return moved
 
 
-def remove_replaced(place: Workplace, ledger: Ledger, announce: Announce = lambda _: None) -> None:
+def remove_replaced(place: DestinationStorage, ledger: Ledger, announce: Announce = lambda _: None) -> None:
     """Delete the data files of a plain folder whose rows left with a job, or are in its own files by now."""
     for removed in ledger.removed:
         check_written_name(removed.name)
@@ -296,7 +296,7 @@ def remove_replaced(place: Workplace, ledger: Ledger, announce: Announce = lambd
 
 
 def move_in(
-    place: Workplace, staging: Staging, files: Iterable[WrittenFile], announce: Announce = lambda _: None
+    place: DestinationStorage, staging: Staging, files: Iterable[WrittenFile], announce: Announce = lambda _: None
 ) -> int:
     """Move the files of a committed job that still wait to where its ledger says. Returns how many."""
     moved = 0
@@ -311,13 +311,13 @@ def move_in(
     return moved
 
 
-def is_moved_in(place: Workplace, ledger: Ledger) -> bool:
+def is_moved_in(place: DestinationStorage, ledger: Ledger) -> bool:
     """Whether all files that a ledger names are in the destination, and those that left with it are gone."""
     exists = place.destination.exists
     return all(exists(each.name) for each in ledger.written) and not any(exists(each.name) for each in ledger.removed)
 
 
-def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:
+def _move(place: DestinationStorage, staging: Staging, written: WrittenFile) -> None:
     if place.is_local:
         _check_inside(place, written.name)
     if not place.is_beside:
@@ -330,7 +330,7 @@ def _move(place: Workplace, staging: Staging, written: WrittenFile) -> None:
         sync_path(target.parent)
 
 
-def _check_inside(place: Workplace, name: str) -> None:
+def _check_inside(place: DestinationStorage, name: str) -> None:
     """Refuse a folder of the destination that is a link to elsewhere."""
     parent = (place.folder / name).parent
     real = Path(os.path.realpath(parent))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import locate, open_tree, redact
 from splitscan.errors import SourceChangedError, SplitscanError, Where
-from splitscan.jobs.destination import Published, Sink
+from splitscan.jobs.destination import Destination, Published
 from splitscan.jobs.identity import Growth
 from splitscan.jobs.ledger import LEDGER_FOLDER, Ledger, LedgerColumn, identify
 from splitscan.jobs.ledger_files import check_named, list_ledgers, read_ledger, written_by_jobs
@@ -24,7 +24,7 @@ from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.parts import first_of
 from splitscan.jobs.record_json import from_plain, read_object, to_plain
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 from splitscan.path_text import portable_path
 
 _SHOWN_PATHS = 5
@@ -190,7 +190,7 @@ class HistoryReader:
         self._names: list[str] = []
         self._last = ""  # fingerprint of the last ledger that was read
 
-    def read(self, sink: Sink) -> History:
+    def read(self, sink: Destination) -> History:
         """Read and check what was committed since this was called before.
 
         Raises:
@@ -206,14 +206,14 @@ class HistoryReader:
             self._last = _fingerprint(place, self._names[-1])
         return self._history
 
-    def _read_all(self, sink: Sink) -> None:
+    def _read_all(self, sink: Destination) -> None:
         """Read every ledger, and find files of a plain folder whose ledger is gone; a table counts its jobs itself."""
         storage = sink.place.destination
         written = [] if sink.table else written_by_jobs(storage)
         self._history, self._names = History(), []
         check_named(storage, written, self._add(sink.place, list_ledgers(storage)))
 
-    def _add(self, place: Workplace, names: Iterable[str]) -> set[str]:
+    def _add(self, place: DestinationStorage, names: Iterable[str]) -> set[str]:
         """Add the next ledgers. Returns the names of all files that they name."""
         named: set[str] = set()
         for name in names:
@@ -224,7 +224,7 @@ class HistoryReader:
         return named
 
 
-def _fingerprint(place: Workplace, name: str) -> str:
+def _fingerprint(place: DestinationStorage, name: str) -> str:
     path = place.destination.path_of(f"{LEDGER_FOLDER}/{name}")
     entry = open_tree(locate(path), place.storage_options).status(path)
     return "" if entry is None else entry.fingerprint
@@ -268,7 +268,7 @@ def claim(staging: Staging, identities: Iterable[str]) -> None:
     staging.storage.write_bytes_atomic(f"{staging.job_id}/{OWNER_NAME}", json.dumps(to_plain(owner)).encode("ascii"))
 
 
-def clean_up(sink: Sink, staging: Staging, ingested: Iterable[str]) -> list[str]:
+def clean_up(sink: Destination, staging: Staging, ingested: Iterable[str]) -> list[str]:
     """Throw away what was prepared, after everything was published. Never fails: leftovers do no harm.
 
     What another job left stays where a run could continue it. No run can when one of its files has been ingested by
@@ -303,7 +303,7 @@ def clean_up(sink: Sink, staging: Staging, ingested: Iterable[str]) -> list[str]
     return removed
 
 
-def _why_useless(place: Workplace, job_id: str, ingested: frozenset[str]) -> str | None:
+def _why_useless(place: DestinationStorage, job_id: str, ingested: frozenset[str]) -> str | None:
     owner = _read_owner(place, job_id)
     if not ingested.isdisjoint(owner.files):
         return "another job has ingested files of it"
@@ -312,7 +312,7 @@ def _why_useless(place: Workplace, job_id: str, ingested: frozenset[str]) -> str
     return None
 
 
-def _read_owner(place: Workplace, job_id: str) -> Owner:
+def _read_owner(place: DestinationStorage, job_id: str) -> Owner:
     with suppress(SplitscanError):
         return from_plain(Owner, read_object(place.staging.read_bytes(f"{job_id}/{OWNER_NAME}")))
     with suppress(OSError):  # killed before it could say so

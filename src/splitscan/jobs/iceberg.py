@@ -43,9 +43,9 @@ from splitscan.jobs.ledger import describe_columns
 from splitscan.jobs.partitioning import Partitioning, choose_partitioning
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.table_format import (
-    Begun,
+    CommitContext,
+    CommitStamp,
     NewFile,
-    Stamp,
     check_new_columns,
     field_ids,
     new_columns,
@@ -54,7 +54,7 @@ from splitscan.jobs.table_format import (
     unfit_error,
     with_id,
 )
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 
 _NUMBER, _JOB, _LEDGER = "splitscan.number", "splitscan.job", "splitscan.ledger"
 
@@ -91,7 +91,7 @@ class Iceberg:
         self._entry.catalog.create_namespace_if_not_exists(self._entry.identifier[:-1])
         return _with_all_ids(schema, self._creation(schema).table_metadata.schema())
 
-    def create(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
+    def create(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
         """Create it with its first files, in one commit."""
         try:
             try:
@@ -102,7 +102,9 @@ class Iceberg:
             return False
         return True
 
-    def _create(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, settings: dict[str, str]) -> None:
+    def _create(
+        self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp, settings: dict[str, str]
+    ) -> None:
         with self._creation(begun.schema) as creation:
             _check_planned(begun.schema, creation.table_metadata.schema(), self._entry.place.destination.root)
             with creation.update_spec() as partitions:
@@ -158,14 +160,16 @@ class IcebergVersion:
         """Number of the job that was committed last."""
         return int(self._table.properties.get(_NUMBER, "0"))
 
-    def stamp(self, number: int) -> Stamp | None:
+    def stamp(self, number: int) -> CommitStamp | None:
         """What the commit of a job says of itself; the table knows the last one only."""
         properties = self._table.properties
         if properties.get(_NUMBER) != str(number):
             return None
-        return Stamp(number, properties.get(_JOB, ""), properties.get(_LEDGER, ""))
+        return CommitStamp(number, properties.get(_JOB, ""), properties.get(_LEDGER, ""))
 
-    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, removed: Sequence[str] = ()) -> bool:
+    def try_append(
+        self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp, removed: Sequence[str] = ()
+    ) -> bool:
         """Register files, and remove others, in one commit."""
         try:
             return self._try_append(files, begun, stamp, removed, {_RETRIES: "0"})
@@ -175,8 +179,8 @@ class IcebergVersion:
     def _try_append(
         self,
         files: Sequence[NewFile],
-        begun: Begun,
-        stamp: Stamp,
+        begun: CommitContext,
+        stamp: CommitStamp,
         removed: Sequence[str],
         settings: Mapping[str, str],
     ) -> bool:
@@ -324,7 +328,7 @@ def _types(table: IcebergTable) -> dict[str, str]:
 
 
 def _register(
-    transaction: Transaction, uri: str, files: Sequence[NewFile], stamp: Stamp, removed: Sequence[DataFile] = ()
+    transaction: Transaction, uri: str, files: Sequence[NewFile], stamp: CommitStamp, removed: Sequence[DataFile] = ()
 ) -> None:
     """Add files to a commit, and take away others, and say which job they are of."""
     properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
@@ -384,12 +388,12 @@ def _ids_by_name(mapping: Iterable[MappedField], above: str = "") -> dict[str, i
     return ids
 
 
-def open_table(place: Workplace) -> Iceberg:
+def open_table(place: DestinationStorage) -> Iceberg:
     """Open the table of a destination; it need not be there."""
     return Iceberg(register_in(place))
 
 
-def open_registered(address: str, storage_options: Mapping[str, Any]) -> tuple[Workplace, Iceberg]:
+def open_registered(address: str, storage_options: Mapping[str, Any]) -> tuple[DestinationStorage, Iceberg]:
     """Open a table of a catalog by its address, and the folder that it lies in; it need not be there."""
     entry = find_registered(address, storage_options)
     return entry.place, Iceberg(entry)

@@ -17,7 +17,7 @@ from pyiceberg.table import Table
 from splitscan.content.storage import redact
 from splitscan.errors import IngestError, SplitscanError, UsageError, Where
 from splitscan.jobs.table_format import iceberg_settings, is_failure, options_of_iceberg
-from splitscan.jobs.workplace import Workplace, open_workplace
+from splitscan.jobs.workplace import DestinationStorage, open_destination_storage
 
 CATALOG_NAME = "iceberg.db"
 """The catalog of a folder that is a destination of its own."""
@@ -37,7 +37,7 @@ class Registration:
         named: The catalog, if pyiceberg's settings name it; ``None`` for that in the folder.
     """
 
-    place: Workplace
+    place: DestinationStorage
     identifier: tuple[str, ...]
     named: Catalog | None = None
 
@@ -65,7 +65,7 @@ class Registration:
             return None
 
 
-def register_in(place: Workplace) -> Registration:
+def register_in(place: DestinationStorage) -> Registration:
     """The entry of a destination in the catalog of its own folder.
 
     Raises:
@@ -98,18 +98,18 @@ def find_registered(address: str, storage_options: Mapping[str, Any]) -> Registr
     if match is None:
         raise _bad(address, "the address of a table in a catalog", "write iceberg://CATALOG/NAMESPACE.TABLE")
     identifier = (*match["namespace"].split("."), match["table"])
-    with _telling(address, storage_options):
+    with _translating_errors(address, storage_options):
         catalog = load_catalog(match["catalog"], **iceberg_settings(storage_options))
         location = _location(catalog, identifier, address)
     options = {**options_of_iceberg(catalog.properties), **storage_options}
-    place = open_workplace(location, options)
+    place = open_destination_storage(location, options)
     if place.is_local and any(character in place.destination.root for character in _NO_PATH):
         raise _bad(address, place.destination.root, "let it lie in a folder without %, # and ? in its path")
     return Registration(place, identifier, catalog)
 
 
 @contextmanager
-def _telling(address: str, storage_options: Mapping[str, Any]) -> Iterator[None]:
+def _translating_errors(address: str, storage_options: Mapping[str, Any]) -> Iterator[None]:
     """Say what is wrong with a catalog, whatever library reaches it."""
     try:
         yield

@@ -15,8 +15,8 @@ from splitscan.jobs.reports import IngestPlan, IngestReport
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.source import Source
 from splitscan.jobs.spark_runner import SparkRunner
-from splitscan.jobs.steps import Delivery, plan_ingest, run_ingest
-from splitscan.jobs.table_source import TableSource
+from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
+from splitscan.jobs.table_source import TableIngestSource
 from splitscan.scan import ScanPlanner
 from splitscan.tables import DatabaseScan
 
@@ -50,7 +50,7 @@ def plan_only(
         IngestError: If it holds something else, or a ledger is damaged.
     """
     settings = IngestSettings.of(schema_evolution_mode=schema_evolution_mode)
-    return plan_ingest(FileSource(scan), Delivery(destination, settings, destination_options, table=table))
+    return plan_ingest(FileSource(scan), IngestTarget(destination, settings, destination_options, table=table))
 
 
 def ingest(
@@ -101,7 +101,7 @@ def ingest(
     from splitscan.spark.time_zones import in_session_zone  # noqa: PLC0415 -- Spark is optional
 
     written = IngestSettings.of(**settings)
-    delivery = Delivery(destination, written, destination_options, on_progress, table=table)
+    delivery = IngestTarget(destination, written, destination_options, on_progress, table=table)
     return _run(FileSource(in_session_zone(scan, spark), rebalance), delivery, spark, report_file)
 
 
@@ -148,10 +148,10 @@ def ingest_table(
             "a table is read whole, and no row of it is a reject", seen=f"{name}={settings[name]!r}"[:80],
             fix=f"leave {name} out: it is a setting of an ingest of files", code="bad-option",
         )  # fmt: skip
-    source = TableSource(scan, job or "")
+    source = TableIngestSource(scan, job or "")
     written = IngestSettings.of(source_digests=False, **settings)
     return _run(
-        source, Delivery(destination, written, destination_options, on_progress, table=table), spark, report_file
+        source, IngestTarget(destination, written, destination_options, on_progress, table=table), spark, report_file
     )
 
 
@@ -162,7 +162,7 @@ def warn_of_rejects(report: IngestReport) -> None:
 
 
 def _run(
-    source: Source, delivery: Delivery, spark: SparkSession, report_file: str | os.PathLike[str] | None
+    source: Source, delivery: IngestTarget, spark: SparkSession, report_file: str | os.PathLike[str] | None
 ) -> IngestReport:
     """Ingest, and write the page about it where one is wanted; a page that cannot be written is refused before."""
     if report_file is not None:

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from splitscan.errors import IngestError, UsageError, Where
-from splitscan.jobs.destination import Sink
-from splitscan.jobs.folder import PlainSink
+from splitscan.jobs.destination import Destination
+from splitscan.jobs.folder import FolderDestination
 from splitscan.jobs.ledger import OUR_FOLDER
 from splitscan.jobs.ledger_files import announced_table
-from splitscan.jobs.table import TableSink
+from splitscan.jobs.table import TableDestination
 from splitscan.jobs.table_format import Table
-from splitscan.jobs.workplace import Workplace, open_workplace
+from splitscan.jobs.workplace import DestinationStorage, open_destination_storage
 
 PLAIN = "none"
 CATALOG_SCHEME = "iceberg://"
@@ -29,9 +29,9 @@ TABLE_FORMATS = (*_MODULES, PLAIN)
 _MARKS = {"_delta_log/": "delta", "iceberg.db": _ICEBERG}  # what stands in the folder of a table
 
 
-def open_sink(
+def open_destination(
     destination: str | os.PathLike[str], table: str | None = None, storage_options: Mapping[str, Any] | None = None
-) -> Sink:
+) -> Destination:
     """Open a destination. Nothing is created.
 
     Args:
@@ -52,7 +52,7 @@ def open_sink(
         )  # fmt: skip
     if isinstance(destination, str) and destination.startswith(CATALOG_SCHEME):
         return _open_registered(destination, table, storage_options or {})
-    place = open_workplace(destination, storage_options)
+    place = open_destination_storage(destination, storage_options)
     there = _recognise(place)
     wanted = table or there or PLAIN
     if there is not None and wanted != there:
@@ -61,26 +61,26 @@ def open_sink(
             f"leave table out, or say table={there}; a folder into which no ingest has ended may also be removed",
             "not-a-destination",
         )  # fmt: skip
-    return PlainSink(place) if wanted == PLAIN else TableSink(place, _open_table(wanted, place))
+    return FolderDestination(place) if wanted == PLAIN else TableDestination(place, _open_table(wanted, place))
 
 
-def _recognise(place: Workplace) -> str | None:
+def _recognise(place: DestinationStorage) -> str | None:
     names = place.destination.list_names()
     marked = next((kind for mark, kind in _MARKS.items() if mark in names), None)
     return marked or (announced_table(place.destination) if f"{OUR_FOLDER}/" in names else None)
 
 
-def _open_registered(address: str, table: str | None, storage_options: Mapping[str, Any]) -> Sink:
+def _open_registered(address: str, table: str | None, storage_options: Mapping[str, Any]) -> Destination:
     if table not in {None, _ICEBERG}:
         raise UsageError(
             f"{CATALOG_SCHEME} names a table of a catalog of Iceberg", seen=f"table={table}", fix="leave table out",
             code="bad-option",
         )  # fmt: skip
     with _library(_ICEBERG) as module:
-        return TableSink(*module.open_registered(address, storage_options))
+        return TableDestination(*module.open_registered(address, storage_options))
 
 
-def _open_table(table_format: str, place: Workplace) -> Table:
+def _open_table(table_format: str, place: DestinationStorage) -> Table:
     with _library(table_format) as module:
         opened: Table = module.open_table(place)
     return opened

@@ -104,7 +104,7 @@ def open_parquet(output: Any, schema: pa.Schema, settings: IngestSettings) -> pq
     )  # fmt: skip
 
 
-class ParquetSink:
+class ParquetFileWriter:
     """Writes batches to one Parquet file, as a context manager. Without rows there is no file.
 
     The file appears when the block ends without an error; its bytes depend on the rows, their batches and the settings
@@ -133,7 +133,7 @@ class ParquetSink:
         self._without_nan = [column.name for column in schema if pa.types.is_floating(column.type)]
         self.written: WrittenFile | None = None
 
-    def __enter__(self) -> ParquetSink:
+    def __enter__(self) -> ParquetFileWriter:
         return self
 
     def __exit__(
@@ -210,14 +210,14 @@ class ParquetSink:
             self._stack.__exit__(type(error), error, error.__traceback__)
 
 
-class RejectSink:
+class RejectFileWriter:
     """Writes the reject table of a part; pass :meth:`add` to the reader.
 
     Args:
         sink: Where the rows go, with ``REJECT_SCHEMA``.
     """
 
-    def __init__(self, sink: ParquetSink) -> None:
+    def __init__(self, sink: ParquetFileWriter) -> None:
         self._sink = sink
         self._loose: list[Reject] = []  # not yet rows
         self._pending: list[pa.RecordBatch] = []

@@ -24,9 +24,15 @@ from splitscan.blocks import BlockReport, Reject
 from splitscan.content.storage import locate, open_storage
 from splitscan.errors import InvariantError, Where
 from splitscan.jobs.ledger import REJECT_FOLDER, REJECT_SUFFIX, LedgerBlock, RowRange, WrittenFile, bytes_read
-from splitscan.jobs.parquet import REJECT_PORTION_BYTES, REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
+from splitscan.jobs.parquet import (
+    REJECT_PORTION_BYTES,
+    REJECT_SCHEMA,
+    ParquetFileWriter,
+    RejectFileWriter,
+    check_schema,
+)
 from splitscan.jobs.partitioning import Partitioning
-from splitscan.jobs.parts import LogPart, Part, parquet_name
+from splitscan.jobs.parts import ClaimedPart, OutputPart, parquet_name
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import PartProgress, PartReport, Staging
 from splitscan.redaction import redact
@@ -36,7 +42,7 @@ MOST_OPEN = 32
 
 _HELD_PORTIONS = 4  # sorted portions whose rows may wait for a row group of their partition
 
-OpenFile = Callable[[str, int], ParquetSink]
+OpenFile = Callable[[str, int], ParquetFileWriter]
 """Opens a data file: the folder of its partition, and the number of the file among those of the part in there."""
 TELL_SECONDS = 0.5
 """How often a task tells how far it is."""
@@ -66,7 +72,7 @@ class PartFiles:
 
     def __init__(self, open_file: OpenFile, partitioning: Partitioning, settings: IngestSettings) -> None:
         self._open_file, self._partitioning, self._settings = open_file, partitioning, settings
-        self._sinks: dict[str, ParquetSink] = {}
+        self._sinks: dict[str, ParquetFileWriter] = {}
         self._writing: dict[str, None] = {}  # folders whose file is open, in the order of their last write
         self._numbers: dict[str, int] = {}
         self._pending: list[pa.RecordBatch] = []
@@ -164,7 +170,7 @@ class PartFiles:
             self._bound_open(folder, sink)
         self._held_bytes = 0
 
-    def _bound_open(self, folder: str, sink: ParquetSink) -> None:
+    def _bound_open(self, folder: str, sink: ParquetFileWriter) -> None:
         if not sink.is_open:
             return
         self._writing.pop(folder, None)
@@ -243,7 +249,7 @@ class PartTarget:
         return Staging(open_storage(self.staging_root, self.storage_options), self.job_id, data, self.plan_id)
 
     @contextmanager
-    def open_part(self, staging: Staging, part: Part | LogPart) -> Iterator[PartWriter]:
+    def open_part(self, staging: Staging, part: OutputPart | ClaimedPart) -> Iterator[PartWriter]:
         """Write a part. Its files appear whole when the ``with`` block ends without an error, or not at all.
 
         The same rows in the same batches leave the same bytes under the same names, unless *own_names* is set.
@@ -257,13 +263,13 @@ class PartTarget:
 
         own_part, codec = part.file_part + attempt, self.settings.compression
 
-        def open_file(folder: str, number: int) -> ParquetSink:
+        def open_file(folder: str, number: int) -> ParquetFileWriter:
             name = parquet_name(self.job_id, f"{own_part}-{number}" if number else own_part, codec)
-            return ParquetSink(staging, f"{folder}{name}", schema, self.settings)
+            return ParquetFileWriter(staging, f"{folder}{name}", schema, self.settings)
 
         rejects = parquet_name(self.job_id, own_part, codec, REJECT_SUFFIX)
         small = replace(self.settings, row_group_bytes=min(self.settings.row_group_bytes, REJECT_PORTION_BYTES))
-        table = ParquetSink(staging, f"{REJECT_FOLDER}/{rejects}", REJECT_SCHEMA, small)
+        table = ParquetFileWriter(staging, f"{REJECT_FOLDER}/{rejects}", REJECT_SCHEMA, small)
         with PartFiles(open_file, self.partitioning, self.settings) as data, table:
             tell = partial(staging.write_progress, part.name)
             seconds = TELL_SECONDS if locate(self.staging_root).is_local else REMOTE_TELL_SECONDS
@@ -274,7 +280,7 @@ class PartTarget:
     def write_empty(self, staging: Staging, name: str) -> WrittenFile:
         """Write Parquet without rows, under this name in the destination."""
         schema = self.partitioning.file_schema(self.schema)
-        with ParquetSink(staging, name, schema, self.settings, keep_empty=True) as data:
+        with ParquetFileWriter(staging, name, schema, self.settings, keep_empty=True) as data:
             pass
         if data.written is None:
             raise InvariantError("an empty Parquet file was not written", Where(path=staging.storage.root))
@@ -314,7 +320,7 @@ class PartWriter:
         self,
         schema: pa.Schema,
         data: PartFiles,
-        table: ParquetSink,
+        table: ParquetFileWriter,
         tell: Callable[[PartProgress], None],
         tell_seconds: float,
     ) -> None:
@@ -322,7 +328,7 @@ class PartWriter:
         self._tell, self._tell_seconds = tell, tell_seconds
         self._next_tell = time.monotonic() + tell_seconds
         self._bytes_done = 0  # of the blocks that have ended
-        self._rejects = RejectSink(table)
+        self._rejects = RejectFileWriter(table)
         self._row = self._reject = 0  # the first that is of no block yet
         self._ended: list[_Ended] = []
 

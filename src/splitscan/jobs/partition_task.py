@@ -12,14 +12,16 @@ from splitscan.errors import InvariantError
 from splitscan.jobs.contract import ClaimedRun
 from splitscan.jobs.ledger import identify
 from splitscan.jobs.part_writing import PartTarget, PartWriter
-from splitscan.jobs.parts import LogPart
+from splitscan.jobs.parts import ClaimedPart
 from splitscan.jobs.staging import PartReport, Staging
 from splitscan.rebalance.claiming import Chunk, ChunkStats
-from splitscan.rebalance.reading.chunk_reader import ChunkReader, ChunkScan, Claims
+from splitscan.rebalance.reading.chunk_reader import ChunkReader, ChunkScan, ClaimSource
 from splitscan.scan.spec import ScanSpec
 
 
-def run_partition(target: PartTarget, spec: ScanSpec, run: ClaimedRun, partition: int, log: Claims) -> list[PartReport]:
+def run_partition(
+    target: PartTarget, spec: ScanSpec, run: ClaimedRun, partition: int, log: ClaimSource
+) -> list[PartReport]:
     """Read the chunks of a partition in the order of its log; every ``part_bytes`` of them become a Parquet file.
 
     Where a file ends depends on the log alone, and its name on the log and its first chunk. So every attempt of the
@@ -55,7 +57,7 @@ class _UnfinishedLog:
         reports: Of the parts that are finished, in the order of the log.
     """
 
-    def __init__(self, log: Claims, staging: Staging, run: ClaimedRun, partition: int) -> None:
+    def __init__(self, log: ClaimSource, staging: Staging, run: ClaimedRun, partition: int) -> None:
         self._log, self._staging = log, staging
         self._scan, self._partition = run.scan, partition
         self._skipped = 0
@@ -77,7 +79,9 @@ class _UnfinishedLog:
 
     def _skip_finished(self, index: int) -> bool:
         before = self._skipped
-        while report := self._staging.read_finished_log(LogPart(self._scan, self._partition, index + self._skipped)):
+        while report := self._staging.read_finished_log(
+            ClaimedPart(self._scan, self._partition, index + self._skipped)
+        ):
             self._skipped += report.chunks
             self.reports.append(report)
         return self._skipped > before
@@ -105,7 +109,7 @@ class _PartitionWriting:
             first: The first chunk.
             rest: What follows; as many chunks as fit are taken.
         """
-        part = LogPart(self._run.scan, self._partition, entry)
+        part = ClaimedPart(self._run.scan, self._partition, entry)
         files: dict[str, int] = {}
         chunks = 0
         with self._target.open_part(self._staging, part) as writer:

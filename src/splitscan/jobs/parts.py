@@ -24,7 +24,7 @@ _JOB_FILE = re.compile(r"part-[0-9a-f]{16}(-[0-9a-f]+)+(\.\w+)?\.(parquet|reject
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OutputPart:
     """Blocks that lie next to each other in the plan of a job, and go to one Parquet file together.
 
     Attributes:
@@ -42,7 +42,7 @@ class Part:
         """Its identity in its job.
 
         Example:
-            >>> Part(12, ()).name
+            >>> OutputPart(12, ()).name
             '00000012-00000'
         """
         return part_name(self.number, len(self.blocks))
@@ -63,12 +63,12 @@ class Part:
         return json.dumps([self.number, files]).encode() + b"\n" + write_blocks(blocks)
 
     @classmethod
-    def from_json(cls, written: bytes) -> Part:
+    def from_json(cls, written: bytes) -> OutputPart:
         """Read what :meth:`to_json` wrote.
 
         Example:
-            >>> Part.from_json(Part(12, ()).to_json())
-            Part(number=12, blocks=())
+            >>> Part.from_json(OutputPart(12, ()).to_json())
+            OutputPart(number=12, blocks=())
         """
         head, _, blocks = written.partition(b"\n")
         number, files = json.loads(head)
@@ -81,7 +81,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class LogPart:
+class ClaimedPart:
     """Chunks that lie next to each other in the log of a partition, and go to one Parquet file together.
 
     Which chunks those are follows from the log alone, so every attempt of a partition makes the same parts.
@@ -101,7 +101,7 @@ class LogPart:
         """Its identity in its scan.
 
         Example:
-            >>> LogPart("5ca1ab1e00", 3, 17).name
+            >>> ClaimedPart("5ca1ab1e00", 3, 17).name
             '00003-00000017'
         """
         return log_part_name(self.partition, self.entry)
@@ -116,7 +116,7 @@ class LogPart:
         """Its identity in its destination.
 
         Example:
-            >>> LogPart("5ca1ab1e5ca1ab1e00", 3, 17).file_part
+            >>> ClaimedPart("5ca1ab1e5ca1ab1e00", 3, 17).file_part
             '5ca1ab1e5ca1ab1e-00003-00000017'
         """
         return f"{self.scan[:_SCAN_DIGITS]}-{self.name}"
@@ -186,7 +186,7 @@ def first_of(names: Iterable[str]) -> tuple[str, ...]:
 
 def plan_parts(
     plan: Mapping[BlockKey, BlockMetadata], tasks: Iterable[Sequence[BlockMetadata]], done: Collection[BlockKey]
-) -> list[Part]:
+) -> list[OutputPart]:
     """Make parts of what is still to be read.
 
     Args:
@@ -198,7 +198,7 @@ def plan_parts(
         The parts, in order. A run that is packed alike gets the parts of the run before, without those it finished.
     """
     keys = iter(plan.items())
-    parts: list[Part] = []
+    parts: list[OutputPart] = []
     number = 0
     for task in tasks:
         run: list[tuple[int, BlockMetadata]] = []
@@ -214,6 +214,6 @@ def plan_parts(
     return parts
 
 
-def _close(parts: list[Part], stop: int, run: list[tuple[int, BlockMetadata]]) -> None:
+def _close(parts: list[OutputPart], stop: int, run: list[tuple[int, BlockMetadata]]) -> None:
     if run:
-        parts.append(Part(stop - len(run), tuple(run)))
+        parts.append(OutputPart(stop - len(run), tuple(run)))

@@ -18,9 +18,9 @@ from splitscan.errors import IngestError, SourceMissingError, Where
 from splitscan.jobs.folder_layouts import missing_error
 from splitscan.jobs.ledger import Ledger, RowRange
 from splitscan.jobs.ledger_files import nothing_ingested, read_ledgers
-from splitscan.jobs.opening import open_sink
+from splitscan.jobs.opening import open_destination
 from splitscan.jobs.replacing import Contents
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 from splitscan.read.block_stream import open_stream
 from splitscan.redaction import redact
 from splitscan.sizes import KIB
@@ -69,7 +69,7 @@ def list_rejects(
         IngestError: ``[not-a-destination]`` if nothing was ever ingested there; ``[ledger-damaged]``;
             ``[data-file-missing]`` if a reject table is gone.
     """
-    place = open_sink(destination, storage_options=storage_options).place
+    place = open_destination(destination, storage_options=storage_options).place
     ledgers = read_ledgers(place.destination)
     if not ledgers:
         raise nothing_ingested(place.destination)
@@ -77,7 +77,7 @@ def list_rejects(
     return chain.from_iterable(_rejects_of(place, ledger, contents) for ledger in ledgers)
 
 
-def _rejects_of(place: Workplace, ledger: Ledger, contents: Contents) -> Iterator[PublishedReject]:
+def _rejects_of(place: DestinationStorage, ledger: Ledger, contents: Contents) -> Iterator[PublishedReject]:
     """The rejects of one job, each table opened once: its blocks lie in it in their order."""
     tables = (
         block.reject_table
@@ -88,7 +88,7 @@ def _rejects_of(place: Workplace, ledger: Ledger, contents: Contents) -> Iterato
         yield from _read_ranges(place, ledger.sequence, name, list(ranges))
 
 
-def _read_ranges(place: Workplace, job: int, name: str, ranges: list[RowRange]) -> Iterator[PublishedReject]:
+def _read_ranges(place: DestinationStorage, job: int, name: str, ranges: list[RowRange]) -> Iterator[PublishedReject]:
     path = place.destination.path_of(name)
     try:
         with closing(open_source(path, place.storage_options)) as source:

@@ -18,15 +18,15 @@ import pyarrow.parquet as pq
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import open_source
 from splitscan.errors import IngestError, SourceMissingError, Where
-from splitscan.jobs.destination import FileState, Sink
+from splitscan.jobs.destination import Destination, FileState
 from splitscan.jobs.folder_layouts import missing_error
 from splitscan.jobs.ledger import Ledger, LedgerFile, RemovedFile, ReplacedFile, RowRange, WrittenFile
-from splitscan.jobs.parquet import ParquetSink
+from splitscan.jobs.parquet import ParquetFileWriter
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.partitioning import is_in_job_folder
 from splitscan.jobs.parts import parquet_name
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 from splitscan.read.block_stream import open_stream
 from splitscan.sizes import MIB
 
@@ -123,7 +123,7 @@ def _others(runs: Iterable[_Run], left: Set[tuple[int, int]]) -> Iterator[tuple[
 
 
 def write_rest(
-    sink: Sink, target: PartTarget, staging: Staging, held: Mapping[str, Sequence[tuple[int, int]]]
+    sink: Destination, target: PartTarget, staging: Staging, held: Mapping[str, Sequence[tuple[int, int]]]
 ) -> tuple[list[RemovedFile], list[WrittenFile]]:
     """Write again, as files of the job that replaces, what stays of data files whose other rows leave.
 
@@ -149,7 +149,7 @@ def write_rest(
     return removed, written
 
 
-def check_live(sink: Sink, names: Iterable[str]) -> None:
+def check_live(sink: Destination, names: Iterable[str]) -> None:
     """Make sure that data files are in the destination as they were written, so that their rows can leave with them.
 
     Raises:
@@ -173,7 +173,7 @@ def rows_elsewhere(where: str, seen: str) -> IngestError:
 
 
 def _copy(
-    place: Workplace, target: PartTarget, staging: Staging, name: str, ranges: Sequence[tuple[int, int]]
+    place: DestinationStorage, target: PartTarget, staging: Staging, name: str, ranges: Sequence[tuple[int, int]]
 ) -> WrittenFile:
     """Write rows of a data file into a file of the job; the same rows make the same file."""
     digest = hashlib.sha256(repr((name, list(ranges))).encode("utf-8", "surrogatepass")).hexdigest()[:_NAME_DIGITS]
@@ -181,7 +181,7 @@ def _copy(
     folder = "".join(f"{each}/" for each in (folders[1:] if is_in_job_folder(name) else folders))
     bare = parquet_name(target.job_id, digest, target.settings.compression)
     schema = target.partitioning.file_schema(target.schema)
-    path, data = place.destination.path_of(name), ParquetSink(staging, f"{folder}{bare}", schema, target.settings)
+    path, data = place.destination.path_of(name), ParquetFileWriter(staging, f"{folder}{bare}", schema, target.settings)
     try:
         with closing(open_source(path, place.storage_options)) as source:
             file = FileMetadata(source.path, source.size_bytes, 0, source.fingerprint, source.path)

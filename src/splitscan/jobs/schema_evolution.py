@@ -9,7 +9,7 @@ import pyarrow as pa
 from splitscan.errors import SchemaError, UsageError, Where, quote_list
 from splitscan.formats.merge import NO_VALUE, has_more_members, join, join_all, settled
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.source import Settlement
+from splitscan.jobs.source import EvolvedSource
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 from splitscan.scan.new_columns import EVERY_RECORD, SOME_RECORDS, NewColumns
@@ -25,7 +25,7 @@ def settle_columns(
     destination: str,
     *,
     keeps_types: bool = False,
-) -> Settlement[ScanPlanner]:
+) -> EvolvedSource[ScanPlanner]:
     """Decide by which columns the files of a job are read, before any of them is.
 
     Columns of the destination come first, in its order and spelling; columns that are new follow, in the order of the
@@ -52,25 +52,25 @@ def settle_columns(
             seen="no rescuedDataColumn", fix="set option rescuedDataColumn=_rescued_data", code="bad-option",
         )  # fmt: skip
     if there is not None and keeps_types and not _names_columns(scan):
-        return Settlement(scan.with_schema(there))
+        return EvolvedSource(scan.with_schema(there))
     telling = [file for file in scan.files() if file.path not in begun]
     if there is not None and mode.keeps_columns:
         left_out, notices = ((), 0) if rescues else _left_out(scan.naming_all(telling), there)
-        return Settlement(scan.with_schema(there).noticing(notices), left_out=left_out)
+        return EvolvedSource(scan.with_schema(there).noticing(notices), left_out=left_out)
     scan = scan.naming_all(telling)
     if not rescues and scan.finds_columns:
         scan = scan.noticing(SOME_RECORDS if mode.keeps_columns else EVERY_RECORD)
     if there is None:
-        return Settlement(scan)
+        return EvolvedSource(scan)
     try:
         columns = _Columns(scan, there)
     except SchemaError as error:
         if error.reason_code != "no-schema":
             raise
-        return Settlement(scan.with_schema(there))  # nothing to look at has a record
+        return EvolvedSource(scan.with_schema(there))  # nothing to look at has a record
     columns.check_new(mode, destination)
     keeps_types |= mode is SchemaEvolution.ADD
-    return Settlement(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
+    return EvolvedSource(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
 
 
 def _left_out(scan: ScanPlanner, there: pa.Schema) -> tuple[tuple[str, ...], int]:
@@ -87,7 +87,7 @@ def _left_out(scan: ScanPlanner, there: pa.Schema) -> tuple[tuple[str, ...], int
 
 def with_new_columns(
     scan: ScanPlanner, found: NewColumns, there: pa.Schema | None, mode: SchemaEvolution
-) -> Settlement[ScanPlanner]:
+) -> EvolvedSource[ScanPlanner]:
     """The scan with columns that were noticed while its files were read, after its own, to be read again.
 
     Raises:
@@ -120,7 +120,7 @@ def with_new_columns(
     wide = [column.with_type(settled(join(column.type, kinds.get(column.name, NO_VALUE)))) for column in schema]
     added = [pa.field(name, settled(kind)) for name, kind in kinds.items() if name not in schema.names]
     whole = [each.with_metadata(rules.get(each.name) or {}) for each in (*wide, *added)]
-    return Settlement(scan.with_schema(pa.schema(whole)), tuple(map(_spell, added)))
+    return EvolvedSource(scan.with_schema(pa.schema(whole)), tuple(map(_spell, added)))
 
 
 def _names_columns(scan: ScanPlanner) -> bool:

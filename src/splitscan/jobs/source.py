@@ -16,11 +16,11 @@ from splitscan.jobs.ledger import LedgerFile, LedgerTable
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 
 
 @dataclass(frozen=True)
-class Writing:
+class WriteSpec:
     """What is known of a job's writing before it has a name.
 
     Attributes:
@@ -52,7 +52,7 @@ class NamedJob:
 
     job_id: str
     division: Division
-    writing: Writing
+    writing: WriteSpec
     files: tuple[LedgerFile, ...]
     table: LedgerTable | None = None
     give_back: Callable[[], None] = lambda: None
@@ -63,7 +63,7 @@ _Settled_co = TypeVar("_Settled_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class Settlement(Generic[_Settled_co]):
+class EvolvedSource(Generic[_Settled_co]):
     """A source, or a scan, by the columns that its rows shall have.
 
     Attributes:
@@ -106,7 +106,7 @@ class Source(Protocol):
     def storage_options(self) -> Mapping[str, Any]:
         """Settings of its file system, for a destination that has none of its own."""
 
-    def without_own(self, place: Workplace) -> Self:
+    def without_own(self, place: DestinationStorage) -> Self:
         """The same, without what lies in the destination: it is not read, and has no say in the schema."""
 
     def sort(self, history: History) -> SortedFiles:
@@ -114,7 +114,7 @@ class Source(Protocol):
 
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
-    ) -> Settlement[Source]:
+    ) -> EvolvedSource[Source]:
         """The same, of what is still to be read, by the columns that its rows shall have.
 
         Args:
@@ -142,7 +142,7 @@ class Source(Protocol):
         """Divide what is to be read; ``None`` where that depends on the job's name."""
 
     def name_job(
-        self, files: Sequence[FileMetadata], division: Division | None, writing: Writing, runner: Runner
+        self, files: Sequence[FileMetadata], division: Division | None, writing: WriteSpec, runner: Runner
     ) -> NamedJob:
         """Name a job: what is to be read and how it is written say which one it is.
 
@@ -155,7 +155,7 @@ class Source(Protocol):
 
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
-    ) -> Settlement[Source]:
+    ) -> EvolvedSource[Source]:
         """What follows from columns that were noticed while blocks were read, which nothing had shown before."""
 
     def check_unchanged(self, files: Sequence[FileMetadata]) -> None:

@@ -15,7 +15,7 @@ from splitscan.errors import IngestError, RebalanceError, SplitscanError
 from splitscan.jobs.contract import BlockRows, ClaimedRun, OpenBlock
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.partition_task import run_partition
-from splitscan.jobs.parts import Part
+from splitscan.jobs.parts import OutputPart
 from splitscan.jobs.staging import PartReport
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
@@ -27,7 +27,7 @@ from splitscan.scan.spec import ScanSpec
 T = TypeVar("T")
 
 
-def run_part(target: PartTarget, part: Part, open_block: OpenBlock) -> PartReport:
+def run_part(target: PartTarget, part: OutputPart, open_block: OpenBlock) -> PartReport:
     """Read the blocks of a part and write what they hold.
 
     The files appear whole, and the report after them; a part whose report is there is not read again. Running the
@@ -96,15 +96,15 @@ class SparkRunner:
         indexer = spark_indexer(self._spark)
         return self._run(lambda: indexer(tasks))
 
-    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
+    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
         """Read each part of files and write what it holds."""
         return self._run_parts(partial(_ingest, spec, target), parts)
 
-    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[Part]) -> Iterable[PartReport]:
+    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
         """The same of what is no file."""
         return self._run_parts(partial(_ingest_with, open_block, target), parts)
 
-    def _run_parts(self, work: Callable[[bytes], str], parts: Sequence[Part]) -> list[PartReport]:
+    def _run_parts(self, work: Callable[[bytes], str], parts: Sequence[OutputPart]) -> list[PartReport]:
         from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
 
         payloads = [part.to_json() for part in parts]
@@ -215,7 +215,7 @@ def _ingest(spec: ScanSpec, target: PartTarget, payload: bytes) -> str:
 
 def _ingest_with(open_block: OpenBlock, target: PartTarget, payload: bytes) -> str:
     """The same, whatever opens blocks."""
-    return run_part(target, Part.from_json(payload), open_block).to_json()
+    return run_part(target, OutputPart.from_json(payload), open_block).to_json()
 
 
 def _ingest_claimed(

@@ -12,7 +12,7 @@ from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import Storage
 from splitscan.errors import IngestError, SourceMissingError
 from splitscan.jobs.ledger import REJECT_FOLDER, LedgerBlock, WrittenFile
-from splitscan.jobs.parts import BlockKey, LogPart, Part, log_part_name, part_name
+from splitscan.jobs.parts import BlockKey, ClaimedPart, OutputPart, log_part_name, part_name
 from splitscan.jobs.record_json import from_plain, read_object, to_plain
 
 REPORT_VERSION = 3
@@ -151,7 +151,7 @@ class Staging:
             return self.storage, self.file_name(name)
         return self._data, name
 
-    def report_name(self, part: Part | LogPart) -> str:
+    def report_name(self, part: OutputPart | ClaimedPart) -> str:
         """Where the report of a part is."""
         return f"{self._reports}/{part.folder}/{part.name}.json"
 
@@ -169,7 +169,7 @@ class Staging:
         """
         return PartReport.from_json(self.storage.read_bytes(f"{self._reports}/{folder}/{part_name}.json"))
 
-    def write_report(self, part: Part | LogPart, report: PartReport) -> None:
+    def write_report(self, part: OutputPart | ClaimedPart, report: PartReport) -> None:
         """Leave a report: from now on the part is finished."""
         self.storage.write_bytes_atomic(self.report_name(part), report.to_json().encode("ascii"))
 
@@ -197,7 +197,7 @@ class Staging:
     def _progress(self) -> str:
         return f"{self.job_id}/progress"
 
-    def read_finished_log(self, part: LogPart) -> PartReport | None:
+    def read_finished_log(self, part: ClaimedPart) -> PartReport | None:
         """Read the report of a part of a log, if it is finished for good and every file that it names is here too."""
         with suppress(SourceMissingError, IngestError):
             report = self.read_report(part.folder, part.name)
@@ -206,7 +206,7 @@ class Staging:
                 return report
         return None
 
-    def read_finished(self, part: Part) -> PartReport | None:
+    def read_finished(self, part: OutputPart) -> PartReport | None:
         """Read the report of a part, if it is finished for good and every file that it names is here too."""
         with suppress(SourceMissingError, IngestError):  # a report that cannot be read is work to be done again
             report = self.read_report(part.folder, part.name)

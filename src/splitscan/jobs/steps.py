@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from splitscan.content.storage import redact
 from splitscan.jobs.contract import Runner
-from splitscan.jobs.destination import Sink
+from splitscan.jobs.destination import Destination
 from splitscan.jobs.division import ReadTasks
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import (
@@ -39,23 +39,23 @@ from splitscan.jobs.monitor import (
     PhaseClock,
     run_watched,
 )
-from splitscan.jobs.opening import open_sink
+from splitscan.jobs.opening import open_destination
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.replacing import Contents, check_live, write_rest
 from splitscan.jobs.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
 from splitscan.jobs.settings import IngestSettings, OnChanged
-from splitscan.jobs.source import Source, Writing
+from splitscan.jobs.source import Source, WriteSpec
 from splitscan.jobs.staging import PartReport
 from splitscan.jobs.tiling import check_keys, check_tiling, check_vanished
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 from splitscan.rebalance.report import RebalanceReport
 
 _MOST_REJECTED_FILES = 10
 
 
 @dataclass(frozen=True)
-class Delivery:
+class IngestTarget:
     """Where rows go, whatever they are read from.
 
     Attributes:
@@ -78,9 +78,9 @@ class Delivery:
         """Settings of the destination's file system, for what is read from *source*."""
         return source.storage_options if self.destination_options is None else self.destination_options
 
-    def open_sink(self, source: Source) -> Sink:
+    def open_destination(self, source: Source) -> Destination:
         """Open the destination of what is read from *source*."""
-        return open_sink(self.destination, self.table, self.options(source))
+        return open_destination(self.destination, self.table, self.options(source))
 
     def tell(self, phase: Phase) -> None:
         """Tell what is being done, where nothing is counted yet."""
@@ -88,7 +88,7 @@ class Delivery:
             self.on_progress(IngestProgress(phase))
 
 
-def plan_ingest(source: FileSource, delivery: Delivery) -> IngestPlan:
+def plan_ingest(source: FileSource, delivery: IngestTarget) -> IngestPlan:
     """Find out what an ingest of files would do, without reading or writing anything.
 
     Raises:
@@ -96,7 +96,7 @@ def plan_ingest(source: FileSource, delivery: Delivery) -> IngestPlan:
         SchemaError: If the destination has other columns.
         IngestError: If it holds something else, or a ledger is damaged.
     """
-    sink = delivery.open_sink(source)
+    sink = delivery.open_destination(source)
     place = sink.place
     source = source.without_own(place)
     history = delivery.history.read(sink)
@@ -118,7 +118,7 @@ def plan_ingest(source: FileSource, delivery: Delivery) -> IngestPlan:
     )
 
 
-def run_ingest(source: Source, delivery: Delivery, runner: Runner) -> IngestReport:
+def run_ingest(source: Source, delivery: IngestTarget, runner: Runner) -> IngestReport:
     """Ingest whatever a source has: plan, read what is not yet read, check, publish in one step.
 
     See :func:`splitscan.jobs.ingest`, which adds Spark.
@@ -126,7 +126,7 @@ def run_ingest(source: Source, delivery: Delivery, runner: Runner) -> IngestRepo
     started = time.perf_counter()
     clock = PhaseClock(delivery.on_progress)
     delivery = replace(delivery, on_progress=clock)
-    sink = delivery.open_sink(source)
+    sink = delivery.open_destination(source)
     place = sink.place
     source = source.without_own(place)
     mode = delivery.settings.schema_evolution_mode
@@ -165,7 +165,7 @@ def run_ingest(source: Source, delivery: Delivery, runner: Runner) -> IngestRepo
         return replace(done, columns_added=added, columns_left_out=tuple(dict.fromkeys([*left_out, *again.left_out])))
 
 
-def _nothing(delivery: Delivery, place: Workplace, found: SortedFiles, started: float) -> IngestReport:
+def _nothing(delivery: IngestTarget, place: DestinationStorage, found: SortedFiles, started: float) -> IngestReport:
     delivery.tell(Phase.DONE)
     skipped, changed = len(found.skipped), len(found.changed)
     return IngestReport.of_nothing(place.destination.root, skipped, changed, time.perf_counter() - started)
@@ -186,9 +186,9 @@ class _Job:
     def __init__(
         self,
         source: Source,
-        delivery: Delivery,
+        delivery: IngestTarget,
         runner: Runner,
-        sink: Sink,
+        sink: Destination,
         history: History,
         found: SortedFiles,
         partitioning: Partitioning,
@@ -209,7 +209,7 @@ class _Job:
         delivery.tell(Phase.INDEX)
         division = source.divide(found.fresh, runner)
         schema = sink.begin(source.schema, partitioning, settings)  # nothing is created before it is known what is read
-        writing = Writing(
+        writing = WriteSpec(
             settings,
             schema,
             history.jobs,
@@ -343,7 +343,7 @@ def _most_rejects(ledger: Ledger) -> tuple[tuple[str, int], ...]:
 
 
 def _report(
-    place: Workplace, found: SortedFiles, job: _Job, ledger: Ledger, removed: Sequence[str], started: float
+    place: DestinationStorage, found: SortedFiles, job: _Job, ledger: Ledger, removed: Sequence[str], started: float
 ) -> IngestReport:
     read = list(ledger.read_files())
     return IngestReport(

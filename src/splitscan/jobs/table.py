@@ -41,16 +41,16 @@ from splitscan.jobs.replacing import rows_elsewhere
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.table_format import (
-    Begun,
+    CommitContext,
+    CommitStamp,
     NewFile,
-    Stamp,
     Table,
-    TableVersion,
+    TableSnapshot,
     check_types,
     field_ids,
     is_failure,
 )
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,11 +63,13 @@ _MOST_PAUSE_SECONDS = 1.0
 _FOOTER_THREADS = 8  # a look at every new file before it is registered; mostly waiting for the storage
 
 
-def _telling(method: Callable[Concatenate[TableSink, P], T]) -> Callable[Concatenate[TableSink, P], T]:
+def _translating_errors(
+    method: Callable[Concatenate[TableDestination, P], T],
+) -> Callable[Concatenate[TableDestination, P], T]:
     """Say what failed, where the table's library does."""
 
     @wraps(method)
-    def told(sink: TableSink, /, *arguments: P.args, **named: P.kwargs) -> T:
+    def told(sink: TableDestination, /, *arguments: P.args, **named: P.kwargs) -> T:
         try:
             return method(sink, *arguments, **named)
         except Exception as error:
@@ -84,7 +86,7 @@ def _telling(method: Callable[Concatenate[TableSink, P], T]) -> Callable[Concate
     return told
 
 
-class TableSink:
+class TableDestination:
     """A destination that is a table.
 
     Data files are written to their final names in the table's folder: what no commit has named is in no reader's way.
@@ -95,24 +97,24 @@ class TableSink:
         table: The table.
     """
 
-    def __init__(self, place: Workplace, table: Table) -> None:
+    def __init__(self, place: DestinationStorage, table: Table) -> None:
         self.place = place
         self._table = table
         self.table = table.format
-        self._begun: Begun | None = None
+        self._begun: CommitContext | None = None
 
     @property
     def data_root(self) -> str:
         """The table's folder."""
         return self.place.destination.root
 
-    @_telling
+    @_translating_errors
     def columns(self, published: Published) -> pa.Schema | None:
         """The columns of the table."""
         table = self._table.open()
         return None if table is None else table.columns()
 
-    @_telling
+    @_translating_errors
     def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
         """Make sure that the table is there, or can be, and takes these rows."""
         if settings.layout is not None:
@@ -137,7 +139,7 @@ class TableSink:
         partitioning.check(schema)
         return partitioning
 
-    @_telling
+    @_translating_errors
     def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
         """Announce the table if it is not there. It is created by the commit of the first job, with its files."""
         table = self._table.open()
@@ -146,14 +148,14 @@ class TableSink:
             schema = self._table.planned(schema)
         else:
             schema = table.with_field_ids(schema)
-        self._begun = Begun(schema, partitioning, settings.schema_evolution_mode, is_new=table is None)
+        self._begun = CommitContext(schema, partitioning, settings.schema_evolution_mode, is_new=table is None)
         return schema
 
     def carriers(self, published: Published, ledger: Ledger) -> list[str]:
         """None: a table knows its columns."""
         return []
 
-    @_telling
+    @_translating_errors
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> Ledger:
         """Publish a job: prepare its ledger, commit to the table, publish the ledger, move in the rejects.
 
@@ -162,7 +164,7 @@ class TableSink:
         announce("check")
         files = self._read_footers(ledger)
         text = render_ledger(ledger)
-        stamp = Stamp(ledger.sequence, ledger.job_id, hashlib.sha256(text).hexdigest())
+        stamp = CommitStamp(ledger.sequence, ledger.job_id, hashlib.sha256(text).hexdigest())
         announce("prepare")
         self.place.destination.write_bytes_atomic(_prepared_name(stamp), text)
         announce("table")
@@ -176,7 +178,7 @@ class TableSink:
         self._forget_prepared(ledger.sequence)
         return ledger
 
-    @_telling
+    @_translating_errors
     def recover(self, published: Published) -> bool:
         """Publish the ledger of a commit that happened, and move in what waits of it."""
         rejects = move_in_rest(self.place, unfinished_moves(self.place, published), only_rejects=True)
@@ -194,7 +196,7 @@ class TableSink:
         self._forget_prepared(number)
         return True
 
-    @_telling
+    @_translating_errors
     def unfinished(self, published: Published) -> list[int]:
         """Numbers of the jobs that have something to be finished."""
         waiting = unfinished_moves(self.place, published)
@@ -206,7 +208,7 @@ class TableSink:
         ahead = self._check_number(table, published)
         return waiting + list(range(published.last + 1, ahead + 1))
 
-    @_telling
+    @_translating_errors
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
         """What became of data files."""
         names = [written.name for written in files]
@@ -219,7 +221,7 @@ class TableSink:
         states = dict.fromkeys(live, FileState.LIVE) | table.reduced()
         return {name: found.get(name, FileState.UNKNOWN) if name in gone else states[name] for name in names}
 
-    @_telling
+    @_translating_errors
     def discard(self, job_id: str) -> None:
         """Delete what an interrupted job has written, except what the table names."""
         prefix = job_prefix(job_id)
@@ -230,7 +232,7 @@ class TableSink:
 
     # ------------------------------------------------------------- the commit
 
-    def _append(self, files: Sequence[NewFile], stamp: Stamp, removed: Sequence[str]) -> bool:
+    def _append(self, files: Sequence[NewFile], stamp: CommitStamp, removed: Sequence[str]) -> bool:
         """Commit to the table. Returns whether it holds these files: if not, it holds those of a twin."""
         if self._begun is None:
             raise AssertionError("begin comes before commit")
@@ -255,7 +257,7 @@ class TableSink:
             "run again: no finished block is read again", "destination-busy",
         )  # fmt: skip
 
-    def _open(self, last: int) -> TableVersion:
+    def _open(self, last: int) -> TableSnapshot:
         """The table, which was there a moment ago; *last* is the number that it should have reached.
 
         Raises:
@@ -266,7 +268,7 @@ class TableSink:
             raise self._behind(0, last)
         return table
 
-    def _is_ours(self, table: TableVersion, stamp: Stamp) -> bool:
+    def _is_ours(self, table: TableSnapshot, stamp: CommitStamp) -> bool:
         """Whether the commit of this number is that of an earlier attempt; if not, it is at least that of a twin."""
         there = table.stamp(stamp.number)
         if there is None or there.job_id != stamp.job_id:
@@ -302,7 +304,7 @@ class TableSink:
 
     # ------------------------------------------------------------- recovery
 
-    def _check_number(self, table: TableVersion, published: Published) -> int:
+    def _check_number(self, table: TableSnapshot, published: Published) -> int:
         """The number of the last job in the table, which is that of the ledgers or one more."""
         number = table.number()
         if number < published.last:
@@ -315,7 +317,7 @@ class TableSink:
             )  # fmt: skip
         return number
 
-    def _find_ledger(self, table: TableVersion, number: int) -> Ledger:
+    def _find_ledger(self, table: TableSnapshot, number: int) -> Ledger:
         """The prepared ledger that the table's commit names; of a table that has forgotten, whose files are live.
 
         Where there is none, it is the published one: a twin that is done has cleaned up.
@@ -362,7 +364,7 @@ class TableSink:
         )  # fmt: skip
 
 
-def _prepared_name(stamp: Stamp) -> str:
+def _prepared_name(stamp: CommitStamp) -> str:
     """One for each text, so that twins with other files do not write over each other. Older ones lack the SHA-256."""
     return f"{PREPARED_FOLDER}/{stamp.number:08d}-{stamp.job_id}-{stamp.ledger_sha256}.jsonl"
 

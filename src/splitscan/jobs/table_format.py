@@ -53,7 +53,7 @@ class NewFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class CommitStamp:
     """What a commit of ours says of itself in the table.
 
     Attributes:
@@ -68,7 +68,7 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class CommitContext:
     """What a job has begun to write.
 
     Attributes:
@@ -91,13 +91,13 @@ class Table(Protocol):
     keeps_partition_columns: bool
     """Whether its data files have the columns that they are partitioned by."""
 
-    def open(self) -> TableVersion | None:
+    def open(self) -> TableSnapshot | None:
         """Look at the table; ``None`` if it is not there. The time that this takes grows with its files."""
 
     def planned(self, schema: pa.Schema) -> pa.Schema:
-        """The schema as :meth:`TableVersion.with_field_ids` gives it once the table is created with it."""
+        """The schema as :meth:`TableSnapshot.with_field_ids` gives it once the table is created with it."""
 
-    def create(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp) -> bool:
+    def create(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
         """Create it with these files, in one commit.
 
         Returns:
@@ -105,7 +105,7 @@ class Table(Protocol):
         """
 
 
-class TableVersion(Protocol):
+class TableSnapshot(Protocol):
     """A table as it was when it was opened."""
 
     def columns(self) -> pa.Schema:
@@ -136,10 +136,12 @@ class TableVersion(Protocol):
     def number(self) -> int:
         """Number of the job that was committed last, 0 if there was none."""
 
-    def stamp(self, number: int) -> Stamp | None:
+    def stamp(self, number: int) -> CommitStamp | None:
         """What the commit of a job says of itself; ``None`` if the table does not know any more."""
 
-    def try_append(self, files: Sequence[NewFile], begun: Begun, stamp: Stamp, removed: Sequence[str] = ()) -> bool:
+    def try_append(
+        self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp, removed: Sequence[str] = ()
+    ) -> bool:
         """Register files and remove those of these names in one commit on top of this version.
 
         Its last job is the one before this.

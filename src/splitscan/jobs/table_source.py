@@ -30,10 +30,10 @@ from splitscan.jobs.ledger import KeyRange, LedgerFile, LedgerTable, describe_co
 from splitscan.jobs.parts import BlockKey
 from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.source import NamedJob, Settlement, Source, Writing
+from splitscan.jobs.source import EvolvedSource, NamedJob, Source, WriteSpec
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.table_format import field_ids
-from splitscan.jobs.workplace import Workplace
+from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options.database import Snapshot
 from splitscan.ranges import ByteKeyRange
 from splitscan.redaction import redact
@@ -51,7 +51,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class KeptPlan:
+class SavedPlan:
     """What every run of a job reads, as it is kept in staging. No password is in it.
 
     Attributes:
@@ -65,7 +65,7 @@ class KeptPlan:
     share_bytes: int
 
     @classmethod
-    def of(cls, job: str, database: str, plan: TablePlan) -> KeptPlan:
+    def of(cls, job: str, database: str, plan: TablePlan) -> SavedPlan:
         """What is kept of a plan of a table of *database*: each of its tasks is a block."""
         spec, version = plan.spec, plan.version
         assert version is not None
@@ -82,7 +82,7 @@ class KeptPlan:
         return json.dumps({"plan": _PLAN_VERSION, **to_plain(self)}, sort_keys=True)
 
     @classmethod
-    def from_json(cls, data: bytes) -> KeptPlan | None:
+    def from_json(cls, data: bytes) -> SavedPlan | None:
         """Read it back; ``None`` if it is none that can be understood."""
         with suppress(IngestError, ValueError):
             raw = read_object(data)
@@ -114,7 +114,7 @@ class KeptPlan:
 
 
 @dataclass(frozen=True)
-class TableReader:
+class TableBlockOpener:
     """Opens the blocks of a table.
 
     Attributes:
@@ -125,7 +125,7 @@ class TableReader:
     """
 
     spec: TableSpec
-    plan: KeptPlan
+    plan: SavedPlan
 
     @property
     def planned_spec(self) -> TableSpec:
@@ -141,7 +141,7 @@ class TableReader:
 class TableRows:
     """The rows of one block of a table."""
 
-    def __init__(self, reader: TableReader, block: BlockMetadata) -> None:
+    def __init__(self, reader: TableBlockOpener, block: BlockMetadata) -> None:
         self._reader, self._block = reader, block
         self._rows = self._bytes = 0
 
@@ -164,7 +164,7 @@ class TableRows:
 
 
 @dataclass(frozen=True)
-class TableSource:
+class TableIngestSource:
     """A table of a database, read once under the name of a job.
 
     Attributes:
@@ -222,7 +222,7 @@ class TableSource:
         """Database and relation."""
         return self.scan.database, _relation(self.scan.relation)
 
-    def without_own(self, place: Workplace) -> Self:
+    def without_own(self, place: DestinationStorage) -> Self:
         """The same: no table is in a destination."""
         return self
 
@@ -245,7 +245,7 @@ class TableSource:
 
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
-    ) -> Settlement[Source]:
+    ) -> EvolvedSource[Source]:
         """The columns of the destination first where others are added, then the new ones; elsewhere as they are."""
         if mode.keeps_columns:
             raise UsageError(
@@ -255,17 +255,17 @@ class TableSource:
             )  # fmt: skip
         names = self.schema.names
         if there is None or mode is not SchemaEvolution.ADD:
-            return Settlement(self)
+            return EvolvedSource(self)
         new = [name for name in names if name not in there.names]
         ordered = [*(name for name in there.names if name in names), *new]
-        source = self if ordered == names else TableSource(self.scan.select(*ordered), self.job)
-        return Settlement(source, tuple(f"{name} {shown_type(self.schema.field(name).type)}" for name in new))
+        source = self if ordered == names else TableIngestSource(self.scan.select(*ordered), self.job)
+        return EvolvedSource(source, tuple(f"{name} {shown_type(self.schema.field(name).type)}" for name in new))
 
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
-    ) -> Settlement[Source]:
+    ) -> EvolvedSource[Source]:
         """Nothing: no block of a table notices a column that the plan does not have."""
-        return Settlement(self)
+        return EvolvedSource(self)
 
     def check(self) -> None:
         """Refuse scans that do not read one version of the whole table by a plan."""
@@ -294,7 +294,7 @@ class TableSource:
         """Leave it to :meth:`name_job`: the plan is kept under the job's name."""
 
     def name_job(
-        self, files: Sequence[FileMetadata], division: Division | None, writing: Writing, runner: Runner
+        self, files: Sequence[FileMetadata], division: Division | None, writing: WriteSpec, runner: Runner
     ) -> NamedJob:
         """Go on with the plan of an earlier run, if what is left of it can be read; otherwise make one."""
         spec = self.scan.spec
@@ -311,7 +311,7 @@ class TableSource:
         attempts = count(max(0, new - 1))  # of those before the last one was found already that nobody can finish them
         return next(shared for shared in map(attempt, attempts) if shared is not None)
 
-    def _named(self, spec: TableSpec, job_id: str, runner: Runner, writing: Writing) -> NamedJob | None:
+    def _named(self, spec: TableSpec, job_id: str, runner: Runner, writing: WriteSpec) -> NamedJob | None:
         """A job by its plan; ``None`` if nobody can finish it any more."""
         plan, is_new = self._kept(writing.open_staging(job_id, ""), runner.min_tasks)
         if plan is None:
@@ -319,7 +319,7 @@ class TableSource:
         division = PlannedDivision(
             plan.blocks,
             lambda blocks: [(block,) for block in blocks],
-            partial(runner.run_with, TableReader(spec, plan)),
+            partial(runner.run_with, TableBlockOpener(spec, plan)),
         )
         staging = writing.open_staging(job_id, plan.identity)
         if not is_new and not self._can_be_finished(plan, division, staging):
@@ -332,25 +332,25 @@ class TableSource:
         release = partial(self._release, plan.version)
         return NamedJob(job_id, division, writing, (described,), plan.table, release, plan.identity)
 
-    def _kept(self, staging: Staging, slots: int) -> tuple[KeptPlan | None, bool]:
+    def _kept(self, staging: Staging, slots: int) -> tuple[SavedPlan | None, bool]:
         """The plan that is kept for a job, and whether it was made now; ``None`` if it cannot be understood."""
         name = _plan_name(staging)
         with suppress(SourceMissingError):
-            return KeptPlan.from_json(staging.storage.read_bytes(name)), False
+            return SavedPlan.from_json(staging.storage.read_bytes(name)), False
         made = self.scan.plan(slots, NOBODY)
         assert made.version is not None
         is_kept = False
         try:
-            plan = KeptPlan.of(self.job, self.scan.database, made)
+            plan = SavedPlan.of(self.job, self.scan.database, made)
             is_kept = staging.storage.try_create(name, plan.to_json().encode("ascii"))
         finally:
             if not is_kept:
                 self._release(made.version)
         if is_kept:
             return plan, True
-        return KeptPlan.from_json(staging.storage.read_bytes(name)), False  # a twin of this run was faster
+        return SavedPlan.from_json(staging.storage.read_bytes(name)), False  # a twin of this run was faster
 
-    def _can_be_finished(self, plan: KeptPlan, division: PlannedDivision, staging: Staging) -> bool:
+    def _can_be_finished(self, plan: SavedPlan, division: PlannedDivision, staging: Staging) -> bool:
         if self.scan.has_version(plan.version):
             return True
         finished = sum(len(report.blocks) for report in division.finished(staging))
@@ -366,7 +366,7 @@ class TableSource:
         with suppress(SourceError):  # whoever holds it ends by itself when nobody reads
             self.scan.release_version(version)
 
-    def _job_id(self, spec: TableSpec, writing: Writing, number: int) -> str:
+    def _job_id(self, spec: TableSpec, writing: WriteSpec, number: int) -> str:
         """Identity of the attempt of this number: the same job with the same columns, written alike."""
         settings = writing.settings
         head = [

@@ -27,7 +27,7 @@ from splitscan.content.storage import (
     open_source,
 )
 from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError
-from splitscan.jobs.destination import FileState, Sink
+from splitscan.jobs.destination import Destination, FileState
 from splitscan.jobs.folder_layouts import announced_names, is_moved_in
 from splitscan.jobs.history import History
 from splitscan.jobs.ledger import (
@@ -41,7 +41,7 @@ from splitscan.jobs.ledger import (
     only_appends,
 )
 from splitscan.jobs.ledger_files import ledger_name, nothing_ingested, read_ledgers
-from splitscan.jobs.opening import open_sink
+from splitscan.jobs.opening import open_destination
 from splitscan.jobs.parquet import REJECT_SCHEMA
 from splitscan.jobs.replacing import Contents, source_files
 from splitscan.jobs.reports import Finding, VerifyReport
@@ -100,7 +100,7 @@ def verify(
             process moves in files that a ledger names.
     """
     started = time.perf_counter()
-    sink = open_sink(destination, storage_options=storage_options)
+    sink = open_destination(destination, storage_options=storage_options)
     place = sink.place
     problems: list[Finding] = []
     ledgers: tuple[Ledger, ...] = ()
@@ -143,7 +143,7 @@ def verify(
     )
 
 
-def _finish_publishing(sink: Sink, ledgers: Sequence[Ledger]) -> bool:
+def _finish_publishing(sink: Destination, ledgers: Sequence[Ledger]) -> bool:
     """Finish an interrupted publication; where nothing is left to do, nothing is locked or written.
 
     Returns:
@@ -168,7 +168,9 @@ def _finish_publishing(sink: Sink, ledgers: Sequence[Ledger]) -> bool:
 class _Verification:
     """One run over all ledgers of a destination."""
 
-    def __init__(self, sink: Sink, ledgers: Sequence[Ledger], deep: bool, storage_options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, sink: Destination, ledgers: Sequence[Ledger], deep: bool, storage_options: Mapping[str, Any]
+    ) -> None:
         self._sink, self._place = sink, sink.place
         self._ledgers, self._deep, self._options = ledgers, deep, storage_options
         self.notes: list[Finding] = []

@@ -19,10 +19,10 @@ from splitscan.jobs.history import HistoryReader
 from splitscan.jobs.identity import describe_growth
 from splitscan.jobs.ledger import OUR_FOLDER
 from splitscan.jobs.monitor import OnProgress
-from splitscan.jobs.opening import PLAIN, open_sink
+from splitscan.jobs.opening import PLAIN, open_destination
 from splitscan.jobs.reports import IngestReport
 from splitscan.jobs.settings import IngestSettings, OnChanged
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.options.stream import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
@@ -99,7 +99,7 @@ class Watch:
         scan = build_scan()
         if destination_options is None:
             destination_options = scan.options.files.storage_options
-        sink = open_sink(destination, table, destination_options)
+        sink = open_destination(destination, table, destination_options)
         self._sink, self._place = sink, sink.place
         self._table = sink.table or PLAIN
         self._destination_options = destination_options
@@ -145,7 +145,7 @@ class Watch:
             return None
         (window,) = self._planner.windows(start, end)
         files = self._still_there([replace(planned.file, compression=None) for planned in window.files])
-        delivery = Delivery(
+        delivery = IngestTarget(
             self._place.destination.root, self._settings, self._destination_options, on_progress, self._history,
             self._table,
         )  # fmt: skip

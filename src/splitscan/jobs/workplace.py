@@ -124,7 +124,7 @@ class DestinationLock:
 
 
 @dataclass(frozen=True)
-class Workplace:
+class DestinationStorage:
     """A destination and the folder beside (or in) it where jobs prepare their files.
 
     Attributes:
@@ -174,7 +174,9 @@ class Workplace:
         return DestinationLock(home / "lock", self.destination.root)
 
 
-def open_workplace(destination: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Workplace:
+def open_destination_storage(
+    destination: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
+) -> DestinationStorage:
     """Find out where an ingest into *destination* works. Nothing is created.
 
     Args:
@@ -189,7 +191,9 @@ def open_workplace(destination: str | os.PathLike[str], storage_options: Mapping
     location = locate(destination)
     if not location.is_local:
         storage = open_storage(location.path, options)
-        return Workplace(storage, open_storage(f"{location.path}/{STAGING_FOLDER}", options), False, False, options)
+        return DestinationStorage(
+            storage, open_storage(f"{location.path}/{STAGING_FOLDER}", options), False, False, options
+        )
     folder = Path(os.path.realpath(location.path))  # a link to a folder stays a link
     if folder.exists() and not folder.is_dir():
         raise IngestError(
@@ -198,7 +202,7 @@ def open_workplace(destination: str | os.PathLike[str], storage_options: Mapping
     beside = folder.parent / f".{folder.name}.splitscan"
     is_beside = _can_work_beside(folder)
     staging = beside if is_beside else folder / STAGING_FOLDER
-    return Workplace(open_storage(folder), open_storage(staging), is_beside, True, options)
+    return DestinationStorage(open_storage(folder), open_storage(staging), is_beside, True, options)
 
 
 def _can_work_beside(folder: Path) -> bool:

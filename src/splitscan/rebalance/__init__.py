@@ -2,11 +2,11 @@
 
 from splitscan.rebalance.claiming import (
     Chunk,
+    ChunkPiece,
     ChunkRecord,
     ChunkStats,
     ClaimLog,
     PartitionRecord,
-    Piece,
     PositionSpace,
     ScanRecord,
     Segment,
@@ -20,6 +20,7 @@ from splitscan.rebalance.report import ReaderSummary, RebalanceReport
 
 __all__ = [
     "Chunk",
+    "ChunkPiece",
     "ChunkRecord",
     "ChunkStats",
     "ClaimLog",
@@ -28,7 +29,6 @@ __all__ = [
     "CoordinatorAddress",
     "CoordinatorProcess",
     "PartitionRecord",
-    "Piece",
     "PositionSpace",
     "ReaderSummary",
     "RebalanceReport",

@@ -31,10 +31,10 @@ from typing import Any
 from splitscan.errors import RebalanceError, SplitscanError, UsageError
 from splitscan.rebalance.claiming import (
     Chunk,
+    ChunkPiece,
     ChunkRecord,
     ChunkStats,
     PartitionRecord,
-    Piece,
     ScanRecord,
     Segment,
     StealRecord,
@@ -170,7 +170,7 @@ def encode_chunk(chunk: Chunk) -> Message:
 def decode_chunk(value: object) -> Chunk:
     """Read a chunk."""
     index, start, stop, pieces = items(value, 4)
-    found = tuple(Piece(*items(piece, 4)) for piece in items(pieces))
+    found = tuple(ChunkPiece(*items(piece, 4)) for piece in items(pieces))
     return Chunk(count(index), count(start), count(stop), found)
 
 

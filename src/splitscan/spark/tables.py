@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.rebalance import Chunk, ChunkStats, Claims, PositionSpace, Segment
-from splitscan.rebalance.reading.chunk_reader import Claims as AnyClaims
+from splitscan.rebalance.reading.chunk_reader import ClaimSource
 from splitscan.spark.applying import BatchFunction, as_applied
 from splitscan.spark.coordination import RegisteredScan, reachable, register_in_planner, register_scan
 from splitscan.spark.coordination.jvm import find_jvm
@@ -77,7 +77,7 @@ def read_claimed_keys(partition: ClaimedKeys) -> Iterator[pa.RecordBatch]:
 
 
 def read_chunks(
-    spec: TableSpec, version: TableVersion | None, claims: AnyClaims, clock: Callable[[], float] = time.monotonic
+    spec: TableSpec, version: TableVersion | None, claims: ClaimSource, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a partition's chunks, over one connection and in one transaction.
 
@@ -93,7 +93,7 @@ def read_chunks(
 class _Taken:
     """Claims chunk after chunk, each when the one before it was taken; counts what came of the latest one."""
 
-    def __init__(self, spec: TableSpec, claims: AnyClaims, clock: Callable[[], float]) -> None:
+    def __init__(self, spec: TableSpec, claims: ClaimSource, clock: Callable[[], float]) -> None:
         self.rows = 0
         self.size_bytes = 0
         self._spec = spec

@@ -14,7 +14,7 @@ from splitscan.formats.framing.contract import Splittability
 from splitscan.options.stream import CleanSource, OnModified, StreamOptions
 from splitscan.redaction import redact
 from splitscan.scan import Cutting, ScanPlanner
-from splitscan.streaming.directory import Listing
+from splitscan.streaming.directory import DirectoryListing
 from splitscan.streaming.state import FileProgress, FileWork, Found, StreamState
 from splitscan.streaming.windows import PlannedFile
 
@@ -45,7 +45,7 @@ class CompleteFiles:
         self._cut_ahead: dict[str, list[BlockMetadata]] = {}
         self._warned: set[str] = set()
 
-    def find(self, listing: Listing, state: StreamState) -> Found:
+    def find(self, listing: DirectoryListing, state: StreamState) -> Found:
         """Compare a listing with what is planned.
 
         Raises:

@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class DirectoryListing:
     """All files that were there, at some moment.
 
     Attributes:
@@ -49,14 +49,14 @@ class DirectoryScanner:
         self._interval_seconds = interval_seconds
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._listing: Listing | None = None
+        self._listing: DirectoryListing | None = None
         self._failure: BaseException | None = None
         self._wanted = 0  # serial of the listing that somebody waits for
         self._begun = 0
         self._ended_at = -math.inf  # the clock may have begun when the machine did, just now
         self._stopped = False
 
-    def latest(self, patience_seconds: float = PATIENCE_SECONDS) -> Listing:
+    def latest(self, patience_seconds: float = PATIENCE_SECONDS) -> DirectoryListing:
         """The newest listing; a new one is begun if the interval has passed. Waits as long as it takes for the first.
 
         Raises:
@@ -70,7 +70,7 @@ class DirectoryScanner:
             self._wait(self._wanted if due else self._done, patience_seconds if has_one else None)
             return self._result()
 
-    def rescan(self) -> Listing:
+    def rescan(self) -> DirectoryListing:
         """A listing that begins after this call: it knows everything that was there before.
 
         Raises:
@@ -106,7 +106,7 @@ class DirectoryScanner:
     def _wait(self, serial: int, seconds: float | None) -> None:
         self._changed.wait_for(lambda: self._failure is not None or self._done >= serial or self._stopped, seconds)
 
-    def _result(self) -> Listing:
+    def _result(self) -> DirectoryListing:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
@@ -127,9 +127,9 @@ class DirectoryScanner:
             except BaseException as failure:
                 self._finish(failure=failure)
             else:
-                self._finish(Listing(serial, files, taken_us))
+                self._finish(DirectoryListing(serial, files, taken_us))
 
-    def _finish(self, listing: Listing | None = None, failure: BaseException | None = None) -> None:
+    def _finish(self, listing: DirectoryListing | None = None, failure: BaseException | None = None) -> None:
         with self._changed:
             if listing is not None:
                 self._listing = listing
@@ -155,7 +155,7 @@ class Arrivals:
         self._idle_us: float = math.inf  # time of the oldest file that is listed, not planned, and has no work
         self._late: set[str] = set()
 
-    def note(self, listing: Listing, state: StreamState, works: Collection[str]) -> None:
+    def note(self, listing: DirectoryListing, state: StreamState, works: Collection[str]) -> None:
         """Compare a listing with those before it.
 
         Args:

@@ -21,7 +21,7 @@ from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 from splitscan.scan.own_formats import record_format_of
 from splitscan.streaming.complete import modified_error
-from splitscan.streaming.directory import Listing
+from splitscan.streaming.directory import DirectoryListing
 from splitscan.streaming.state import FileProgress, FileWork, Found, StreamState
 from splitscan.streaming.windows import PlannedFile
 
@@ -66,7 +66,7 @@ class GrowingFiles:
         self._warned: set[str] = set()
         self._copies: dict[tuple[str, str], int] = {}  # path and content that it repeats -> when that was seen first
 
-    def find(self, listing: Listing, state: StreamState) -> Found:
+    def find(self, listing: DirectoryListing, state: StreamState) -> Found:
         """Compare a listing with what is planned; opens the files that changed.
 
         Raises:
@@ -175,7 +175,7 @@ class GrowingFiles:
 class _Comparison:
     """One listing against one state."""
 
-    def __init__(self, owner: GrowingFiles, listing: Listing, state: StreamState) -> None:
+    def __init__(self, owner: GrowingFiles, listing: DirectoryListing, state: StreamState) -> None:
         self._owner = owner
         self._now_us = listing.taken_us
         self._files = listing.files

@@ -19,7 +19,7 @@ from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 from splitscan.streaming.cleaning import SourceCleaner
 from splitscan.streaming.complete import CompleteFiles
-from splitscan.streaming.directory import PATIENCE_SECONDS, Arrivals, DirectoryScanner, Listing
+from splitscan.streaming.directory import PATIENCE_SECONDS, Arrivals, DirectoryListing, DirectoryScanner
 from splitscan.streaming.growing import GrowingFiles
 from splitscan.streaming.log import VolatileLog, WindowLog
 from splitscan.streaming.planning import Limits, Scaling, count_readers, plan_window, share_blocks
@@ -35,7 +35,7 @@ SMALLEST_SNAPSHOT_BYTES = 64 * 1024
 class Finder(Protocol):
     """Compares a listing with what is planned."""
 
-    def find(self, listing: Listing, state: StreamState) -> Found:
+    def find(self, listing: DirectoryListing, state: StreamState) -> Found:
         """What is left to plan."""
 
 
@@ -82,7 +82,7 @@ class StreamPlanner:
         self._log: WindowLog | VolatileLog | None = None
         self._stream = ""
         self._state = StreamState()
-        self._frozen: Listing | None = None
+        self._frozen: DirectoryListing | None = None
         self._seen = 0  # serial of the listing that the works are of
         self._works: dict[str, FileWork] = {}
         self._moves: tuple[tuple[str, str], ...] = ()

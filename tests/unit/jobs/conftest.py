@@ -12,7 +12,7 @@ from splitscan.errors import IngestError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.spark_runner import run_part
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
 
@@ -86,7 +86,7 @@ def run():
     """Ingest in this process."""
 
     def call(scan, destination, runner=None, on_progress=None, destination_options=None, **settings):
-        delivery = Delivery(destination, IngestSettings(**settings), destination_options, on_progress)
+        delivery = IngestTarget(destination, IngestSettings(**settings), destination_options, on_progress)
         return run_ingest(FileSource(scan), delivery, runner or InProcessRunner())
 
     return call

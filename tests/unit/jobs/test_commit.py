@@ -15,7 +15,7 @@ from splitscan.jobs.ledger import WrittenFile
 from splitscan.jobs.ledger_files import list_ledgers, read_ledgers
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import open_workplace
+from splitscan.jobs.workplace import open_destination_storage
 from splitscan.scan import ScanPlanner
 
 CHANGES = ["mkdir", "link", "replace", "rename", "unlink", "rmdir", "fsync"]
@@ -89,13 +89,13 @@ def publish_dying(monkeypatch, make_scan, run, tmp_path, survives, layout):
     """Run a job that dies in the middle of its publication. Tells whether it did."""
     with monkeypatch.context() as patched:
         doom = Doom(patched, survives)
-        original = folder.PlainSink.commit
+        original = folder.FolderDestination.commit
 
         def committing(*args):
             doom.arm(None)
             return original(*args)
 
-        patched.setattr(folder.PlainSink, "commit", committing)
+        patched.setattr(folder.FolderDestination, "commit", committing)
         try:
             run(make_scan(["a", "b"]), tmp_path / "out", layout=layout)
         except Death:
@@ -235,7 +235,7 @@ def test_a_full_disk_while_publishing_is_told_and_leaves_everything_as_before(tm
 def test_a_second_job_takes_the_next_number(tmp_path, make_scan, run):
     run(make_scan(["a"]), tmp_path / "out")
     run(make_scan(["a", "b"]), tmp_path / "out")
-    ledgers = read_ledgers(open_workplace(tmp_path / "out").destination)
+    ledgers = read_ledgers(open_destination_storage(tmp_path / "out").destination)
     assert [(ledger.sequence, len(ledger.files)) for ledger in ledgers] == [(1, 1), (2, 1)]
 
 
@@ -266,6 +266,6 @@ def test_nothing_is_moved_through_a_link_that_leads_out_of_the_destination(tmp_p
 @pytest.mark.parametrize("name", ["../part.parquet", "_splitscan/ledger/00000001.jsonl"])
 def test_a_name_that_no_job_writes_is_never_moved(tmp_path, name):
     """However it came into a ledger that is in memory: the move itself looks at it once more."""
-    place = open_workplace(tmp_path / "out")
+    place = open_destination_storage(tmp_path / "out")
     with pytest.raises(IngestError, match="ledger-damaged"):
         folder_layouts.move_in(place, Staging(place.staging, "job"), [WrittenFile(name, 1, 1, "0" * 64)])

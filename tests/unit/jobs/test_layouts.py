@@ -17,13 +17,13 @@ from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError, UsageError
 from splitscan.jobs import SchemaEvolution, verify
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.folder_layouts import FolderPerJob
+from splitscan.jobs.folder_layouts import JobFolderLayout
 from splitscan.jobs.history import HistoryReader
 from splitscan.jobs.ledger_files import list_ledgers, read_ledger
 from splitscan.jobs.ledger_text import render_ledger
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
 
 JOBS = Layout.JOBS
@@ -121,7 +121,7 @@ def test_object_stores_are_refused_and_tables_named(s3_root, s3_options, source,
 
 
 def test_tables_have_no_layout(tmp_path, source):
-    request = FileSource(source(0)), Delivery(tmp_path / "out", IngestSettings(layout=JOBS), table="delta")
+    request = FileSource(source(0)), IngestTarget(tmp_path / "out", IngestSettings(layout=JOBS), table="delta")
     with pytest.raises(UsageError, match="table's own commit"):
         run_ingest(*request, None)
 
@@ -203,7 +203,7 @@ def test_what_a_commit_asks_of_the_file_system_does_not_grow(tmp_path, source, r
     def ingest(job):
         shutil.rmtree(tmp_path / "in", ignore_errors=True)
         settings = IngestSettings(layout=JOBS)
-        run_ingest(FileSource(source(job)), Delivery(tmp_path / "out", settings, history=history), runner())
+        run_ingest(FileSource(source(job)), IngestTarget(tmp_path / "out", settings, history=history), runner())
 
     def cost_of(job):
         with monkeypatch.context() as patched:
@@ -347,7 +347,7 @@ def bring_column(tmp_path, run, job, names, partition_by=None):
 def test_a_job_with_a_new_column_that_dies_at_any_step_leaves_all_or_nothing(
     tmp_path, run, monkeypatch, partition_by, finish
 ):
-    outcomes, add = set(), FolderPerJob.add
+    outcomes, add = set(), JobFolderLayout.add
     for survives in range(100):
         for left in ("in", "out", ".out.splitscan"):
             shutil.rmtree(tmp_path / left, ignore_errors=True)
@@ -362,7 +362,7 @@ def test_a_job_with_a_new_column_that_dies_at_any_step_leaves_all_or_nothing(
 
         died = False
         with monkeypatch.context() as patched:
-            patched.setattr(FolderPerJob, "add", lambda *given, mortal=mortal: add(*given[:-1], mortal))
+            patched.setattr(JobFolderLayout, "add", lambda *given, mortal=mortal: add(*given[:-1], mortal))
             try:
                 bring_column(tmp_path, run, 2, "id,x,k", partition_by)
             except Death:
@@ -411,7 +411,7 @@ def test_verify_takes_the_columns_of_a_commit_that_is_running_for_no_stray(tmp_p
     for job in range(2):
         bring_column(tmp_path, run, job, "id,k")
     seen = []
-    original = FolderPerJob.add
+    original = JobFolderLayout.add
 
     def looking(layout, place, staging, ledger, announce):
         def look(step):
@@ -423,7 +423,7 @@ def test_verify_takes_the_columns_of_a_commit_that_is_running_for_no_stray(tmp_p
 
         original(layout, place, staging, ledger, look)
 
-    monkeypatch.setattr(FolderPerJob, "add", looking)
+    monkeypatch.setattr(JobFolderLayout, "add", looking)
     bring_column(tmp_path, run, 2, "id,x,k")
     steps = [step for step, _, _ in seen]
     assert steps[:4] == ["build", "ledger", "sync", "columns"]

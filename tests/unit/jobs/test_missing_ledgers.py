@@ -10,7 +10,7 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import ledger_name
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.steps import Delivery, plan_ingest
+from splitscan.jobs.steps import IngestTarget, plan_ingest
 
 KINDS = {
     "flat": {},
@@ -82,7 +82,7 @@ def test_what_a_missing_ledger_names_is_not_read_again(out, make_scan, run, seen
             run(make_scan(names, rows=3, bad=1), out, **settings)
         assert caught.value.reason_code == "ledger-damaged"
     with pytest.raises(IngestError, match=r"\[ledger-damaged\]"):
-        plan_ingest(FileSource(make_scan(["a"])), Delivery(out, IngestSettings(**settings)))
+        plan_ingest(FileSource(make_scan(["a"])), IngestTarget(out, IngestSettings(**settings)))
     assert {problem.code for problem in verify(out).problems} & {"ledger-damaged", "stray-file"}
     assert seen(out) == before
 
@@ -143,5 +143,5 @@ def test_a_job_that_is_published_while_another_one_looks_is_none_without_a_ledge
         return listed
 
     monkeypatch.setattr(history, "written_by_jobs", publishing)
-    plan = plan_ingest(FileSource(make_scan(["a", "b", "c", "d"], rows=3)), Delivery(out))
+    plan = plan_ingest(FileSource(make_scan(["a", "b", "c", "d"], rows=3)), IngestTarget(out))
     assert (plan.paths, plan.files_skipped) == ((), 4)

@@ -15,7 +15,7 @@ from splitscan.jobs.folder_layouts import move_in
 from splitscan.jobs.ledger_text import parse_ledger, render_ledger
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import open_workplace
+from splitscan.jobs.workplace import open_destination_storage
 from splitscan.scan import ScanPlanner
 
 
@@ -86,7 +86,7 @@ def test_who_lists_during_a_commit_finds_whole_files_and_who_tells_their_columns
     ledgers = [parse_ledger(path.read_bytes(), path.name) for path in sorted(grown.glob("_splitscan/ledger/*.jsonl"))]
     third = ledgers[2]
     before = {written.name for ledger in ledgers[:2] for written in ledger.data_files}
-    staging = Staging(open_workplace(grown).staging, third.job_id)
+    staging = Staging(open_destination_storage(grown).staging, third.job_id)
     for ledger in ledgers[2:]:
         for written in ledger.data_files:
             path = grown / written.name
@@ -106,7 +106,7 @@ def test_who_lists_during_a_commit_finds_whole_files_and_who_tells_their_columns
         with_rows = (each for name in names if (each := pq.ParquetFile(grown / name)).metadata.num_rows)
         assert all(set(each.schema_arrow.names) <= first for each in with_rows)
 
-    move_in(open_workplace(grown), staging, third.written[::-1], look)
+    move_in(open_destination_storage(grown), staging, third.written[::-1], look)
     look("")
     assert seen == list(range(2, 3 + len(third.written)))
 

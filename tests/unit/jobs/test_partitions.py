@@ -20,12 +20,12 @@ from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import ledger_name
 from splitscan.jobs.ledger_text import parse_ledger
-from splitscan.jobs.parquet import DICTIONARY_BYTES, ParquetSink
+from splitscan.jobs.parquet import DICTIONARY_BYTES, ParquetFileWriter
 from splitscan.jobs.part_writing import MOST_OPEN, PartFiles
 from splitscan.jobs.partitioning import NULL_FOLDER, Partitioning
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
 
 from .tables.conftest import open_iceberg
@@ -104,7 +104,7 @@ def sink(request, tmp_path, runner):
 
         def ingest(self, scan, partition_by=("kind", "day"), chosen=None, **settings):
             settings = IngestSettings(partition_by=partition_by, **settings)
-            return run_ingest(FileSource(scan), Delivery(self.out, settings, table=self.format), chosen or runner())
+            return run_ingest(FileSource(scan), IngestTarget(self.out, settings, table=self.format), chosen or runner())
 
         def rows(self):
             return rows_of(READERS[self.format](self.out))
@@ -165,7 +165,9 @@ def test_the_name_of_the_null_folder_is_a_text_like_any_other(tmp_path, runner):
     scan = ScanPlanner.of(str(tmp_path / "a.csv"), "csv", "id long, kind string", {"nullValue": "NA"})
     for table in READERS:
         run_ingest(
-            FileSource(scan), Delivery(tmp_path / table, IngestSettings(partition_by=("kind",)), table=table), runner()
+            FileSource(scan),
+            IngestTarget(tmp_path / table, IngestSettings(partition_by=("kind",)), table=table),
+            runner(),
         )
     files = f"{tmp_path}/none/kind=*/*.parquet"
     read = duckdb.sql(f"SELECT id, kind FROM read_parquet('{files}', hive_partitioning=true)").fetchall()
@@ -178,8 +180,8 @@ def test_the_name_of_the_null_folder_is_a_text_like_any_other(tmp_path, runner):
 def test_filters_of_tables_find_the_same_rows(tmp_path, source, runner):
     scan = source("a.csv")
     settings = IngestSettings(partition_by=("kind", "day"))
-    run_ingest(FileSource(scan), Delivery(tmp_path / "d", settings, table="delta"), runner())
-    run_ingest(FileSource(scan), Delivery(tmp_path / "i", settings, table="iceberg"), runner())
+    run_ingest(FileSource(scan), IngestTarget(tmp_path / "d", settings, table="delta"), runner())
+    run_ingest(FileSource(scan), IngestTarget(tmp_path / "i", settings, table="iceberg"), runner())
     counts = Counter(row["kind"] for row in Scan(scan).to_arrow().to_pylist())
     delta, iceberg = DeltaTable((tmp_path / "d").as_uri()), open_iceberg(tmp_path / "i")
     for kind, count in counts.items():
@@ -361,7 +363,7 @@ def test_memory_does_not_depend_on_the_number_of_values(tmp_path, values, rows):
     staging, sinks = Staging(open_storage(tmp_path), "job"), []
 
     def open_file(folder, number):
-        sinks.append(ParquetSink(staging, f"{folder}part-{number}.parquet", schema.remove(1), settings))
+        sinks.append(ParquetFileWriter(staging, f"{folder}part-{number}.parquet", schema.remove(1), settings))
         return sinks[-1]
 
     most_open = most_held = 0

@@ -10,7 +10,7 @@ from splitscan.errors import IngestError
 from splitscan.jobs import verify
 from splitscan.jobs.ledger_files import ledger_name
 from splitscan.jobs.ledger_text import parse_ledger
-from splitscan.jobs.parts import Part, plan_parts
+from splitscan.jobs.parts import OutputPart, plan_parts
 from splitscan.scan import ScanPlanner
 
 
@@ -127,4 +127,4 @@ def test_a_part_has_the_same_name_whatever_else_is_done():
     tasks = [list(blocks.values())[:2], list(blocks.values())[2:]]
     first, second = plan_parts(blocks, tasks, ())
     assert plan_parts(blocks, tasks, {(0, 0), (0, 1)}) == [second]
-    assert len({first.name, second.name, Part(0, second.blocks[:1]).name}) == 3
+    assert len({first.name, second.name, OutputPart(0, second.blocks[:1]).name}) == 3

@@ -9,7 +9,7 @@ import pytest
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, UsageError
 from splitscan.jobs import OnChanged, plan_only, verify
 from splitscan.jobs.ingesting import ingest_table
-from splitscan.jobs.settings import IngestSettings, OnChanged, schema_evolution_from
+from splitscan.jobs.settings import IngestSettings, schema_evolution_from
 from splitscan.jobs.workplace import DestinationLock
 from splitscan.scan import ScanPlanner
 

@@ -16,7 +16,7 @@ from splitscan.blocks import Reject
 from splitscan.content.storage import open_storage
 from splitscan.formats.decoding.contract import Fault, Faults
 from splitscan.jobs.ledger import REJECT_SUFFIX
-from splitscan.jobs.parquet import REJECT_PORTION_BYTES, REJECT_SCHEMA, ParquetSink, RejectSink
+from splitscan.jobs.parquet import REJECT_PORTION_BYTES, REJECT_SCHEMA, ParquetFileWriter, RejectFileWriter
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.parts import plan_parts
 from splitscan.jobs.settings import IngestSettings
@@ -40,7 +40,7 @@ FILES = {
 SCHEMA = "id int, name string, amount double"
 
 
-class Portions(ParquetSink):
+class Portions(ParquetFileWriter):
     """Remembers what it is given."""
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -55,7 +55,7 @@ def table(folder: Path, read: Callable[[OnRejects], Any], *, as_objects: bool) -
     settings = IngestSettings(row_group_rows=1000)
     sink = Portions(Staging(open_storage(str(folder)), f"job{as_objects}"), "r.parquet", REJECT_SCHEMA, settings)
     with sink:
-        rejects = RejectSink(sink)
+        rejects = RejectFileWriter(sink)
 
         def one_by_one(some: Any) -> None:
             for reject in list(some):

@@ -5,7 +5,7 @@ import pytest
 from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError
 from splitscan.jobs import verify
-from splitscan.jobs.folder import PlainSink
+from splitscan.jobs.folder import FolderDestination
 from splitscan.jobs.ledger_files import ledger_name, read_ledgers
 
 
@@ -40,7 +40,7 @@ def test_a_commit_that_dies_is_before_or_after_by_its_ledger(bucket, make_scan, 
     uri, options = bucket
     steps = []
 
-    original = PlainSink.commit
+    original = FolderDestination.commit
 
     def dying(sink, staging, ledger, announce):
         def mortal(step):
@@ -51,7 +51,7 @@ def test_a_commit_that_dies_is_before_or_after_by_its_ledger(bucket, make_scan, 
         original(sink, staging, ledger, mortal)
 
     with monkeypatch.context() as patched:
-        patched.setattr(PlainSink, "commit", dying)
+        patched.setattr(FolderDestination, "commit", dying)
         with pytest.raises(Death):
             run(make_scan(), uri, destination_options=options)
     committed = len(read_ledgers(open_storage(*bucket)))

@@ -14,12 +14,12 @@ from splitscan.jobs import replacing, verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import read_ledgers
 from splitscan.jobs.ledger_text import parse_ledger, render_ledger
-from splitscan.jobs.opening import open_sink
+from splitscan.jobs.opening import open_destination
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.rejected import list_rejects
 from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution, on_changed_from
 from splitscan.jobs.spark_runner import run_part
-from splitscan.jobs.steps import Delivery, plan_ingest, run_ingest
+from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
 
@@ -69,7 +69,7 @@ class World:
     def delivery(self, on_changed=OnChanged.REPLACE, **settings):
         is_table = self.kind in {"delta", "iceberg"}
         layout = None if is_table else Layout(self.kind)
-        return Delivery(
+        return IngestTarget(
             self.out,
             IngestSettings(partition_by=self.partition_by, layout=layout, on_changed=on_changed, **settings),
             table=self.kind if is_table else None,
@@ -219,7 +219,7 @@ def test_the_ledger_says_what_left_and_is_read_back(world):
     world.ingest()
     world.write("a", range(5))
     world.ingest()
-    _, ledger = read_ledgers(open_sink(world.out).place.destination)
+    _, ledger = read_ledgers(open_destination(world.out).place.destination)
     assert [(each.sequence, each.file_index) for each in ledger.replaced] == [(1, 0)]
     assert {each.into for each in ledger.removed} <= {"", *(each.name for each in ledger.written)}
     assert parse_ledger(render_ledger(ledger), "here") == ledger
@@ -284,7 +284,7 @@ def test_a_ledger_that_says_otherwise_than_those_before_it_is_told(tmp_path):
     world.ingest()
     world.write("a", range(5))
     world.ingest()
-    storage = open_sink(world.out).place.destination
+    storage = open_destination(world.out).place.destination
     _, ledger = read_ledgers(storage)
     lying = replace(ledger, replaced=(replace(ledger.replaced[0], file_index=1),))
     storage.write_bytes_atomic("_splitscan/ledger/00000002.jsonl", render_ledger(lying))

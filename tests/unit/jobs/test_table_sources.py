@@ -18,8 +18,8 @@ from splitscan.jobs import IngestSettings, SchemaEvolution, table_source, verify
 from splitscan.jobs.ledger import KeyRange, LedgerTable
 from splitscan.jobs.ledger_text import parse_ledger, render_ledger
 from splitscan.jobs.record_json import from_plain, to_plain
-from splitscan.jobs.steps import Delivery, run_ingest
-from splitscan.jobs.table_source import KeptPlan, TableSource
+from splitscan.jobs.steps import IngestTarget, run_ingest
+from splitscan.jobs.table_source import SavedPlan, TableIngestSource
 from splitscan.tables import read_pieces
 from splitscan.tables.postgresql import PostgresqlSession
 from splitscan.tables.snapshots import NOBODY
@@ -53,10 +53,10 @@ class Table:
 
     def ingest(self, job="a", kind="none", stop_after=None, scan=None, on_progress=None, **settings):
         runner = self._runner(stop_after)
-        source = TableSource(self.scan() if scan is None else scan, job)
+        source = TableIngestSource(self.scan() if scan is None else scan, job)
         given = IngestSettings(source_digests=False, **settings)
         self.opened = runner.opened
-        return run_ingest(source, Delivery(self.out, given, {}, on_progress, table=kind), runner)
+        return run_ingest(source, IngestTarget(self.out, given, {}, on_progress, table=kind), runner)
 
     def die(self, after, **more):
         with pytest.raises(IngestError, match="the power failed"):
@@ -312,10 +312,10 @@ def test_a_plan_whose_version_is_no_name_is_made_anew(people, name):
     people.die(2)
     path = staged_plan(people)
     plan = json.loads(path.read_bytes())
-    assert KeptPlan.from_json(json.dumps(plan).encode()).to_json() == path.read_text()
+    assert SavedPlan.from_json(json.dumps(plan).encode()).to_json() == path.read_text()
     plan["table"]["version"] = plan["version"]["name"] = name
     path.write_text(json.dumps(plan))
-    assert KeptPlan.from_json(path.read_bytes()) is None
+    assert SavedPlan.from_json(path.read_bytes()) is None
     assert people.ingest().blocks_resumed == 0
     assert people.rows() == EVERY_ROW
 
@@ -330,7 +330,7 @@ def test_a_plan_whose_relations_are_none_cannot_be_read(people, state):
     version = plan["version"]
     for relations, is_read in (([_STATE], True), ([state], False)):
         changed = {**plan, "version": {**version, "relations": relations}}
-        assert (KeptPlan.from_json(json.dumps(changed).encode()) is not None) is is_read
+        assert (SavedPlan.from_json(json.dumps(changed).encode()) is not None) is is_read
 
 
 def test_reports_of_another_plan_are_not_believed(people):
@@ -359,15 +359,15 @@ def test_a_task_of_an_older_plan_that_ends_late_is_not_counted(people, tmp_path)
 
 
 def test_a_twin_that_planned_meanwhile_has_made_the_plan(people, monkeypatch):
-    made = KeptPlan.to_json
+    made = SavedPlan.to_json
 
     def meanwhile(plan):
-        monkeypatch.setattr(table_source.KeptPlan, "to_json", made)
+        monkeypatch.setattr(table_source.SavedPlan, "to_json", made)
         people.die(3, scan=people.scan(min_partitions=7))
         return made(plan)
 
-    monkeypatch.setattr(table_source.KeptPlan, "to_json", meanwhile)
-    monkeypatch.setattr("splitscan.jobs.workplace.Workplace.lock", lambda self: nullcontext())
+    monkeypatch.setattr(table_source.SavedPlan, "to_json", meanwhile)
+    monkeypatch.setattr("splitscan.jobs.workplace.DestinationStorage.lock", lambda self: nullcontext())
     report = people.ingest()
     assert (report.blocks, report.blocks_resumed) == (7, 3)
     assert people.rows() == EVERY_ROW
@@ -464,13 +464,13 @@ def test_a_ledger_whose_ranges_of_keys_are_none_is_damaged(people, keys):
 
 
 def test_a_plan_that_leaves_keys_out_is_never_published(people, monkeypatch):
-    original = KeptPlan.of
+    original = SavedPlan.of
 
     def short(*given):
         kept = original(*given)
         return replace(kept, table=replace(kept.table, ranges=kept.table.ranges[1:]))
 
-    monkeypatch.setattr(table_source.KeptPlan, "of", short)
+    monkeypatch.setattr(table_source.SavedPlan, "of", short)
     with pytest.raises(ss.SplitscanError, match="not-accounted") as caught:
         people.ingest()
     assert "every key of the table" in str(caught.value)
@@ -533,7 +533,7 @@ def test_a_snapshot_of_that_name_of_a_server_that_was_started_anew_is_another_on
 
 def test_no_statement_has_a_version_in_it_that_is_no_name(served):
     served.die(2)
-    version = KeptPlan.from_json(staged_plan(served).read_bytes()).version
+    version = SavedPlan.from_json(staged_plan(served).read_bytes()).version
     for name in ("%", f"{version.name}' OR true --"):
         with pytest.raises(ValueError, match="no name of a version"):
             served.scan().release_version(replace(version, name=name))
@@ -565,7 +565,7 @@ def test_a_plan_that_cannot_be_made_lets_its_snapshot_go(served, monkeypatch, ta
     def broken(*args):
         raise OSError("no space left")
 
-    monkeypatch.setattr(table_source.KeptPlan, target, broken)
+    monkeypatch.setattr(table_source.SavedPlan, target, broken)
     with pytest.raises(OSError, match="no space"):
         served.ingest()
     wait_until("the snapshot was given back", lambda: not holders(served.server))
@@ -700,7 +700,7 @@ def test_no_password_is_anywhere(served):
     written = [path.read_bytes() for path in files_below(served.out)]
     assert len(written) > 4
     assert not any(PASSWORD.encode() in data for data in [*staged.values(), *written])
-    shown = [repr(report), repr(verify(served.out)), repr(TableSource(served.scan(), "a")), repr(served.ledger())]
+    shown = [repr(report), repr(verify(served.out)), repr(TableIngestSource(served.scan(), "a")), repr(served.ledger())]
     with pytest.raises(IngestError, match="job-taken") as caught:
         served.ingest(scan=ss.scan_table(served.url, query="SELECT 1 AS id", key_column="id"))
     assert not any(PASSWORD in text for text in [*shown, str(caught.value)])

@@ -14,7 +14,7 @@ from splitscan.errors import IngestError, UsageError
 from splitscan.jobs import verify
 from splitscan.jobs.ledger_files import ledger_name
 from splitscan.jobs.ledger_text import parse_ledger, render_ledger
-from splitscan.jobs.workplace import open_workplace
+from splitscan.jobs.workplace import open_destination_storage
 from splitscan.scan import ScanPlanner
 
 pytestmark = pytest.mark.slow
@@ -154,7 +154,7 @@ def test_what_an_ingest_publishes_while_the_check_runs_is_no_stray(out, make_sca
 
 
 def test_an_ingest_that_clears_up_behind_itself_holds_up_no_check_but_one_that_moves_files_in_does(out):
-    place = open_workplace(out)
+    place = open_destination_storage(out)
     ledger = parse_ledger((out / ledger_name(2)).read_bytes(), "x")
     (place.work_folder / ledger.job_id).mkdir(parents=True)
     with place.lock():

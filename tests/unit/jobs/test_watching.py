@@ -13,7 +13,7 @@ from splitscan.errors import IngestError, SourceChangedError, StreamError, Usage
 from splitscan.jobs import Phase, verify
 from splitscan.jobs.history import HistoryReader
 from splitscan.jobs.ledger_files import ledger_name
-from splitscan.jobs.opening import open_sink
+from splitscan.jobs.opening import open_destination
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.watching import Watch
@@ -281,7 +281,7 @@ def test_a_window_costs_no_more_when_many_were_before_it(watched, monkeypatch):
 def test_a_destination_that_was_made_anew_meanwhile_is_read_anew(watched):
     watched.add("1.csv", 1)
     watched.drain()
-    sink = open_sink(watched.out)
+    sink = open_destination(watched.out)
     reader = HistoryReader()
     (before,) = reader.read(sink).identities
     shutil.rmtree(watched.out)

@@ -7,7 +7,7 @@ import pytest
 from splitscan.blocks import Reject
 from splitscan.content.storage import open_storage
 from splitscan.errors import InvariantError
-from splitscan.jobs.parquet import REJECT_SCHEMA, ParquetSink, RejectSink, check_schema
+from splitscan.jobs.parquet import REJECT_SCHEMA, ParquetFileWriter, RejectFileWriter, check_schema
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
 
@@ -20,7 +20,7 @@ def batch(start, rows):
 
 
 def write(folder, batches, **settings):
-    sink = ParquetSink(Staging(open_storage(folder), "job"), "a.parquet", SCHEMA, IngestSettings(**settings))
+    sink = ParquetFileWriter(Staging(open_storage(folder), "job"), "a.parquet", SCHEMA, IngestSettings(**settings))
     with sink:
         for each in batches:
             sink.write(each)
@@ -93,9 +93,9 @@ def reject(offset, raw=b"x", delivered=True, path="/in/a.csv"):
 
 
 def test_rejects_become_rows_with_their_bytes(tmp_path):
-    sink = ParquetSink(Staging(open_storage(tmp_path), "job"), "r.parquet", REJECT_SCHEMA, IngestSettings())
+    sink = ParquetFileWriter(Staging(open_storage(tmp_path), "job"), "r.parquet", REJECT_SCHEMA, IngestSettings())
     with sink:
-        rejects = RejectSink(sink)
+        rejects = RejectFileWriter(sink)
         rejects.add([reject(3, b"\xff\x00", delivered=False)])
         rejects.add([reject(9, path="/in/\udcff.csv")])
         rejects.flush()
@@ -112,14 +112,14 @@ def test_rejects_become_rows_with_their_bytes(tmp_path):
 def test_many_rejects_are_not_held_in_memory(tmp_path):
     sizes = []
 
-    class Counting(ParquetSink):
+    class Counting(ParquetFileWriter):
         def write(self, batch):
             sizes.append(batch.num_rows)
             super().write(batch)
 
     sink = Counting(Staging(open_storage(tmp_path), "job"), "r.parquet", REJECT_SCHEMA, IngestSettings())
     with sink:
-        rejects = RejectSink(sink)
+        rejects = RejectFileWriter(sink)
         for offset in range(10_000):
             rejects.add([reject(offset)])
         for offset in range(40):

@@ -4,7 +4,7 @@ import pytest
 from bench.rebalance_simulation import WORKS, simulate
 
 from splitscan.rebalance import ChunkStats, ClaimLog, Segment, Sizing
-from splitscan.rebalance.claiming.values import Pace, Rest, chunk_positions
+from splitscan.rebalance.claiming.values import ReadingPace, Rest, chunk_positions
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.name)
@@ -42,7 +42,7 @@ def test_a_chunk_is_limited_from_all_sides():
 
 
 def test_older_measurements_fade():
-    pace = Pace()
+    pace = ReadingPace()
     assert pace.seconds_per_position is None
     pace.measured(100, 1.0)
     pace.measured(100, 4.0)

@@ -4,11 +4,11 @@ import pytest
 
 from splitscan.errors import RebalanceError, UsageError
 from splitscan.rebalance import (
+    ChunkPiece,
     ChunkRecord,
     ChunkStats,
     ClaimLog,
     PartitionRecord,
-    Piece,
     PositionSpace,
     Segment,
     Sizing,
@@ -248,9 +248,9 @@ def test_cuts_lie_at_the_edges_of_indivisible_segments(position, before, after):
 
 def test_pieces_are_counted_from_the_start_of_their_segment():
     space = PositionSpace([Segment(4, "a"), Segment(6, "b"), Segment(5, "c")])
-    assert space.pieces(5, 9) == (Piece(1, 1, 5, "b"),)
-    assert space.pieces(5, 13) == (Piece(1, 1, 6, "b"), Piece(2, 0, 3, "c"))
-    assert space.pieces(3, 10) == (Piece(0, 3, 4, "a"), Piece(1, 0, 6, "b"))
+    assert space.pieces(5, 9) == (ChunkPiece(1, 1, 5, "b"),)
+    assert space.pieces(5, 13) == (ChunkPiece(1, 1, 6, "b"), ChunkPiece(2, 0, 3, "c"))
+    assert space.pieces(3, 10) == (ChunkPiece(0, 3, 4, "a"), ChunkPiece(1, 0, 6, "b"))
 
 
 @pytest.mark.parametrize(("name", "shown"), [("x" * 80, "x" * 80), ("x" * 81, "x" * 80)])

@@ -10,7 +10,7 @@ import pytest
 
 import splitscan
 from splitscan.errors import RebalanceError
-from splitscan.rebalance.coordinator import Place, shared_coordinator
+from splitscan.rebalance.coordinator import ListenAddress, shared_coordinator
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def failure_with(monkeypatch, tmp_path):
     def call(folder=tmp_path):
         monkeypatch.setattr("tempfile.tempdir", str(folder))
         with pytest.raises(RebalanceError) as caught:
-            shared_coordinator(os.getpid(), Place)
+            shared_coordinator(os.getpid(), ListenAddress)
         assert caught.value.reason_code == "coordinator-failed"
         return str(caught.value)
 

@@ -10,7 +10,7 @@ import pytest
 
 from splitscan.errors import RebalanceError
 from splitscan.rebalance import Coordinator, Segment
-from splitscan.rebalance.coordinator import Place, shared_coordinator
+from splitscan.rebalance.coordinator import ListenAddress, shared_coordinator
 
 pytestmark = pytest.mark.slow  # each starts processes
 
@@ -37,7 +37,7 @@ def wait_for(condition):
 
 def test_all_who_ask_get_the_same_one_and_it_ends_with_the_process(owner, tmp_path):
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: shared_coordinator(owner.pid, Place), range(4)))
+        found = list(pool.map(lambda _: shared_coordinator(owner.pid, ListenAddress), range(4)))
     assert len(set(found)) == 1
     near = Coordinator(found[0].near)
     assert near.create("a", [Segment(10, "x", False)], [(0, 10)])
@@ -52,18 +52,18 @@ def test_all_who_ask_get_the_same_one_and_it_ends_with_the_process(owner, tmp_pa
 
 
 def test_one_that_is_gone_is_replaced_and_what_others_left_is_removed(owner, tmp_path):
-    first = shared_coordinator(owner.pid, Place)
+    first = shared_coordinator(owner.pid, ListenAddress)
     (path,) = files(tmp_path)
     path.write_text("{")  # of a planner that was killed while it wrote
     (path.parent / "coordinator-999999999-1").write_text("{}")  # of a coordinator that was killed
     (path.parent / "something else").write_text("stays")
-    second = shared_coordinator(owner.pid, Place)
+    second = shared_coordinator(owner.pid, ListenAddress)
     assert first != second
     assert sorted(file.name for file in files(tmp_path)) == [path.name, "something else"]
 
 
 def test_readers_are_told_another_host_than_planners(owner):
-    found = shared_coordinator(owner.pid, lambda: Place("0.0.0.0", "driver.example"))
+    found = shared_coordinator(owner.pid, lambda: ListenAddress("0.0.0.0", "driver.example"))
     assert (found.near.host, found.far.host) == ("127.0.0.1", "driver.example")
     assert found.near.port == found.far.port
     Coordinator(found.near).ping()
@@ -72,9 +72,9 @@ def test_readers_are_told_another_host_than_planners(owner):
 def test_a_folder_that_others_can_read_is_refused(owner, tmp_path):
     (tmp_path / f"splitscan-{os.getuid()}").mkdir(mode=0o755)
     with pytest.raises(RebalanceError, match=r"belongs to its user alone(?s:.)*mode 755(?s:.)*TMPDIR"):
-        shared_coordinator(owner.pid, Place)
+        shared_coordinator(owner.pid, ListenAddress)
 
 
 def test_where_none_can_listen_there_is_none(owner):
     with pytest.raises(RebalanceError, match="coordinator-failed"):
-        shared_coordinator(owner.pid, lambda: Place("203.0.113.1", "203.0.113.1"))
+        shared_coordinator(owner.pid, lambda: ListenAddress("203.0.113.1", "203.0.113.1"))

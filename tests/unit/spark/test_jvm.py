@@ -9,14 +9,14 @@ import pytest
 
 from splitscan.errors import RebalanceError
 from splitscan.rebalance import CoordinatorAddress
-from splitscan.rebalance.coordinator import Place
+from splitscan.rebalance.coordinator import ListenAddress
 from splitscan.spark.coordination import jvm, reachable, session
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
 EXECUTORS = ["java", "dispatcher-Coar"]
-OUTER = Place("10.0.0.5", "10.0.0.5")
-EVERYWHERE = Place("0.0.0.0", socket.gethostname())
+OUTER = ListenAddress("10.0.0.5", "10.0.0.5")
+EVERYWHERE = ListenAddress("0.0.0.0", socket.gethostname())
 
 
 def listening(family, address):
@@ -38,13 +38,13 @@ def test_the_addresses_that_a_process_listens_on_are_read_from_the_kernel():
 @pytest.mark.parametrize(
     ("threads", "bound", "place"),
     [
-        (["java", "main"], {"10.0.0.5": 2}, Place()),
+        (["java", "main"], {"10.0.0.5": 2}, ListenAddress()),
         (EXECUTORS, {"10.0.0.5": 2, "127.0.0.1": 1}, OUTER),
         (EXECUTORS, {"10.0.0.5": 2, "0.0.0.0": 1}, OUTER),
-        (EXECUTORS, {"127.0.0.1": 3}, Place()),
-        (EXECUTORS, {"127.0.0.1": 3, "0.0.0.0": 1}, Place()),  # Spark's UI
-        (EXECUTORS, {"127.0.0.1": 2, "0.0.0.0": 2}, Place()),  # ... and the server of Spark Connect
-        (EXECUTORS, {"127.0.0.1": 1, "127.0.0.3": 2, "0.0.0.0": 1}, Place("127.0.0.3", "127.0.0.3")),
+        (EXECUTORS, {"127.0.0.1": 3}, ListenAddress()),
+        (EXECUTORS, {"127.0.0.1": 3, "0.0.0.0": 1}, ListenAddress()),  # Spark's UI
+        (EXECUTORS, {"127.0.0.1": 2, "0.0.0.0": 2}, ListenAddress()),  # ... and the server of Spark Connect
+        (EXECUTORS, {"127.0.0.1": 1, "127.0.0.3": 2, "0.0.0.0": 1}, ListenAddress("127.0.0.3", "127.0.0.3")),
         (EXECUTORS, {"127.0.0.1": 1, "0.0.0.0": 2}, EVERYWHERE),  # the gateway of PySpark alone
         (EXECUTORS, {"127.0.0.1": 2, "0.0.0.0": 3}, EVERYWHERE),  # ... and a debugger
         (EXECUTORS, {"10.0.0.5": 2, "10.1.0.5": 2}, EVERYWHERE),
@@ -61,7 +61,7 @@ def test_a_coordinator_listens_where_its_driver_does_and_only_on_loopback_withou
 
 def test_threads_of_a_process_are_known_by_name():
     assert any(name.strip() for name in jvm.thread_names(os.getpid()))
-    assert jvm.choose_place(os.getpid()) == Place()
+    assert jvm.choose_place(os.getpid()) == ListenAddress()
 
 
 def test_without_a_virtual_machine_above_there_is_no_place_for_a_coordinator():

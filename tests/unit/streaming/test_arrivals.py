@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitscan.streaming.directory import Arrivals, Listing
+from splitscan.streaming.directory import Arrivals, DirectoryListing
 from splitscan.streaming.state import StreamState
 from splitscan.streaming.status import read_status, read_windows
 
@@ -120,7 +120,7 @@ def test_late_is_what_an_earlier_listing_had_a_younger_one_without(contents):
     newest, there, expected = 0, set(), set()
     for serial, times in enumerate(contents):
         files = [ListedFile(str(name), moment) for name, moment in times.items()]
-        arrivals.note(Listing(serial + 1, files, 0), state, {file.path for file in files})
+        arrivals.note(DirectoryListing(serial + 1, files, 0), state, {file.path for file in files})
         fresh = {file.path for file in files if file.path not in there and file.modified_us < newest}
         there = {file.path for file in files}
         expected = (expected & there) | fresh

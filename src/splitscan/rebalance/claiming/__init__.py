@@ -4,10 +4,10 @@ from splitscan.rebalance.claiming.claims import ClaimLog
 from splitscan.rebalance.claiming.positions import PositionSpace
 from splitscan.rebalance.claiming.values import (
     Chunk,
+    ChunkPiece,
     ChunkRecord,
     ChunkStats,
     PartitionRecord,
-    Piece,
     ScanRecord,
     Segment,
     Sizing,
@@ -16,11 +16,11 @@ from splitscan.rebalance.claiming.values import (
 
 __all__ = [
     "Chunk",
+    "ChunkPiece",
     "ChunkRecord",
     "ChunkStats",
     "ClaimLog",
     "PartitionRecord",
-    "Piece",
     "PositionSpace",
     "ScanRecord",
     "Segment",

@@ -27,7 +27,7 @@ from splitscan.rebalance.claiming.positions import PositionSpace, bad_plan
 from splitscan.rebalance.claiming.values import (
     Chunk,
     ChunkStats,
-    Pace,
+    ReadingPace,
     Rest,
     ScanRecord,
     Segment,
@@ -68,7 +68,7 @@ class _Partition:
         self.tracker = OffsetRangeTracker(start, stop)
         self.reach = start  # everything of the own range before it is claimed
         self.log = ChunkLog()
-        self.pace = Pace()
+        self.pace = ReadingPace()
         self.started = False
         self.sealed = False
         self.reported = -1  # latest chunk that a reader has told of
@@ -206,7 +206,7 @@ class _Scan:
             raise InvariantError("what is unclaimed may move", seen=f"{cut} of {victim.tracker!r}")
         thief.take_over(residual.start, residual.stop)
         if pace:
-            thief.pace = Pace(1.0, pace)
+            thief.pace = ReadingPace(1.0, pace)
         self._weigh(victim)
         self._recorder.moved(victim.number, thief.number, residual.start, residual.stop, now)
         return True

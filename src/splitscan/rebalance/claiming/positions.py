@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from splitscan.errors import UsageError
-from splitscan.rebalance.claiming.values import Piece, Segment
+from splitscan.rebalance.claiming.values import ChunkPiece, Segment
 
 _TEXTS_PER_PAGE = 128  # texts of neighbouring segments are alike: together they shrink to a tenth
 _OPEN_PAGES = 64  # of all scans together
@@ -56,16 +56,16 @@ class PositionSpace:
         """Number of the segment that holds *position*."""
         return bisect_right(self._starts, position) - 1
 
-    def pieces(self, start: int, stop: int) -> tuple[Piece, ...]:
+    def pieces(self, start: int, stop: int) -> tuple[ChunkPiece, ...]:
         """What ``[start, stop)`` is of each segment that it touches, in order."""
         number = self.segment_at(start)
         first = self._starts[number]
         if start < stop <= self._starts[number + 1]:
-            return (Piece(number, start - first, stop - first, self._texts[number]),)
+            return (ChunkPiece(number, start - first, stop - first, self._texts[number]),)
         found = []
         while start < stop:
             first, behind = self._starts[number], self._starts[number + 1]
-            found.append(Piece(number, start - first, min(stop, behind) - first, self._texts[number]))
+            found.append(ChunkPiece(number, start - first, min(stop, behind) - first, self._texts[number]))
             start, number = behind, number + 1
         return tuple(found)
 

@@ -20,7 +20,7 @@ class Segment(NamedTuple):
     indivisible: bool = False
 
 
-class Piece(NamedTuple):
+class ChunkPiece(NamedTuple):
     """The part of one segment that belongs to a chunk.
 
     Attributes:
@@ -49,7 +49,7 @@ class Chunk(NamedTuple):
     number: int
     start: int
     stop: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ChunkPiece, ...]
 
 
 class ChunkStats(NamedTuple):
@@ -203,11 +203,11 @@ class Sizing:
     first_positions: int = 4 << 10
 
 
-class Pace:
+class ReadingPace:
     """Seconds per position of one reader, from its latest chunks; older ones fade.
 
     Example:
-        >>> pace = Pace()
+        >>> pace = ReadingPace()
         >>> pace.measured(positions=1000, seconds=2.0)
         >>> pace.seconds_per_position
         0.002

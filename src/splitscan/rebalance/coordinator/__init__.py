@@ -5,7 +5,7 @@ What only that process needs (``server``) is not imported here: every reader's p
 
 from splitscan.rebalance.coordinator.process import (
     CoordinatorProcess,
-    Place,
+    ListenAddress,
     SharedCoordinator,
     shared_coordinator,
     start_coordinator,
@@ -13,7 +13,7 @@ from splitscan.rebalance.coordinator.process import (
 
 __all__ = [
     "CoordinatorProcess",
-    "Place",
+    "ListenAddress",
     "SharedCoordinator",
     "shared_coordinator",
     "start_coordinator",

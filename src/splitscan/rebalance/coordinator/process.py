@@ -191,7 +191,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListenAddress:
     """Where a coordinator listens.
 
     Attributes:
@@ -216,7 +216,7 @@ class SharedCoordinator:
     far: CoordinatorAddress
 
 
-def shared_coordinator(process: int, choose: Callable[[], Place]) -> SharedCoordinator:
+def shared_coordinator(process: int, choose: Callable[[], ListenAddress]) -> SharedCoordinator:
     """The coordinator that ends with *process*: the one that is there, or one that is started now.
 
     All who ask for the same process get the same, also when they ask at the same moment.
@@ -240,7 +240,7 @@ def shared_coordinator(process: int, choose: Callable[[], Place]) -> SharedCoord
         ) from error
 
 
-def _found_or_started(process: int, choose: Callable[[], Place]) -> SharedCoordinator:
+def _found_or_started(process: int, choose: Callable[[], ListenAddress]) -> SharedCoordinator:
     folder = _private_folder()
     path = folder / f"coordinator-{process}-{start_of(process)}"
     with _locked(path) as descriptor:
@@ -261,7 +261,7 @@ def start_of(process: int) -> str:
         return "0"
 
 
-def _start(process: int, place: Place, path: Path) -> SharedCoordinator:
+def _start(process: int, place: ListenAddress, path: Path) -> SharedCoordinator:
     started = start_coordinator(place.bound, watch=[process], detached=True, leaves=[str(path)]).address
     near = CoordinatorAddress(_LOOPBACK if place.bound == _WILDCARD else place.bound, started.port, started.token)
     return SharedCoordinator(near, CoordinatorAddress(place.advertised, started.port, started.token))

@@ -114,7 +114,7 @@ class CoordinatorServer:
         """Listen on *host*; returns the address that was bound. Port 0 takes a free one."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
-            lambda: _Connection(self._answerer.answer, self._token), host, port, backlog=_BACKLOG
+            lambda: _ClientConnection(self._answerer.answer, self._token), host, port, backlog=_BACKLOG
         )
         bound = self._server.sockets[0].getsockname()
         return bound[0], bound[1]
@@ -125,7 +125,7 @@ class CoordinatorServer:
             self._server.close()
 
 
-class _Connection(asyncio.Protocol):
+class _ClientConnection(asyncio.Protocol):
     """One client: greets, checks the proof, then answers line by line."""
 
     def __init__(self, answer: Callable[[bytes], bytes], token: str) -> None:

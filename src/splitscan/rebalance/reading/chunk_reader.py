@@ -18,7 +18,7 @@ from splitscan.scan.given_up import Losses
 from splitscan.scan.rejects import OnRejects
 
 
-class Claims(Protocol):
+class ClaimSource(Protocol):
     """The log of one partition, as its readers see it: a ``Claims``, or a finished list of chunks."""
 
     def next(self, index: int, stats: ChunkStats | None = None) -> Chunk | None:
@@ -47,7 +47,7 @@ class ChunkReader:
     def __init__(
         self,
         spec: ScanSpec,
-        claims: Claims,
+        claims: ClaimSource,
         secrets: tuple[str, ...],
         *,
         limit: int | None = None,

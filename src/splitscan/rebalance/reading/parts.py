@@ -98,7 +98,7 @@ def _revealed(path: HiddenPath, secrets: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChunkRange:
     """A range of one file that belongs to a chunk.
 
     Attributes:
@@ -112,7 +112,7 @@ class Part:
     indivisible: bool = False
 
 
-def parts_of(chunk: Chunk, secrets: tuple[str, ...], *, by_block: bool = False) -> Iterator[Part]:
+def parts_of(chunk: Chunk, secrets: tuple[str, ...], *, by_block: bool = False) -> Iterator[ChunkRange]:
     """The ranges of a chunk, in order: as few as files allow.
 
     Args:
@@ -132,24 +132,24 @@ def parts_of(chunk: Chunk, secrets: tuple[str, ...], *, by_block: bool = False) 
         >>> [(part.block.start, part.block.stop) for part in parts_of(Chunk(0, 3, 9, pieces), (), by_block=True)]
         [(3, 4), (4, 9)]
     """
-    waiting: Part | None = None
+    waiting: ChunkRange | None = None
     for piece in chunk.pieces:
         planned, indivisible = block_of(piece.text, secrets)
         if indivisible:
             if waiting is not None:
                 yield waiting
-            waiting = Part(planned, planned, indivisible=True)
+            waiting = ChunkRange(planned, planned, indivisible=True)
             continue
         start, stop = planned.start + piece.start, planned.start + piece.stop
         if waiting is not None:
             block = waiting.block
             if not by_block and not waiting.indivisible and block.stop == start and block.file == planned.file:
                 joined = replace(block, stop=stop)
-                waiting = Part(joined, waiting.planned)
+                waiting = ChunkRange(joined, waiting.planned)
                 continue
             yield waiting
         first = planned.first_record_start if piece.start == 0 else None
-        waiting = Part(BlockMetadata(planned.file, start, stop, planned.index, first), planned)
+        waiting = ChunkRange(BlockMetadata(planned.file, start, stop, planned.index, first), planned)
     if waiting is not None:
         yield waiting
 
@@ -182,7 +182,7 @@ class Entries:
             )
         return self._opened
 
-    def enter(self, part: Part) -> BlockMetadata:
+    def enter(self, part: ChunkRange) -> BlockMetadata:
         """The block of a part, with its first record start where its reader cannot find that by itself, or need not.
 
         A part that begins where the last one stopped begins with the record that the last one left. In a format that

@@ -12,7 +12,7 @@ from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 
 from splitscan.errors import RebalanceError
-from splitscan.rebalance.coordinator import Place
+from splitscan.rebalance.coordinator import ListenAddress
 
 _SCHEDULER_THREAD = "dispatcher-Coar"  # of CoarseGrainedScheduler: it is there when executors are other processes
 _SERVERS_FOR_EXECUTORS = 2  # Spark's messages, and its blocks
@@ -40,16 +40,16 @@ def find_jvm() -> int:
     )
 
 
-def choose_place(jvm: int) -> Place:
+def choose_place(jvm: int) -> ListenAddress:
     """Where a coordinator for a driver's virtual machine has to listen.
 
     Loopback where tasks run in that very process. Otherwise where the driver itself listens; readers find it by the
     host by which they find the driver.
     """
-    return place_beside(listened_addresses(jvm)) if _has_executors(jvm) else Place()
+    return place_beside(listened_addresses(jvm)) if _has_executors(jvm) else ListenAddress()
 
 
-def place_beside(listening: Mapping[str, int]) -> Place:
+def place_beside(listening: Mapping[str, int]) -> ListenAddress:
     """Where a coordinator listens beside a driver whose executors are other processes: as narrow as the driver does.
 
     The driver has two servers for its executors, which listen on one address. That it is loopback is not said by one
@@ -66,12 +66,12 @@ def place_beside(listening: Mapping[str, int]) -> Place:
     own = {address for address in listening if address != _WILDCARD}
     outer = {address for address in own if not ip_address(address).is_loopback}
     if len(outer) == 1:
-        return Place(*outer, *outer)
+        return ListenAddress(*outer, *outer)
     if own and not outer:
         inner = max(sorted(own), key=lambda address: listening[address])
         if listening[inner] >= max(_SERVERS_FOR_EXECUTORS, listening.get(_WILDCARD, 0)):
-            return Place(inner, inner)
-    return Place(_WILDCARD, socket.gethostname())
+            return ListenAddress(inner, inner)
+    return ListenAddress(_WILDCARD, socket.gethostname())
 
 
 def _has_executors(jvm: int) -> bool:

@@ -19,7 +19,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from splitscan.errors import RebalanceError, UsageError
 from splitscan.rebalance import Claims, Coordinator, CoordinatorAddress, Segment
-from splitscan.rebalance.coordinator import Place, SharedCoordinator, shared_coordinator
+from splitscan.rebalance.coordinator import ListenAddress, SharedCoordinator, shared_coordinator
 from splitscan.rebalance.reading.chunk_reader import ChunkReader
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan import ScanSpec
@@ -121,7 +121,7 @@ def reachable(address: CoordinatorAddress) -> CoordinatorAddress:
     """The address as a task has to use it: the host is the one by which the task knows its driver."""
     context = TaskContext.get()
     host = None if context is None else context.getLocalProperty(_DRIVER_HOST)
-    if address.host == Place().advertised or not host:
+    if address.host == ListenAddress().advertised or not host:
         return address
     return CoordinatorAddress(host, address.port, address.token)
 
@@ -135,11 +135,11 @@ def _coordinator_of(spark: SparkSession, context: SparkContext) -> SharedCoordin
     jvm: Any = context._jvm  # noqa: SLF001 - PySpark has no public door to it
     process = int(jvm.java.lang.ProcessHandle.current().pid())
 
-    def choose() -> Place:
+    def choose() -> ListenAddress:
         if is_local(spark):
-            return Place()
+            return ListenAddress()
         host = str(context.getConf().get(_DRIVER_HOST))
-        return Place(str(context.getConf().get("spark.driver.bindAddress", host)), host)
+        return ListenAddress(str(context.getConf().get("spark.driver.bindAddress", host)), host)
 
     return shared_coordinator(process, choose)
 

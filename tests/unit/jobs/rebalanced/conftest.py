@@ -10,7 +10,7 @@ from splitscan.errors import IngestError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.partition_task import run_partition
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.rebalance import ClaimLog, RebalanceReport, Sizing
 
 SMALL = Sizing(min_positions=64, first_positions=64, max_positions=700, min_seconds=0.0)
@@ -79,7 +79,7 @@ def run_claimed():
     """Ingest under rebalancing in this process."""
 
     def call(scan, destination, runner=None, on_progress=None, **settings):
-        delivery = Delivery(destination, IngestSettings(**settings), None, on_progress)
+        delivery = IngestTarget(destination, IngestSettings(**settings), None, on_progress)
         return run_ingest(FileSource(scan, rebalance=True), delivery, runner or ClaimRunner())
 
     return call

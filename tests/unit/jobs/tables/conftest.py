@@ -12,7 +12,7 @@ from pyiceberg.exceptions import NoSuchTableError
 from splitscan.api.files import Scan
 from splitscan.jobs import IngestSettings, verify
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.steps import Delivery, plan_ingest, run_ingest
+from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
@@ -55,7 +55,7 @@ def table(request, tmp_path, runner):
     out = tmp_path / "out"
 
     def ingest(scan, chosen=None, **settings):
-        return run_ingest(FileSource(scan), Delivery(out, table=request.param, **settings), chosen or runner())
+        return run_ingest(FileSource(scan), IngestTarget(out, table=request.param, **settings), chosen or runner())
 
     def rows():
         try:
@@ -86,7 +86,7 @@ def sink(request, tmp_path, runner):
         settings = IngestSettings(schema_evolution_mode=mode, max_reject_ratio=1, partition_by=more.pop("by", None))
         said = options(more)
         scan = ScanPlanner.of(str(folder), said.pop("format", "csv"), said.pop("schema", None), said)
-        return FileSource(scan), Delivery(out, settings, table=request.param)
+        return FileSource(scan), IngestTarget(out, settings, table=request.param)
 
     def ingest(mode, chosen=None, **more):
         return run_ingest(*asked(mode, more), chosen or runner())

@@ -16,8 +16,8 @@ from splitscan.errors import IngestError, SplitscanError, UsageError
 from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.steps import Delivery, plan_ingest, run_ingest
-from splitscan.jobs.table import TableSink
+from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
+from splitscan.jobs.table import TableDestination
 
 ADDRESS = "iceberg://house/sales.orders"
 
@@ -85,7 +85,7 @@ def place(request, configure, runner):
 
     def ingest(scan, chosen=None, **settings):
         table = "delta" if request.param is delta else None
-        asked = FileSource(scan), Delivery(where, IngestSettings(**settings), options, table=table)
+        asked = FileSource(scan), IngestTarget(where, IngestSettings(**settings), options, table=table)
         return run_ingest(*asked, chosen or runner())
 
     def rows():
@@ -123,7 +123,7 @@ def test_a_commit_that_dies_is_finished(monkeypatch, place, make_scan, step):
     class Death(BaseException):
         pass
 
-    original = TableSink.commit
+    original = TableDestination.commit
 
     def commit(sink, staging, ledger, announce):
         def mortal(name):
@@ -133,7 +133,7 @@ def test_a_commit_that_dies_is_finished(monkeypatch, place, make_scan, step):
         original(sink, staging, ledger, mortal)
 
     with monkeypatch.context() as patched:
-        patched.setattr(TableSink, "commit", commit)
+        patched.setattr(TableDestination, "commit", commit)
         with pytest.raises(Death):
             place.ingest(make_scan(["a"], rows=10))
     assert place.ingest(make_scan(["a"])).nothing_to_do == (step == "ledger")
@@ -148,7 +148,7 @@ def test_a_table_of_others_is_written_where_it_is(configure, request, make_scan,
     schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("more", pa.string())])
     table = catalog.create_table("deep.down.orders", schema, location=f"file://{tmp_path}/elsewhere")
     table.append(pa.table({"id": [-1], "text": ["theirs"], "more": ["x"]}, schema=schema))
-    run_ingest(FileSource(make_scan(["a"])), Delivery("iceberg://house/deep.down.orders"), runner())
+    run_ingest(FileSource(make_scan(["a"])), IngestTarget("iceberg://house/deep.down.orders"), runner())
     found = catalog.load_table("deep.down.orders").scan().to_arrow()
     assert (found.num_rows, found["more"].null_count) == (101, 100)
     assert (tmp_path / "elsewhere/_splitscan/ledger/00000001.jsonl").exists()
@@ -157,7 +157,7 @@ def test_a_table_of_others_is_written_where_it_is(configure, request, make_scan,
 
 def test_a_dry_run_creates_nothing_and_says_where_the_table_would_be(configure, request, make_scan, tmp_path):
     sql_local(request, configure)
-    plan = plan_ingest(FileSource(make_scan(["a"])), Delivery(ADDRESS))
+    plan = plan_ingest(FileSource(make_scan(["a"])), IngestTarget(ADDRESS))
     assert plan.destination == f"{tmp_path}/warehouse/sales/orders"
     assert not (tmp_path / "warehouse").exists()
     assert load_catalog("house").list_namespaces() == []
@@ -264,14 +264,14 @@ def test_whatever_a_library_of_a_catalog_raises_is_named_and_a_mistake_of_the_co
 
 def test_an_address_is_no_table_of_another_format(make_scan, runner):
     with pytest.raises(UsageError, match="names a table of a catalog of Iceberg"):
-        run_ingest(FileSource(make_scan(["a"])), Delivery(ADDRESS, table="delta"), runner())
+        run_ingest(FileSource(make_scan(["a"])), IngestTarget(ADDRESS, table="delta"), runner())
 
 
 def test_a_catalog_of_its_own_is_local(make_scan, runner, s3_root, s3_options):
     with pytest.raises(UsageError, match=r"iceberg://CATALOG/NAMESPACE\.TABLE"):
         run_ingest(
             FileSource(make_scan(["a"])),
-            Delivery(f"{s3_root}/out", destination_options=s3_options, table="iceberg"),
+            IngestTarget(f"{s3_root}/out", destination_options=s3_options, table="iceberg"),
             runner(),
         )
     assert open_storage(s3_root, s3_options).list_names() == []

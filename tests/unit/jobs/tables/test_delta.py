@@ -15,7 +15,7 @@ from splitscan.jobs import verify
 from splitscan.jobs.delta_statistics import render_stats
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.parquet import WITHOUT_NAN
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
 
 FIRST_THREE = "^Bg9^0rr910000000000iXQKl0rr91000625c8Xg000310SSi2"
@@ -27,7 +27,7 @@ def ingest(tmp_path, make_scan, runner):
     out = tmp_path / "out"
 
     def call(names):
-        return run_ingest(FileSource(make_scan(names)), Delivery(out, table="delta"), runner())
+        return run_ingest(FileSource(make_scan(names)), IngestTarget(out, table="delta"), runner())
 
     call.out = out
     return call
@@ -253,7 +253,7 @@ def test_files_say_of_their_real_numbers_whether_there_is_a_nan(ingest, tmp_path
     (tmp_path / "a.csv").write_text("1,1.5\n2,2.5\n")
     (tmp_path / "b.csv").write_text("3,NaN\n4,3.5\n")
     scan = ScanPlanner.of([f"{tmp_path}/a.csv", f"{tmp_path}/b.csv"], "csv", "id long, real double", {"taskSize": "1"})
-    run_ingest(FileSource(scan), Delivery(ingest.out, table="delta"), runner())
+    run_ingest(FileSource(scan), IngestTarget(ingest.out, table="delta"), runner())
     table = DeltaTable(ingest.out)
     found = pa.table(table.get_add_actions(flatten=True)).select(["num_records", "min.real", "max.real"]).to_pylist()
     assert sorted(str(each["max.real"]) for each in found) == ["2.5", "None"]

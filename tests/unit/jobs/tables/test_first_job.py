@@ -9,8 +9,8 @@ from splitscan.errors import IngestError, SplitscanError
 from splitscan.jobs import IngestSettings, verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import announced_table
-from splitscan.jobs.opening import open_sink
-from splitscan.jobs.steps import Delivery, run_ingest
+from splitscan.jobs.opening import open_destination
+from splitscan.jobs.steps import IngestTarget, run_ingest
 
 COLUMNS = pa.schema([("id", pa.int64()), ("text", pa.string())])
 RIGHT = "id long, text string"
@@ -58,7 +58,7 @@ def test_what_a_first_ingest_that_failed_had_wrong_does_not_bind_the_next(
     assert table.rows() == expected(["a"])
     report = verify(table.out, deep=True)
     assert report.problems == report.notes == ()
-    assert announced_table(open_sink(table.out).place.destination) is None
+    assert announced_table(open_destination(table.out).place.destination) is None
 
 
 def test_a_table_that_was_announced_only_is_known_by_its_format_and_verify_says_so(table, make_scan, runner, expected):
@@ -70,11 +70,11 @@ def test_a_table_that_was_announced_only_is_known_by_its_format_and_verify_says_
     other = {"delta": "iceberg", "iceberg": "delta"}[table.format]
     for wrong in (other, "none"):
         with pytest.raises(IngestError, match=rf"(?s)say table={table.format}.*\[not-a-destination\]|table={wrong}"):
-            run_ingest(FileSource(make_scan(["a"])), Delivery(table.out, table=wrong), runner())
-    report = run_ingest(FileSource(make_scan(["a"], block="100")), Delivery(table.out), runner())
+            run_ingest(FileSource(make_scan(["a"])), IngestTarget(table.out, table=wrong), runner())
+    report = run_ingest(FileSource(make_scan(["a"], block="100")), IngestTarget(table.out), runner())
     assert report.blocks_resumed > 0
     assert table.rows() == expected(["a"])
-    assert open_sink(table.out).table == table.format
+    assert open_destination(table.out).table == table.format
 
 
 def test_what_others_left_in_the_folder_of_a_table_to_be_is_refused(table, make_scan):

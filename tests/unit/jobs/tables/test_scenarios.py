@@ -8,7 +8,7 @@ import pytest
 from splitscan.errors import IngestError, SchemaError
 from splitscan.jobs import SchemaEvolution, verify
 from splitscan.jobs.ledger_files import read_ledgers
-from splitscan.jobs.workplace import open_workplace
+from splitscan.jobs.workplace import open_destination_storage
 
 FAIL, ADD, NONE, RESCUE = (
     SchemaEvolution.FAIL, SchemaEvolution.ADD, SchemaEvolution.NONE, SchemaEvolution.RESCUE,
@@ -17,7 +17,10 @@ KEPT = "_rescued_data"
 
 
 def columns_by_job(sink):
-    return [[column.name for column in ledger.columns] for ledger in read_ledgers(open_workplace(sink.out).destination)]
+    return [
+        [column.name for column in ledger.columns]
+        for ledger in read_ledgers(open_destination_storage(sink.out).destination)
+    ]
 
 
 def data_bytes(sink):
@@ -257,8 +260,8 @@ def test_verify_checks_every_job_by_its_own_columns(sink):
         sink.write(f"{number}.csv", names, ",".join(str(number + 1) * 1 for _ in names.split(",")))
         sink.ingest(ADD)
     assert sink.is_proved()
-    first, *_ = read_ledgers(open_workplace(sink.out).destination)
-    last = read_ledgers(open_workplace(sink.out).destination)[2]
+    first, *_ = read_ledgers(open_destination_storage(sink.out).destination)
+    last = read_ledgers(open_destination_storage(sink.out).destination)[2]
     (old,), new = [each.name for each in first.data_files], last.data_files[-1].name
     (sink.out / old).write_bytes((sink.out / new).read_bytes())
     assert {problem.code for problem in verify(sink.out).problems} == {"data-file-changed"}

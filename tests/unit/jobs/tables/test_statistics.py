@@ -20,8 +20,8 @@ from splitscan.jobs import delta, iceberg
 from splitscan.jobs.ledger import WrittenFile
 from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.table_format import Begun, NewFile, Stamp
-from splitscan.jobs.workplace import open_workplace
+from splitscan.jobs.table_format import CommitContext, CommitStamp, NewFile
+from splitscan.jobs.workplace import open_destination_storage
 
 from .conftest import open_iceberg
 
@@ -67,7 +67,7 @@ def register(request, tmp_path):
 
     def call(tables):
         module, schema = {"delta": delta, "iceberg": iceberg}[request.param], tables[0].schema
-        table = module.open_table(open_workplace(tmp_path / "out"))
+        table = module.open_table(open_destination_storage(tmp_path / "out"))
         (tmp_path / "out").mkdir()
         planned, new = table.planned(schema), []
         for number, rows in enumerate(tables):
@@ -76,10 +76,12 @@ def register(request, tmp_path):
             new.append(
                 NewFile(WrittenFile(path.name, path.stat().st_size, rows.num_rows, "0" * 64), pq.read_metadata(path))
             )
-        begun = Begun(planned, Partitioning((), table.keeps_partition_columns), SchemaEvolution.FAIL, is_new=True)
+        begun = CommitContext(
+            planned, Partitioning((), table.keeps_partition_columns), SchemaEvolution.FAIL, is_new=True
+        )
         first, others = new[: len(new) // 2], new[len(new) // 2 :]
-        assert table.create(first, begun, Stamp(1, "job", "0" * 64))
-        assert table.open().try_append(others, begun, Stamp(2, "job", "0" * 64))
+        assert table.create(first, begun, CommitStamp(1, "job", "0" * 64))
+        assert table.open().try_append(others, begun, CommitStamp(2, "job", "0" * 64))
         return request.param, tmp_path / "out"
 
     return call

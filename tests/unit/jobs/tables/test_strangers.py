@@ -144,7 +144,7 @@ def test_a_job_that_comes_before_the_new_columns_of_another_is_seen(monkeypatch,
     if table.format != "delta":
         pytest.skip("Iceberg adds columns and files in one commit")
     monkeypatch.setattr("splitscan.jobs.steps.clean_up", lambda *_: [])
-    monkeypatch.setattr("splitscan.jobs.workplace.Workplace.lock", lambda _: nullcontext())
+    monkeypatch.setattr("splitscan.jobs.workplace.DestinationStorage.lock", lambda _: nullcontext())
     table.ingest(make_scan(["a"], columns="id"))
     scan, other = make_scan(["a", "b"]), make_scan(["a", "b", "c"], columns="id")
     original = TableAlterer.add_columns

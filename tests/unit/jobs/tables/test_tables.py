@@ -12,9 +12,9 @@ from splitscan.errors import IngestError, SchemaError
 from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import ledger_name, read_ledgers
-from splitscan.jobs.opening import open_sink
-from splitscan.jobs.steps import Delivery, plan_ingest
-from splitscan.jobs.table import TableSink
+from splitscan.jobs.opening import open_destination
+from splitscan.jobs.steps import IngestTarget, plan_ingest
+from splitscan.jobs.table import TableDestination
 
 from .conftest import clean_log, open_iceberg
 
@@ -27,7 +27,7 @@ class Death(BaseException):
 
 def die_at(monkeypatch, table, scan, step):
     """Run a job that dies just before a step of its commit."""
-    original = TableSink.commit
+    original = TableDestination.commit
 
     def commit(sink, staging, ledger, announce):
         def mortal(name):
@@ -37,7 +37,7 @@ def die_at(monkeypatch, table, scan, step):
         original(sink, staging, ledger, mortal)
 
     with monkeypatch.context() as patched:
-        patched.setattr(TableSink, "commit", commit)
+        patched.setattr(TableDestination, "commit", commit)
         with pytest.raises(Death):
             table.ingest(scan)
 
@@ -52,7 +52,9 @@ def test_rows_arrive_once_and_verify_agrees(table, make_scan, expected):
     report = verify(table.out, deep=True)
     assert report.problems == report.notes == ()
     assert (report.jobs, report.rows) == (2, len(table.rows()))
-    assert [ledger.table for ledger in read_ledgers(open_sink(table.out).place.destination)] == [table.format] * 2
+    assert [ledger.table for ledger in read_ledgers(open_destination(table.out).place.destination)] == [
+        table.format
+    ] * 2
     assert not (table.out / "_splitscan/staging").exists()
     assert not (table.out.parent / ".out.splitscan").exists()
     assert list((table.out / "_splitscan/prepared").iterdir()) == []
@@ -63,7 +65,7 @@ def test_a_table_is_recognised_where_it_is(table, make_scan, run):
     assert run(make_scan(["a", "b"]), table.out).rows == 100
     assert len(table.rows()) == 200
     with pytest.raises(IngestError, match=rf"a table of format {table.format} \[not-a-destination\]"):
-        plan_ingest(FileSource(make_scan(["a"])), Delivery(table.out, table="none"))
+        plan_ingest(FileSource(make_scan(["a"])), IngestTarget(table.out, table="none"))
 
 
 def test_a_plain_folder_does_not_become_a_table(table, make_scan, run, seen):
@@ -92,7 +94,7 @@ def test_what_is_left_of_a_table_is_no_plain_folder(table, make_scan, run, seen,
 
 
 def test_a_dry_run_creates_nothing(table, make_scan):
-    plan = plan_ingest(FileSource(make_scan(["a"])), Delivery(table.out, table=table.format))
+    plan = plan_ingest(FileSource(make_scan(["a"])), IngestTarget(table.out, table=table.format))
     assert plan.files == 1
     assert not table.out.exists()
 
@@ -184,19 +186,19 @@ def test_a_file_that_is_not_as_it_was_written_is_not_registered(table, make_scan
 def test_another_job_that_took_the_number_is_told(monkeypatch, table, make_scan, expected):
     """Without a lock, as in an object store, where nobody clears up for another job."""
     monkeypatch.setattr("splitscan.jobs.steps.clean_up", lambda *_: [])
-    monkeypatch.setattr("splitscan.jobs.workplace.Workplace.lock", lambda _: nullcontext())
+    monkeypatch.setattr("splitscan.jobs.workplace.DestinationStorage.lock", lambda _: nullcontext())
     table.ingest(make_scan(["a"]))
     scan = make_scan(["a", "b"])
     scan.files()  # listed before the other file is there
     other = make_scan(["a", "b", "c"])
-    original = TableSink.commit
+    original = TableDestination.commit
 
     def commit(sink, staging, ledger, announce):
-        monkeypatch.setattr(TableSink, "commit", original)
+        monkeypatch.setattr(TableDestination, "commit", original)
         table.ingest(other)
         original(sink, staging, ledger, announce)
 
-    monkeypatch.setattr(TableSink, "commit", commit)
+    monkeypatch.setattr(TableDestination, "commit", commit)
     with pytest.raises(IngestError, match=r"took number 2(.|\n)*run again") as caught:
         table.ingest(scan)
     assert caught.value.reason_code == "destination-busy"
@@ -205,17 +207,17 @@ def test_another_job_that_took_the_number_is_told(monkeypatch, table, make_scan,
 
 
 def test_a_twin_of_the_same_job_commits_once(monkeypatch, table, make_scan, expected):
-    monkeypatch.setattr("splitscan.jobs.workplace.Workplace.lock", lambda _: nullcontext())
+    monkeypatch.setattr("splitscan.jobs.workplace.DestinationStorage.lock", lambda _: nullcontext())
     table.ingest(make_scan(["a"]))
     scan = make_scan(["a", "b"])
-    original = TableSink.commit
+    original = TableDestination.commit
 
     def commit(sink, staging, ledger, announce):
-        monkeypatch.setattr(TableSink, "commit", original)
+        monkeypatch.setattr(TableDestination, "commit", original)
         table.ingest(scan)
         return original(sink, staging, ledger, announce)
 
-    monkeypatch.setattr(TableSink, "commit", commit)
+    monkeypatch.setattr(TableDestination, "commit", commit)
     table.ingest(scan)
     assert table.rows() == expected(["a", "b"])
     assert verify(table.out, deep=True).problems == ()
@@ -228,8 +230,8 @@ def twins(monkeypatch, table, make_scan, runner):
     The second one reads what the first one reads, and stops before its commit: ``meet`` gets that commit, and is told
     each step of the first one's before it is taken.
     """
-    monkeypatch.setattr("splitscan.jobs.workplace.Workplace.lock", lambda _: nullcontext())
-    original = TableSink.commit
+    monkeypatch.setattr("splitscan.jobs.workplace.DestinationStorage.lock", lambda _: nullcontext())
+    original = TableDestination.commit
 
     def ingest(meet):
         scan = make_scan(["a", "b"], bad=1, ignoreMissingFiles=True)
@@ -245,7 +247,7 @@ def twins(monkeypatch, table, make_scan, runner):
         class First(runner):
             def run(self, spec, context, parts):
                 with monkeypatch.context() as patched:
-                    patched.setattr(TableSink, "commit", wait)
+                    patched.setattr(TableDestination, "commit", wait)
                     with pytest.raises(Death):
                         table.ingest(scan)
                 for reports in table.out.parent.glob(".out.splitscan/*/reports"):  # none was there when this one looked
@@ -257,7 +259,7 @@ def twins(monkeypatch, table, make_scan, runner):
             return original(sink, staging, ledger, lambda step: meet(step, late))
 
         with monkeypatch.context() as patched:
-            patched.setattr(TableSink, "commit", commit)
+            patched.setattr(TableDestination, "commit", commit)
             return table.ingest(scan, First()), late
 
     return ingest
@@ -288,7 +290,7 @@ def test_the_ledger_is_that_of_the_twin_whose_files_the_table_has(table, make_sc
     if step is None:
         published.append(late())
     (ledger,) = published
-    there = read_ledgers(open_sink(table.out).place.destination)[-1]
+    there = read_ledgers(open_destination(table.out).place.destination)[-1]
     assert (ledger.written, ledger.blocks) == (there.written, there.blocks)
     assert (report.rows, report.rejects) == (there.rows, there.rejects)
     assert is_whole(table, expected(["a", "b"]))
@@ -321,7 +323,7 @@ def test_two_twins_that_die_leave_what_the_next_run_needs(table, make_scan, twin
 
 def test_a_twin_that_comes_too_late_reports_what_was_ingested(monkeypatch, table, tmp_path, make_scan, runner):
     """It has found a file gone that the other one has read."""
-    monkeypatch.setattr("splitscan.jobs.workplace.Workplace.lock", lambda _: nullcontext())
+    monkeypatch.setattr("splitscan.jobs.workplace.DestinationStorage.lock", lambda _: nullcontext())
     scan = make_scan(["a", "b"], ignoreMissingFiles=True)
     done = []
 
@@ -363,8 +365,8 @@ def test_a_job_that_died_after_its_commit_is_found_by_its_files_where_the_log_is
 
 def test_what_the_table_names_is_never_discarded(table, make_scan, expected):
     table.ingest(make_scan(["a"]))
-    (ledger,) = read_ledgers(open_sink(table.out).place.destination)
-    open_sink(table.out).discard(ledger.job_id)
+    (ledger,) = read_ledgers(open_destination(table.out).place.destination)
+    open_destination(table.out).discard(ledger.job_id)
     assert table.rows() == expected(["a"])
 
 

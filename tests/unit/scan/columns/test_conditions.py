@@ -17,7 +17,7 @@ import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceMissingError, UsageError
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.steps import Delivery, plan_ingest
+from splitscan.jobs.steps import IngestTarget, plan_ingest
 from splitscan.scan import open_reader
 from splitscan.scan.columns.condition_text import parse_condition
 from splitscan.scan.columns.condition_values import Typed, matcher
@@ -204,7 +204,9 @@ def test_blocks_are_chosen_whatever_reads_them(folder: Path, multi_line: bool) -
 
 def test_an_ingest_takes_files_whole(folder: Path, tmp_path: Path) -> None:
     scan = ss.scan_csv(str(folder), "a int, b int")
-    plan = plan_ingest(FileSource(scan.where("m = 2 and file_size > 0").planner), Delivery(str(tmp_path / "out")))
+    plan = plan_ingest(FileSource(scan.where("m = 2 and file_size > 0").planner), IngestTarget(str(tmp_path / "out")))
     assert [Path(path).name for path in plan.paths] == ["2.csv"]
     with pytest.raises(UsageError, match="from end to end"):
-        plan_ingest(FileSource(scan.where("m = 2 and file_block_start > 0").planner), Delivery(str(tmp_path / "out")))
+        plan_ingest(
+            FileSource(scan.where("m = 2 and file_block_start > 0").planner), IngestTarget(str(tmp_path / "out"))
+        )
