@@ -244,11 +244,11 @@ class JsonParser:
         """Records that were found before, in UTF-8."""
 
 @final
-class JsonSummary:
-    """The members of JSON records and the types of their values."""
+class MemberSummary:
+    """The members of records and the types of their values."""
 
-    def __new__(
-        cls,
+    @staticmethod
+    def json(
         *,
         allow_single_quotes: bool,
         allow_unquoted_field_names: bool,
@@ -258,19 +258,32 @@ class JsonSummary:
         allow_unquoted_control_chars: bool,
         primitives_as_string: bool,
         prefers_decimal: bool,
-    ) -> JsonSummary: ...
+    ) -> MemberSummary: ...
+    @staticmethod
+    def xml(
+        rules: dict[str, Any],
+        *,
+        attribute_prefix: str,
+        value_tag: str,
+        exclude_attribute: bool,
+        ignore_namespace: bool,
+        null_value: str | None,
+        prefers_decimal: bool,
+        prefer_date: bool,
+    ) -> MemberSummary: ...
     def take(self, data: bytes, starts: bytes, stops: bytes) -> list[int]:
         """Take records that were found before, in UTF-8; which of them only the reference engine can read."""
     @property
     def has_others(self) -> bool:
-        """Whether some record was no object."""
+        """Whether some record has no members."""
     @property
     def is_full(self) -> bool:
         """Whether there are more members than are kept."""
-    def members(self) -> list[tuple[str, Any]]:
-        """The members, in order: the name of each and its type.
+    def members(self) -> str:
+        """The members, in order, as JSON: the name of each and its type.
 
-        A type is its name, a list of members, for an array a list of one in a tuple, or precision and scale.
+        A type is its name, or an object that says the ``members`` of a struct, the ``items`` of an array, or precision
+        and scale of a ``decimal``.
         """
 
 @final

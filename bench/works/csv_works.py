@@ -65,6 +65,11 @@ class CsvWorks(FileWorks):
                 "polars": lambda: self._polars().select(pl.len()).collect().item(),
                 "pyarrow": lambda: self._arrow(["id"]).num_rows,
             },
+            "schema": {
+                "splitscan": lambda: self._columns_of(self._scan_for_types),
+                "duckdb": lambda: duckdb_row(f"select count(*) from (describe select * from {self._untyped})")[0],
+                "polars": lambda: len(self._polars_for_types().collect_schema()),
+            },
             "noop": {"splitscan": self._splitscan_noop, "spark": self._spark_noop},
             **self.ingest(),
         }  # fmt: skip
@@ -111,6 +116,16 @@ class CsvWorks(FileWorks):
 
     def _spark_frame(self) -> DataFrame:
         return self._spark.read.schema(SCHEMA).csv(self._source, multiLine=self._multi_line, escape='"')
+
+    def _scan_for_types(self) -> ss.Scan:
+        return ss.scan_csv(self._source, multi_line=self._multi_line, escape='"', infer_schema=True)
+
+    @property
+    def _untyped(self) -> str:
+        return f"read_csv('{self._files}', header=false, sample_size=-1)"
+
+    def _polars_for_types(self) -> pl.LazyFrame:
+        return pl.scan_csv(self._files, has_header=False, infer_schema_length=None)
 
     def _scan(self, block_size: str = BLOCK_SIZE) -> ss.Scan:
         return ss.scan_csv(self._source, SCHEMA, multi_line=self._multi_line, escape='"', block_size=block_size)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import duckdb
 import polars as pl
@@ -55,6 +58,11 @@ class FileWorks(ABC):
             shutil.rmtree(target)
         target.unlink(missing_ok=True)
         return str(target)
+
+    def _columns_of(self, scan: Callable[[], ss.Scan]) -> int:
+        """How many columns are found in all of the data; what earlier runs found in it is not remembered."""
+        with tempfile.TemporaryDirectory() as cache, mock.patch.dict(os.environ, SPLITSCAN_CACHE=cache):
+            return len(scan().schema)
 
     def _spark_noop(self) -> None:
         self._spark_frame().write.format("noop").mode("overwrite").save()

@@ -82,6 +82,11 @@ class JsonWorks(FileWorks):
                 "duckdb": lambda: duckdb_row(f"select count(*) from {self._table}")[0],
                 "polars": lambda: self._polars().select(pl.len()).collect().item(),
             },
+            "schema": {
+                "splitscan": lambda: self._columns_of(lambda: ss.scan_json(self._source, multi_line=self._is_array)),
+                "duckdb": lambda: duckdb_row(f"select count(*) from (describe select * from {self._untyped})")[0],
+                "polars": lambda: len(pl.scan_ndjson(self._source, infer_schema_length=None).collect_schema()),
+            },
             "ingest": {
                 "splitscan": self._splitscan_parquet,
                 "spark": self._spark_parquet,
@@ -91,6 +96,7 @@ class JsonWorks(FileWorks):
         }
         if self._is_array:
             works["aggregate"].pop("pyarrow")  # it reads lines only
+            works["schema"].pop("polars")  # it looks at a whole array in one thread, and keeps it
         return works  # type: ignore[return-value]
 
     def _spark_frame(self) -> DataFrame:
@@ -98,6 +104,10 @@ class JsonWorks(FileWorks):
 
     def _scan(self, block_size: str = BLOCK_SIZE) -> ss.Scan:
         return ss.scan_json(self._source, JSON_SCHEMA, multi_line=self._is_array, block_size=block_size)
+
+    @property
+    def _untyped(self) -> str:
+        return f"read_json('{self._source}', format='{_DUCK_FORMATS[self._layout]}', sample_size=-1)"
 
     @property
     def _table(self) -> str:

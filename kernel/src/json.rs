@@ -10,7 +10,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use splitscan_kernel_core::filling::Rescue;
 use splitscan_kernel_core::frames::{Counted, Frames};
-use splitscan_kernel_core::json::{self, Dialect, Framing, Parser, Shape, Summary, Wanted};
+use splitscan_kernel_core::json::{self, Dialect, Framing, Parser, Shape};
 use splitscan_kernel_core::lines::Bounds;
 use splitscan_kernel_core::lines::grammar::Grammar;
 
@@ -20,7 +20,6 @@ use crate::export::{
     Framed, PyParsed, PyRules, PySchema, part, positions, read_positions, rules_of,
 };
 use crate::guard::detached;
-use crate::kind::{Kind, kinds};
 
 /// State, first, last and marked record start, records.
 type Summarised = (
@@ -233,75 +232,5 @@ impl JsonParser {
         let (starts, stops) = (read_positions(&starts)?, read_positions(&stops)?);
         let parse = || self.parser.parse_framed(&data, &starts, &stops);
         PyParsed::read(py, 0, &self.delivered, parse)
-    }
-}
-
-/// The members of JSON records and the types of their values.
-#[pyclass]
-pub struct JsonSummary {
-    summary: Summary,
-}
-
-#[pymethods]
-impl JsonSummary {
-    /// Of no records.
-    #[new]
-    #[pyo3(signature = (*, allow_single_quotes, allow_unquoted_field_names, allow_numeric_leading_zeros, allow_non_numeric_numbers, allow_backslash_escaping_any_character, allow_unquoted_control_chars, primitives_as_string, prefers_decimal))]
-    #[expect(clippy::too_many_arguments, reason = "named: the options of JSON")]
-    fn new(
-        allow_single_quotes: bool,
-        allow_unquoted_field_names: bool,
-        allow_numeric_leading_zeros: bool,
-        allow_non_numeric_numbers: bool,
-        allow_backslash_escaping_any_character: bool,
-        allow_unquoted_control_chars: bool,
-        primitives_as_string: bool,
-        prefers_decimal: bool,
-    ) -> JsonSummary {
-        let dialect = Dialect {
-            allow_single_quotes,
-            allow_unquoted_field_names,
-            allow_numeric_leading_zeros,
-            allow_non_numeric_numbers,
-            allow_backslash_escaping_any_character,
-            allow_unquoted_control_chars,
-        };
-        let wanted = Wanted {
-            primitives_as_string,
-            prefers_decimal,
-        };
-        JsonSummary {
-            summary: Summary::new(dialect, wanted),
-        }
-    }
-
-    /// Take records whose contents are known, in UTF-8; answers which of them only the reference engine can read.
-    fn take(
-        &mut self,
-        py: Python<'_>,
-        data: PyBackedBytes,
-        starts: PyBackedBytes,
-        stops: PyBackedBytes,
-    ) -> PyResult<Vec<usize>> {
-        let (starts, stops) = (read_positions(&starts)?, read_positions(&stops)?);
-        let summary = &mut self.summary;
-        detached(py, 0, || summary.take(&data, &starts, &stops))?.map_err(PyValueError::new_err)
-    }
-
-    /// Whether some record was no object.
-    #[getter]
-    fn has_others(&self) -> bool {
-        self.summary.has_others()
-    }
-
-    /// Whether there are more members than are kept.
-    #[getter]
-    fn is_full(&self) -> bool {
-        self.summary.is_full()
-    }
-
-    /// The members, in order: the name of each and its type.
-    fn members(&self) -> Vec<(String, Kind)> {
-        kinds(self.summary.schema().fields())
     }
 }

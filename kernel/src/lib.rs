@@ -10,9 +10,9 @@ mod fit;
 mod fixed;
 mod guard;
 mod json;
-mod kind;
 mod laws;
 mod lines;
+mod members;
 mod xml;
 
 use pyo3::create_exception;
@@ -59,11 +59,13 @@ mod splitscan_kernel {
     #[pymodule_export]
     use fixed::FixedWidthParser;
     #[pymodule_export]
-    use json::{Json, JsonParser, JsonSummary};
+    use json::{Json, JsonParser};
     #[pymodule_export]
     use laws::{convert_json, convert_texts};
     #[pymodule_export]
     use lines::{FixedParser, Lines, LinesParser};
+    #[pymodule_export]
+    use members::MemberSummary;
     #[pymodule_export]
     use xml::{Xml, XmlParser};
 
@@ -73,7 +75,7 @@ mod splitscan_kernel {
         module.add("KernelBug", module.py().get_type::<KernelBug>())?;
         module.add("BlockFailed", module.py().get_type::<BlockFailed>())?;
         module.add("Unsupported", module.py().get_type::<Unsupported>())?;
-        module.add("SEAM", 11)?;
+        module.add("SEAM", 12)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,7 +1,8 @@
-"""What the native inference of JSON must give: the union of the members of every record, by the reference engine."""
+"""What the native inference must give: the union of the members of every record, by the reference engine."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from dataclasses import fields
@@ -12,13 +13,13 @@ import pyarrow as pa
 from tests.kernel.json_cases import Writer, is_utf8, mutated, random_decoder
 from tests.kernel.json_parsing import frames_of
 
-from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import Frames
-from splitscan.formats.json.inference import KernelSummary, Members, members_of_frames
+from splitscan.formats.json.inference import JsonMembers
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect
+from splitscan.formats.members import MemberRules, Members, MemberSummary, summary_of
 
-_UTF8 = resolve_encoding("UTF-8")
 _NAMES = ["a", "b", "c", "long_name_of_a_member", "é", "a b", 'q\\"', "\\u0061", "x1", "x2", "x3"]
 
 
@@ -68,11 +69,9 @@ def random_options(draw: random.Random) -> JsonOptions:
     return JsonOptions(**{name: draw.random() < 0.3 for name in names if draw.random() < 0.5})
 
 
-def by_kernel(json: JsonOptions, data: bytes, frames: Frames) -> Members:
-    """The members that the kernel finds."""
-    summary = KernelSummary.of(json)
-    assert summary is not None
-    summary.take(memoryview(data), frames, _UTF8)
+def taken(summary: MemberSummary, data: bytes, frames: Frames) -> Members:
+    """The members that a summary finds."""
+    summary.take(memoryview(data), frames, UTF_8)
     return summary.members
 
 
@@ -87,25 +86,30 @@ def sorted_kind(kind: pa.DataType) -> pa.DataType:
 
 
 def check_case(seed: int) -> Counter[str]:
-    """One case: the kernel finds what the reference finds, and parts in any order merge to the same."""
+    """One case of JSON."""
     draw = random.Random(seed)
-    json, data = random_options(draw), random_records(draw)
-    frames = frames_of("lines", data)
-    wanted = members_of_frames(json, memoryview(data), frames, _UTF8)
-    found = by_kernel(json, data, frames)
+    options, data = random_options(draw), random_records(draw)
+    return check_members(draw, JsonMembers(options), data, frames_of("lines", data))
+
+
+def check_members(draw: random.Random, rules: MemberRules, data: bytes, frames: Frames) -> Counter[str]:
+    """The kernel finds what the reference finds, parts in any order merge to the same, and what is kept comes back."""
+    wanted, found = taken(MemberSummary(rules), data, frames), taken(summary_of(rules), data, frames)
     undecided = found.kind != wanted.kind
     if undecided:  # such a record counts as if it came last
-        assert sorted_kind(found.kind) == sorted_kind(wanted.kind), (json, data, found.kind, wanted.kind)
-    assert (found.has_other, found.records) == (wanted.has_other, wanted.records), (json, data)
+        assert sorted_kind(found.kind) == sorted_kind(wanted.kind), (rules, data, found.kind, wanted.kind)
+    assert (found.has_other, found.records) == (wanted.has_other, wanted.records), (rules, data)
+    assert Members.of_plain(json.loads(json.dumps(found.plain()))) == found
     cuts = sorted(draw.randrange(len(frames) + 1) for _ in range(3))
     bounds = zip([0, *cuts], [*cuts, len(frames)], strict=True)
-    parts = [by_kernel(json, data, Frames(frames.starts[a:b], frames.stops[a:b], 0, {})) for a, b in bounds]
+    parts = [taken(summary_of(rules), data, Frames(frames.starts[a:b], frames.stops[a:b], 0, {})) for a, b in bounds]
     if not undecided:
-        assert reduce(or_, parts) == found, (json, data)
-        assert parts[0] | (parts[1] | (parts[2] | parts[3])) == found, (json, data)
+        assert reduce(or_, parts) == found, (rules, data)
+        assert parts[0] | (parts[1] | (parts[2] | parts[3])) == found, (rules, data)
     draw.shuffle(parts)
-    assert sorted_kind(reduce(or_, parts).kind) == sorted_kind(found.kind), (json, data)
+    assert sorted_kind(reduce(or_, parts).kind) == sorted_kind(found.kind), (rules, data)
     met = Counter(invalid=not is_utf8(data), broken=found.has_other, undecided=undecided, records=len(frames))
     kinds = str(found.kind)
-    met.update({name: name in kinds for name in ("decimal", "double", "int64", "bool", "list", "string", "null")})
+    names = ("decimal", "double", "int64", "bool", "list", "string", "null", "date32", "timestamp", "struct")
+    met.update({name: name in kinds for name in names})
     return met

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import splitscan_kernel
 from tests.counting import at_most_cpu_seconds
-from tests.kernel import xml_framing, xml_parsing
+from tests.kernel import xml_framing, xml_inferring, xml_parsing
 from tests.kernel.native_faults import native_faults
 
 from splitscan.formats.xml.decoder import NotXmlError, parse_element
@@ -43,6 +43,16 @@ def test_parsing_gives_what_the_exact_decoder_gives() -> None:
     situations = ("long", "invalid", "rescued", "bad-xml", "bad-value", "nested", "unfinished")
     assert all(met[situation] for situation in situations), met
     assert met["undecided"] * 100 < met["records"], "the reference reads few records: those with a zone by its name"
+
+
+@pytest.mark.slow
+def test_inference_finds_what_the_reference_finds_and_merges_in_any_order() -> None:
+    met: Counter[str] = Counter()
+    for seed in range(CASES):
+        met.update(xml_inferring.check_case(seed))
+    kinds = ("decimal", "double", "int64", "bool", "list", "string", "null", "date32", "timestamp", "struct")
+    assert all(met[situation] for situation in ("invalid", "broken", "records", *kinds)), met
+    assert met["undecided"] * 10 < CASES, "the reference reads few records: those with a zone by its name"
 
 
 @pytest.mark.slow

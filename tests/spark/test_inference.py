@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
@@ -12,6 +13,9 @@ from pyspark.sql import DataFrameReader, SparkSession
 from pyspark.sql.types import DateType, LongType, StringType, StructField, StructType
 
 import splitscan as ss
+from splitscan.spark import indexing
+from splitscan.spark.indexing import spark_workers
+from splitscan.spark.jobs import run_tasks
 from splitscan.spark.schemas import spark_schema
 
 CSV_COLUMNS = [
@@ -96,6 +100,27 @@ def test_provided_columns_and_hints_work_through_spark(spark: SparkSession, tmp_
     frame = reader().option("providedSchema", "n double, ID int").option("schemaMode", "strict").load(str(tmp_path))
     assert frame.dtypes == [("n", "double"), ("ID", "int")]
     assert sorted(frame.collect(), key=str) == [(2.0, 1), (None, 2)]
+
+
+def test_tasks_find_the_columns_that_are_found_here(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs: list[int] = []
+
+    def counted(spark: SparkSession, payloads: list[bytes], work: Any) -> list[Any]:
+        jobs.append(len(payloads))
+        return run_tasks(spark, payloads, work)
+
+    monkeypatch.setattr(indexing, "run_tasks", counted)
+    (tmp_path / "a.csv").write_text("n,m\n" + '1,"a\nb"\n' * 3000 + "0.5,2020-01-31\n")
+    (tmp_path / "a.xml").write_text("<all>" + "<r><n>1</n></r>" * 3000 + "<r><n u='1'>0.5</n></r></all>")
+    csv = ss.scan_csv(str(tmp_path / "a.csv"), header=True, infer_schema=True, multi_line=True, block_size=8000)
+    for scan in (csv, ss.scan_xml(str(tmp_path / "a.xml"), row_tag="r", block_size=8000)):
+        jobs.clear()
+        found = scan.planner.found_by(spark_workers(spark, min_job_bytes=0)).schema
+        assert found == scan.schema
+        assert len(jobs) == 2  # where blocks begin, and what is in them
+        assert min(jobs) > 1
 
 
 def test_sorting_over_files_with_other_columns_works(spark: SparkSession, tmp_path: Path) -> None:  # parity 107

@@ -1,7 +1,8 @@
 //! Which types the texts of a column fit: a summary that merges by intersection, so no order and no cut matters.
 
 use crate::rules::Rules;
-use crate::value::clock::Clock;
+use crate::value::calendar::SECOND_US;
+use crate::value::clock::{Clock, within_years};
 use crate::value::float::Named;
 use crate::value::pattern::Pattern;
 use crate::value::{Cell, boolean, date, float, int, timestamp, without_blanks};
@@ -118,7 +119,7 @@ impl Fitter {
             0 => 0,
             _ => whole(text), // with blanks around it: no decimal
         };
-        if kinds & DOUBLE != 0 && float::parse::<f64>(text, &self.named) != Cell::Bad {
+        if kinds & DOUBLE != 0 && self.is_double(text) {
             found |= DOUBLE;
         }
         found
@@ -128,41 +129,59 @@ impl Fitter {
     #[inline]
     fn times(&mut self, text: &str, kinds: u8) -> Option<u8> {
         let mut found = 0;
-        if kinds & DATE != 0 {
-            let is_date = match &mut self.date {
-                Some(pattern) => match pattern.parse(text) {
-                    Cell::Value(_) => true,
-                    Cell::Bad => false,
-                    Cell::Undecided => return None,
-                },
-                None => is_full_date(text) && date::parse(text) != Cell::Bad,
-            };
-            found |= if is_date { DATE } else { 0 };
+        if kinds & DATE != 0 && (self.date.is_some() || is_full_date(text)) && self.is_date(text)? {
+            found |= DATE;
         }
-        if kinds & TIMESTAMP != 0 {
-            let cell = match &mut self.time {
-                Some(pattern) => match pattern.parse(text) {
-                    Cell::Value(moment) => moment.offset.map_or_else(
-                        || self.clock.moment(moment.shown_us).into(),
-                        |offset| {
-                            crate::value::clock::within_years(
-                                moment.shown_us - offset * crate::value::calendar::SECOND_US,
-                            )
-                            .into()
-                        },
-                    ),
-                    Cell::Bad => Cell::Bad,
-                    Cell::Undecided => Cell::Undecided,
-                },
-                None => timestamp::parse(text, Some(&mut self.clock)),
-            };
-            match cell {
-                Cell::Value(_) => found |= TIMESTAMP,
-                Cell::Bad => {}
-                Cell::Undecided => return None,
-            }
+        if kinds & TIMESTAMP != 0 && self.is_moment(text)? {
+            found |= TIMESTAMP;
         }
         Some(found)
+    }
+
+    /// Whether a text is a fraction, or a whole number.
+    #[inline]
+    pub(crate) fn is_double(&self, text: &str) -> bool {
+        float::parse::<f64>(text, &self.named) != Cell::Bad
+    }
+
+    /// Whether a text is a date; `None` if only the reference engine can tell.
+    #[inline]
+    pub(crate) fn is_date(&mut self, text: &str) -> Option<bool> {
+        match &mut self.date {
+            Some(pattern) => is_value(pattern.parse(text)),
+            None => Some(date::parse(text) != Cell::Bad),
+        }
+    }
+
+    /// Whether a text is a moment; `None` if only the reference engine can tell.
+    #[inline]
+    pub(crate) fn is_moment(&mut self, text: &str) -> Option<bool> {
+        let Some(pattern) = &mut self.time else {
+            return is_value(timestamp::parse(text, Some(&mut self.clock)));
+        };
+        let moment = match pattern.parse(text) {
+            Cell::Value(moment) => moment,
+            Cell::Bad => return Some(false),
+            Cell::Undecided => return None,
+        };
+        let found = match moment.offset {
+            None => self.clock.moment(moment.shown_us),
+            Some(offset) => within_years(moment.shown_us - offset * SECOND_US),
+        };
+        Some(found.is_some())
+    }
+
+    /// Whether dates are written by a pattern, and whether moments are.
+    pub(crate) fn has_patterns(&self) -> (bool, bool) {
+        (self.date.is_some(), self.time.is_some())
+    }
+}
+
+fn is_value<T>(cell: Cell<T>) -> Option<bool> {
+    match cell {
+        Cell::Value(_) => Some(true),
+        Cell::Bad => Some(false),
+        Cell::Undecided => None,
     }
 }
 

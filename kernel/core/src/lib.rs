@@ -20,6 +20,7 @@ pub mod kinds;
 pub mod limits;
 pub mod lines;
 pub mod parsed;
+pub mod places;
 pub(crate) mod quoting;
 pub mod rules;
 pub mod units;

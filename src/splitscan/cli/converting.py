@@ -40,7 +40,7 @@ def add_commands(app: typer.Typer) -> None:
     app.command(
         cls=GroupedCommand,
         epilog=examples(
-            ("CSV to Parquet, with types from a sample", "splitscan convert data.csv data.parquet --infer"),
+            ("CSV to Parquet, with types from the data", "splitscan convert data.csv data.parquet --infer"),
             ("two columns of many files as compressed JSON Lines", "splitscan convert in/ all.jsonl.gz -c id,name"),
             ("values that are no numbers become null", "splitscan convert a.csv b.csv -s 'id long' -o mode=PERMISSIVE"),
         ),
@@ -88,7 +88,7 @@ def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     ],
     format: Format = None,
     schema: Schema = None,
-    infer: Annotated[bool, typer.Option("--infer", help="Find types in a sample of the data.")] = False,
+    infer: Annotated[bool, typer.Option("--infer", help="Find types in the data.")] = False,
     columns: Columns = None,
     where: Where = None,
     sep: Sep = None,
@@ -148,7 +148,7 @@ def stats(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
 ) -> None:
     """Show what is in each column: rows, nulls, least, greatest, distinct values. Needs no Spark.
 
-    Types are found in a sample where no schema is given; standard error says how many values do not fit them, which
+    Types are found in the data where no schema is given; standard error says how many values do not fit them, which
     count as nulls. Up to 4,096 distinct values are counted, more are estimated, within a few percent: 'estimated' says
     of which column. NaN is neither least nor greatest.
     """

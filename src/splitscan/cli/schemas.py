@@ -23,7 +23,7 @@ def add_commands(app: typer.Typer) -> None:
     app.command(
         cls=GroupedCommand,
         epilog=examples(
-            ("names from the header, types from a sample", "splitscan schema data.csv -o header=true --infer"),
+            ("names from the header, types from the data", "splitscan schema data.csv -o header=true --infer"),
             (
                 "types of two columns, the others inferred",
                 "splitscan schema in/ --infer -o header=true -o 'schemaHints=id long, day date'",
@@ -35,7 +35,7 @@ def add_commands(app: typer.Typer) -> None:
 
 def schema(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
-    infer: Annotated[bool, typer.Option("--infer", help="Find types in a sample of the data.")] = False,
+    infer: Annotated[bool, typer.Option("--infer", help="Find types in the data.")] = False,
     ddl: Annotated[bool, typer.Option("--ddl", help="Only the schema, as DDL, ready to paste after --schema.")] = False,
     format: Format = None,
     columns: Columns = None,

@@ -1,12 +1,12 @@
 """What is kept from one scan to the next: small JSON files in the user's cache directory.
 
 That is ``$SPLITSCAN_CACHE``, else ``$XDG_CACHE_HOME/splitscan``, else ``~/.cache/splitscan``. Boundary indexes tell
-where the records of each block begin, seek indexes where a compressed file can be entered, and directories what a
-compressed archive holds: to find any of them takes reading all of a file. Whoever cannot write here simply pays again.
+where the records of each block begin, seek indexes where a compressed file can be entered, directories what an archive
+holds, summaries which columns files show: each takes reading all of a file. Who cannot write here simply pays again.
 
 What is assumed: a file with the same path, length, modification time (or ETag) and bytes at the places that an index
-tells of is the same file. Who edits in place and sets the modification time back should set ``SPLITSCAN_CACHE`` to
-``/dev/null``.
+tells of (a summary tells of none) is the same file. Who edits in place and sets the modification time back should set
+``SPLITSCAN_CACHE`` to ``/dev/null``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,12 @@ from splitscan.sizes import MIB
 
 _MOST_KEPT = 4096  # files of a kind
 _SETTLED_SECONDS = 3.0  # a file younger than this may change again without a new modification time
-_VERSION, _INDEX_VERSION = 1, 5
+_VERSION, _INDEX_VERSION, _SUMMARY_VERSION = 1, 5, 1  # the last is raised with every change of what is found in data
 _WITNESS_BYTES = 64
 _WITNESSES = 6  # points; every look may be a request
 _MOST_KEPT_MEMBERS = 100_000  # a list of some 10 MB
+_MOST_KEPT_TOGETHER = 10_000  # summaries, of a kilobyte or so
+_WORTH_KEEPING_BYTES = 16 * MIB  # on its own: as many as are kept are 64 GiB
 _WORTH_THREADS_BYTES = 2 * MIB  # of a bzip2 file: half a second in one thread
 
 
@@ -265,6 +267,46 @@ def _witness_of_points(source: FileBytes, table: MemberTable) -> str:
     for offset in (0, *offsets, max(source.size_bytes - _WITNESS_BYTES, 0)):
         digest.update(source.read_at(offset, _WITNESS_BYTES))
     return digest.hexdigest()
+
+
+class SummaryStore:
+    """What reading files has shown, in the user's cache directory.
+
+    It is found by paths, fingerprints, and what it depends on: that of long files alone, that of all others together.
+
+    Args:
+        what: What it depends on besides the bytes of the files.
+
+    Thread safety: processes and threads may share a directory.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._kept, self._what = KeptFiles("summaries"), what
+
+    def load(self, files: Sequence[FileMetadata]) -> dict[str, Any]:
+        """What was kept, by path."""
+        found: dict[str, Any] = {}
+        for group in _groups(files):
+            summaries = (self._kept.read(self._key(group)) or {}).get("summaries")
+            if isinstance(summaries, list) and len(summaries) == len(group):
+                found.update(zip((file.path for file in group), summaries, strict=True))
+        return found
+
+    def save(self, files: Sequence[FileMetadata], summaries: Mapping[str, Any]) -> None:
+        """Keep what was found in files; not of those that were just modified, of very many, or where one is missing."""
+        for group in _groups(files):
+            if len(group) <= _MOST_KEPT_TOGETHER and all(each.path in summaries and is_settled(each) for each in group):
+                self._kept.write(self._key(group), {"summaries": [summaries[file.path] for file in group]})
+
+    def _key(self, files: Sequence[FileMetadata]) -> str:
+        named = [(file.path, file.fingerprint) for file in files]
+        return f"{_SUMMARY_VERSION}\0{self._what}\0{named}"
+
+
+def _groups(files: Sequence[FileMetadata]) -> list[list[FileMetadata]]:
+    """Long files alone, all others together."""
+    together = [file for file in files if file.size_bytes < _WORTH_KEEPING_BYTES]
+    return [[file] for file in files if file.size_bytes >= _WORTH_KEEPING_BYTES] + [together] * bool(together)
 
 
 class DirectoryStore:

@@ -59,6 +59,22 @@ class Head(Protocol):
         """The content of each of those."""
 
 
+class Summaries(NamedTuple, Generic[T]):
+    """How summaries of the parts of a file become one, and how that is kept for the next time.
+
+    Attributes:
+        what: What they say, and by which rules: it is equal where the same bytes have equal summaries.
+        merge: Puts two together, the one that comes first in the file first; associative.
+        plain: A summary as JSON values.
+        of_plain: The inverse.
+    """
+
+    what: str
+    merge: Callable[[T, T], T]
+    plain: Callable[[T], Any]
+    of_plain: Callable[[Any], T]
+
+
 class Heads(Protocol):
     """What inference looks at: the heads of the files of a scan, or all of their records."""
 
@@ -76,23 +92,25 @@ class Heads(Protocol):
         options: ReadOptions,
         columns: Mapping[str, pa.Schema],
         summarise: Callable[[Iterator[pa.RecordBatch], pa.Schema], T],
-    ) -> list[tuple[FileMetadata, list[T]]]:
+        kept: Summaries[T],
+    ) -> list[tuple[FileMetadata, T]]:
         """Summarise the records of files, each file in parts, side by side: all of them, or those of its head.
 
         Args:
             files: The files.
             options: How their records are read.
             columns: Into which columns, by path.
-            summarise: Given the records of a part, and its columns. Parts come in order.
+            summarise: Given the records of a part, and its columns.
+            kept: How the summaries of parts become one.
 
         Raises:
             SourceError: If a file cannot be read.
         """
 
-    def parts(self, at: Callable[[Head], T]) -> list[tuple[FileMetadata, list[T]]]:
-        """What *at* finds in each part of the chosen files, side by side: in all of them, or in their heads.
+    def parts(self, at: Callable[[Head], T], kept: Summaries[T]) -> list[tuple[FileMetadata, T]]:
+        """What *at* finds in the parts of each chosen file, side by side: in all of it, or in its head.
 
-        Files come by path, and the parts of each in order; files that vanished have none, where they may.
+        Files come by path, without those that vanished, where they may.
 
         Raises:
             SourceError: If a file cannot be read.
@@ -107,7 +125,9 @@ class Heads(Protocol):
             SourceError: If a file cannot be read.
         """
 
-    def look_for_names(self, sampled: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
+    def look_for_names(
+        self, sampled: Sequence[FileMetadata], at: Callable[[Head], T], kept: Summaries[T]
+    ) -> list[tuple[FileMetadata, T]]:
         """The same of *sampled*; where no name may be missed, of the first bytes of all other files too, by path."""
 
 

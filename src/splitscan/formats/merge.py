@@ -32,23 +32,31 @@ _FLOATS = frozenset({pa.float32(), pa.float64()})
 _TIMES = (pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # each holds the ones before it
 
 
-def join(left: pa.DataType, right: pa.DataType) -> pa.DataType:
+def join(left: pa.DataType, right: pa.DataType, text: str | None = None) -> pa.DataType:
     """The narrowest type that holds the values of both; ``string`` where nothing else does.
 
     Commutative, associative and idempotent, but for the order of struct members: those of *left* come first.
 
+    Args:
+        left: A type.
+        right: Another one.
+        text: Where given, an array holds what is one value elsewhere, and a struct what has no members elsewhere: under
+            this name.
+
     Example:
         >>> str(join(pa.int32(), pa.float64())), str(join(pa.bool_(), pa.int32()))
         ('double', 'string')
+        >>> str(join(pa.int32(), pa.list_(pa.struct({"a": pa.bool_()})), "t"))
+        'list<item: struct<t: int32, a: bool>>'
     """
-    if left == right or pa.types.is_null(right):
-        return left
-    if pa.types.is_null(left):
-        return right
+    if left == right or pa.types.is_null(right) or pa.types.is_null(left):
+        return left if pa.types.is_null(right) else right
+    if text is not None:
+        left, right = _as_nested(left, right, text), _as_nested(right, left, text)
     if pa.types.is_struct(left) and pa.types.is_struct(right):
-        return _join_structs(left, right)
+        return _join_structs(left, right, text)
     if pa.types.is_list(left) and pa.types.is_list(right):
-        return pa.list_(join(left.value_type, right.value_type))
+        return pa.list_(join(left.value_type, right.value_type, text))
     if left in _TIMES and right in _TIMES:
         return max(left, right, key=_TIMES.index)
     return _join_numbers(left, right)
@@ -125,10 +133,17 @@ def has_arrays(found: pa.DataType, here: pa.DataType) -> bool:
     return any(name in members and has_arrays(kind, members[name]) for name, kind in struct_types(found).items())
 
 
-def _join_structs(left: pa.DataType, right: pa.DataType) -> pa.DataType:
+def _as_nested(kind: pa.DataType, other: pa.DataType, text: str) -> pa.DataType:
+    """The type of a value that may be an array, or have members, as *other* does."""
+    if pa.types.is_list(other) and not pa.types.is_list(kind):
+        return pa.list_(kind)
+    return pa.struct({text: kind}) if pa.types.is_struct(other) and not pa.types.is_nested(kind) else kind
+
+
+def _join_structs(left: pa.DataType, right: pa.DataType, text: str | None) -> pa.DataType:
     types = struct_types(left)
     for name, kind in struct_types(right).items():
-        types[name] = join(types.get(name, NO_VALUE), kind)
+        types[name] = join(types.get(name, NO_VALUE), kind, text)
     return pa.struct([pa.field(name, kind) for name, kind in types.items()])
 
 

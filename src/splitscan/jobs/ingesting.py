@@ -98,11 +98,13 @@ def ingest(
         IngestError: If the destination is busy, not ours, or fails; if the budget of rejects is spent.
         InvariantError: If a byte is not accounted for. Nothing was published.
     """
+    from splitscan.spark.indexing import spark_workers  # noqa: PLC0415 -- Spark is optional
     from splitscan.spark.time_zones import in_session_zone  # noqa: PLC0415 -- Spark is optional
 
     written = IngestSettings.of(**settings)
     delivery = IngestTarget(destination, written, destination_options, on_progress, table=table)
-    return _run(FileSource(in_session_zone(scan, spark), rebalance), delivery, spark, report_file)
+    found = in_session_zone(scan, spark).found_by(spark_workers(spark))
+    return _run(FileSource(found, rebalance), delivery, spark, report_file)
 
 
 def ingest_table(

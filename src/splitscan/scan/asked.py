@@ -20,7 +20,7 @@ from splitscan.options import ReadOptions, SchemaMode
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.own_formats import ManagedReading, OwnFormat, Reading, as_reading, columns_of, options_for
 from splitscan.scan.schema.explanation import ColumnSource
-from splitscan.scan.schema.inference import discover_schema, infer_schema
+from splitscan.scan.schema.inference import WORKERS_HERE, Workers, discover_schema, infer_schema
 from splitscan.scan.schema.resolution import ResolvedSchema, resolve_schema
 from splitscan.scan.spec import ScanSpec, make_spec
 
@@ -107,15 +107,18 @@ class Asked:
                     code="bad-option",
                 )
 
-    def found_in(self, files: Sequence[FileMetadata], *, names_all: bool = False) -> ResolvedSchema:
+    def found_in(
+        self, files: Sequence[FileMetadata], *, names_all: bool = False, workers: Workers = WORKERS_HERE
+    ) -> ResolvedSchema:
         """The columns that files show, beside what the options say of them.
 
         Args:
             files: The files.
             names_all: Whether the names in all headers count, and not only in those of a sample.
+            workers: Who looks for them.
         """
         own = self.own
-        named = partial(infer_schema, names_all=names_all)
+        named = partial(infer_schema, names_all=names_all, workers=workers)
         infer = partial(discover_schema, own) if isinstance(own, ManagedReading) else named
         return resolve_schema(self.options, files, infer)
 

@@ -29,6 +29,7 @@ from splitscan.scan.new_columns import SOME_RECORDS
 from splitscan.scan.own_formats import OwnFormat, Reading
 from splitscan.scan.planning import AS_THE_OPTIONS_SAY, Cuts, Cutting, Indexer, OnBytes, fill_index, index_here
 from splitscan.scan.schema.explanation import ColumnSource
+from splitscan.scan.schema.inference import WORKERS_HERE, Workers
 from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import count_of
@@ -45,13 +46,15 @@ class _Sample:
         asked: What the user said of the records.
         file_set: The files.
         names_all: Whether the names in all headers count, and not only in those of a sample.
+        workers: Who looks for the columns.
 
-    Pickling: yes; what was found is not taken along.
+    Pickling: yes; neither what was found nor who looks for it is taken along.
     """
 
     asked: Asked
     file_set: FileSet
     names_all: bool = False
+    workers: Workers = WORKERS_HERE
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.asked, self.file_set, self.names_all)
@@ -60,7 +63,7 @@ class _Sample:
     def schema(self) -> ResolvedSchema:
         """The columns that the files show. Where they show none, it says what is probably not meant."""
         try:
-            return self.asked.found_in(self.file_set.telling, names_all=self.names_all)
+            return self.asked.found_in(self.file_set.telling, names_all=self.names_all, workers=self.workers)
         except SchemaError as error:
             if error.reason_code == "no-schema" and self.file_set.files:
                 _ = self.advice  # which is logged
@@ -74,8 +77,7 @@ class _Sample:
     @cached_property
     def advice_on_files(self) -> str | None:
         """Which files are there and not read; asking logs it once."""
-        advice = self.file_set.advice
-        if advice is not None:
+        if (advice := self.file_set.advice) is not None:
             _LOG.warning(advice)
         return advice
 
@@ -144,9 +146,8 @@ class ScanPlanner:
         resolved = self.resolved
         spec = self.asked.spec(resolved.schema, self.file_set.partitions).without(resolved.unwanted)
         spec = spec if self.selected is None else spec.select(self.selected)
-        notices = self.notices
-        if notices is None and spec.rescued_column is None and self._wants_all:
-            notices = SOME_RECORDS
+        looks = self.notices is None and spec.rescued_column is None and self._wants_all
+        notices = SOME_RECORDS if looks else self.notices
         return replace(spec, notices=notices) if notices else spec
 
     @property
@@ -206,9 +207,8 @@ class ScanPlanner:
 
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """The same of only these of its files; they are not listed again, and only they have a say in the schema."""
-        if self.file_set.listing.is_known and tuple(files) == self.file_set.files:
-            return self
-        return self._on(self.file_set.only(files))
+        is_same = self.file_set.listing.is_known and tuple(files) == self.file_set.files
+        return self if is_same else self._on(self.file_set.only(files))
 
     def with_schema(self, schema: pa.Schema) -> Self:
         """The same by a full schema: what else the files have is not read, or rescued where that is asked for."""
@@ -216,7 +216,11 @@ class ScanPlanner:
 
     def naming_all(self, files: Sequence[FileMetadata]) -> Self:
         """The same, by the columns of these of its files: every header is looked at, and not only a sample."""
-        return replace(self, sample=_Sample(self.asked, self.file_set.only(files), names_all=True))
+        return replace(self, sample=_Sample(self.asked, self.file_set.only(files), True, self.sample.workers))
+
+    def found_by(self, workers: Workers) -> Self:
+        """The same, whose columns others look for, unless they are known."""
+        return self if "schema" in vars(self.sample) else replace(self, sample=replace(self.sample, workers=workers))
 
     def noticing(self, records: int) -> Self:
         """The same, whose blocks report columns that it does not have, as seen in so many of their records."""
@@ -228,7 +232,7 @@ class ScanPlanner:
 
     def _on(self, files: FileSet) -> Self:
         """Files that are not read have no say in the schema."""
-        return replace(self, file_set=files, sample=_Sample(self.asked, files))
+        return replace(self, file_set=files, sample=_Sample(self.asked, files, workers=self.sample.workers))
 
     # --------------------------------------------------------------- files
 
@@ -347,9 +351,7 @@ class ScanPlanner:
         if limit is None:
             indexer, counter = partial(index_here, on_bytes=on_bytes), partial(count_here, on_bytes=on_bytes)
             return self.count_with(cores(), indexer, counter)
-        if limit == 0:
-            return 0
-        return min(limit, self._rows(count_up_to(self.counting_spec, self.portions(), limit)))
+        return min(limit, self._rows(count_up_to(self.counting_spec, self.portions(), limit))) if limit else 0
 
     def count_with(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_here) -> int:
         """Number of rows, whatever the limit.
@@ -365,8 +367,7 @@ class ScanPlanner:
         """Number of rows, and of records that are given up; the arguments are those of :meth:`count_with`."""
         self.warn()
         if self.chooses_blocks:
-            chosen = list(self.indexed_blocks(indexer))
-            return total(counter(self.counting_spec, chosen))
+            return total(counter(self.counting_spec, list(self.indexed_blocks(indexer))))
         small = Cutting(block_bytes=self._cuts.block_bytes(slots * _BLOCKS_PER_SLOT))
         blocks = self.cut(small).blocks(most_shares=1)  # decompressing costs as much as counting
         return count_rows(self.counting_spec, blocks, indexer, counter)

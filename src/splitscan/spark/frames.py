@@ -19,7 +19,7 @@ from splitscan.scan import Counted, ScanPlanner, ScanSpec, count_blocks, scan_bl
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
 from splitscan.spark.connector import connector_frame, why_python
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_scan
-from splitscan.spark.indexing import spark_indexer
+from splitscan.spark.indexing import spark_indexer, spark_workers
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame
 from splitscan.spark.schemas import spark_schema
@@ -63,7 +63,7 @@ def to_spark(
         SchemaError: If Spark has no type for a column.
     """
     check_interpreter(spark)
-    scan = in_session_zone(scan, spark)
+    scan = in_session_zone(scan, spark).found_by(spark_workers(spark))
     spec, limit = scan.spec, scan.options.reading.limit
     applied = as_applied(apply, as_schema(apply_schema), limit)
     schema = spark_schema(spec.schema if applied is None else applied.schema)
@@ -126,6 +126,7 @@ def count_rows(scan: ScanPlanner, spark: SparkSession) -> int:
     slots = default_parallelism(spark)
     if is_local(spark) and scan.counts_here:
         return scan.count()
+    scan = scan.found_by(spark_workers(spark))
 
     def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[Counted]:
         files = scan.options.files

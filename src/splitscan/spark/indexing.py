@@ -1,12 +1,12 @@
-"""The boundary index: as a Spark job that the driver composes, or by the process that reads."""
+"""What planning has to read: the boundary index and the columns, as Spark jobs or by the process that reads."""
 
 from __future__ import annotations
 
 import functools
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
@@ -23,12 +23,14 @@ from splitscan.read.contents import open_content
 from splitscan.read.pieces import Piece
 from splitscan.scan import Indexer, IndexTask, fill_index
 from splitscan.scan.planning import Summarised, index_here
+from splitscan.scan.schema.inference import WORKERS_HERE, Workers
 from splitscan.sizes import MIB
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks
 
 MIN_JOB_BYTES = 64 * MIB
 """Below this the driver is done before a Spark job has started."""
 
+T = TypeVar("T")
 _TASKS_PER_SLOT = 4  # a few rounds even out blocks that are slower than others
 
 
@@ -42,22 +44,50 @@ def spark_indexer(spark: SparkSession, *, min_job_bytes: int | None = None) -> I
     """
 
     def run(tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
-        least_bytes = MIN_JOB_BYTES if min_job_bytes is None else min_job_bytes
-        is_small = sum(task.block.length_bytes for task in tasks) < least_bytes
-        if is_small or (min_job_bytes is None and is_local(spark)):
+        if not _is_worth_a_job(spark, [task.block for task in tasks], min_job_bytes):
             return index_here(tasks)
-        count = min(len(tasks), _TASKS_PER_SLOT * default_parallelism(spark))
-        bounds = [len(tasks) * number // count for number in range(count + 1)]
-        payloads = [cloudpickle.dumps(list(tasks[start:stop])) for start, stop in pairwise(bounds)]  # type: ignore[no-untyped-call]
-        answers = run_tasks(spark, payloads, _summarise)
-        return (read_answer(plain) for answer in answers for plain in answer)
+        return map(read_answer, _run_in_job(spark, _plain_summary, tasks))
 
     return run
 
 
-def _summarise(payload: bytes) -> list[list[list[Any]] | None]:
-    tasks: list[IndexTask] = pickle.loads(payload)
-    return [plain_answer(task.run()) for task in tasks]
+def spark_workers(spark: SparkSession, *, min_job_bytes: int | None = None) -> Workers:
+    """Those who look for columns: tasks of a Spark job, or the driver's cores where a job gains nothing.
+
+    Args:
+        spark: The session.
+        min_job_bytes: As for :func:`spark_indexer`.
+    """
+
+    def run(work: Callable[[BlockMetadata], Any], blocks: Sequence[BlockMetadata]) -> Iterable[Any]:
+        if not _is_worth_a_job(spark, blocks, min_job_bytes):
+            return WORKERS_HERE.run(work, blocks)
+        return _run_in_job(spark, work, blocks)
+
+    return Workers(run, spark_indexer(spark, min_job_bytes=min_job_bytes))
+
+
+def _is_worth_a_job(spark: SparkSession, blocks: Sequence[BlockMetadata], min_job_bytes: int | None) -> bool:
+    if sum(block.cost_bytes for block in blocks) < (MIN_JOB_BYTES if min_job_bytes is None else min_job_bytes):
+        return False
+    return min_job_bytes is not None or not is_local(spark)
+
+
+def _run_in_job(spark: SparkSession, work: Callable[[T], Any], items: Sequence[T]) -> Iterator[Any]:
+    """What *work* answers for each item, JSON values, in order; some items in each task."""
+    count = min(len(items), _TASKS_PER_SLOT * default_parallelism(spark))
+    bounds = [len(items) * number // count for number in range(count + 1)]
+    payloads = [cloudpickle.dumps((work, items[start:stop])) for start, stop in pairwise(bounds)]  # type: ignore[no-untyped-call]
+    return (answer for answers in run_tasks(spark, payloads, _work) for answer in answers)
+
+
+def _work(payload: bytes) -> list[Any]:
+    work, items = pickle.loads(payload)
+    return [work(item) for item in items]
+
+
+def _plain_summary(task: IndexTask) -> list[list[Any]] | None:
+    return plain_answer(task.run())
 
 
 def plain_answer(pieces: Summarised) -> list[list[Any]] | None:

@@ -68,7 +68,8 @@ def test_columns_are_found(write):
 @pytest.mark.parametrize(
     ("value", "found"),
     [
-        ("9223372036854775807", "bigint"), ("-9223372036854775809", "decimal(19,0)"), ("0" * 60, "decimal(1,0)"),
+        ("9223372036854775807", "bigint"), ("-9223372036854775809", "decimal(19,0)"), ("007", "string"),
+        ("-01.5", "string"),
         ("9" * 38, "decimal(38,0)"), ("-" + "9" * 38, "decimal(38,0)"),
         ("9" * 39, "double"), ("-" + "9" * 39, "double"),
         ("0." + "9" * 38, "decimal(38,38)"), ("0." + "9" * 39, "double"), ("9." + "9" * 38, "double"),

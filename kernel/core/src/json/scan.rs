@@ -348,32 +348,35 @@ impl Scanner {
     fn close(&mut self, text: &[u8], after: usize) -> Option<usize> {
         let mut at = after;
         while self.nest.is_open() {
-            at = self.skip_space(text, at);
             let is_object = self.nest.is_object();
-            match text.get(at) {
-                Some(b',') => {
-                    at = self.skip_space(text, at + 1);
-                    return if is_object {
-                        self.named(text, at)
-                    } else {
-                        Some(at)
-                    };
-                }
-                Some(&byte) if byte == closer(is_object) => at += 1,
-                _ => {
-                    return self.fail(
-                        if is_object {
-                            Reason::Object
-                        } else {
-                            Reason::Array
-                        },
-                        at,
-                    );
-                }
+            let is_end;
+            (at, is_end) = self.after_part(text, at, is_object)?;
+            if !is_end {
+                return match is_object {
+                    true => self.named(text, at),
+                    false => Some(at),
+                };
             }
             self.nest.close();
         }
         Some(at)
+    }
+
+    /// After a value in an object or an array: where the next part of it begins, or, with `true`, after all of it.
+    #[inline]
+    pub(crate) fn after_part(
+        &mut self,
+        text: &[u8],
+        after: usize,
+        is_object: bool,
+    ) -> Option<(usize, bool)> {
+        let at = self.skip_space(text, after);
+        match text.get(at) {
+            Some(b',') => Some((self.skip_space(text, at + 1), false)),
+            Some(&byte) if byte == closer(is_object) => Some((at + 1, true)),
+            _ if is_object => self.fail(Reason::Object, at),
+            _ => self.fail(Reason::Array, at),
+        }
     }
 }
 

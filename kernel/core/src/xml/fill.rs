@@ -118,8 +118,7 @@ impl<'a> Reading<'a> {
         if part.kind == Kind::Element {
             return self.element(member, column, index);
         }
-        if part.is_plain && !self.is_continued(index) {
-            let written = self.written(&part);
+        if let Some(written) = self.plain(index) {
             return self.text(member, column, written);
         }
         let text = self.joined(Found::one(index, true));
@@ -245,7 +244,7 @@ impl<'a> Reading<'a> {
 
     /// The text of an element without children, if it is written as it is meant.
     #[inline]
-    fn only_text(&self, element: usize) -> Option<&'a str> {
+    pub(super) fn only_text(&self, element: usize) -> Option<&'a str> {
         let stop = self.part(element).next;
         let mut at = element + 1;
         while at < stop && self.part(at).kind == Kind::Attribute {
@@ -309,11 +308,17 @@ impl<'a> Reading<'a> {
             && is_text(self.part(index))
     }
 
+    /// What is written in an attribute or a text, if that is what it means.
+    #[inline]
+    pub(super) fn plain(&self, index: usize) -> Option<&'a str> {
+        let part = self.part(index);
+        (part.is_plain && !self.is_continued(index)).then(|| self.written(part))
+    }
+
     /// Whether a text is more than white space.
     pub(super) fn says_something(&self, index: usize) -> bool {
-        let part = self.part(index);
-        if part.is_plain && !self.is_continued(index) {
-            return is_something(self.written(part));
+        if let Some(written) = self.plain(index) {
+            return is_something(written);
         }
         is_something(&self.joined(Found::one(index, true)))
     }

@@ -8,6 +8,7 @@ mod element;
 mod fill;
 pub mod frame;
 pub(crate) mod grammar;
+pub mod infer;
 mod inside;
 mod letters;
 pub mod members;
@@ -23,6 +24,7 @@ mod tree;
 
 pub use frame::{count, frame, open_starts};
 pub use grammar::{PLACES, RowTag};
+pub use infer::{Summary, Wanted};
 pub use members::Naming;
 pub use parse::Parser;
 pub use summary::summarise;

@@ -19,6 +19,7 @@ from splitscan.formats.contract import (
     Heads,
     OtherLayout,
     Projection,
+    Summaries,
     evidence_of,
     spread,
 )
@@ -36,7 +37,7 @@ from splitscan.formats.csv.columns import (
 from splitscan.formats.csv.decoder import CsvFrameDecoder
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import Dialect, split_fields
-from splitscan.formats.csv.inference import TypeSummary, merge_all, summarise_columns
+from splitscan.formats.csv.inference import KEPT_TYPES, TypeSummary, summarise_columns
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
@@ -57,7 +58,7 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
         names = _first_names(heads)  # all other headers are compared with it when they are read
         sampled = [file for file, _ in names]
     else:
-        looked_at = [(file, found) for file, found in heads.look_for_names(sampled, _names) if found]
+        looked_at = [(file, found) for file, found in heads.look_for_names(sampled, _names, _KEPT_NAMES) if found]
         if csv.header and csv.header_mapping is HeaderMapping.NAME:
             _check_common_names(looked_at)
         names = _sampled_and_bringers(sampled, looked_at)
@@ -70,17 +71,20 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
             _as_texts(options, csv),
             columns,
             lambda batches, schema: summarise_columns(batches, csv, len(schema)),
+            KEPT_TYPES,
         )
-        types = [(file, _typed(csv, columns[file.path], parts)) for file, parts in found]
+        types = [(file, _typed(csv, columns[file.path], each)) for file, each in found]
     else:
         types = [(file, pa.schema([(name, pa.string()) for name in found])) for file, found in names]
     merged = merge_schemas(evidence_of(types))
     return FoundSchema(merged.schema, merged, max(len(sampled), len(types)))
 
 
-def _typed(csv: CsvOptions, columns: pa.Schema, parts: Sequence[Sequence[TypeSummary]]) -> pa.Schema:
-    """The columns of a file in the narrowest types that all values of its parts fit."""
-    found = merge_all(parts, len(columns))
+_KEPT_NAMES: Summaries[tuple[str, ...]] = Summaries("names", lambda one, other: one or other, list, tuple)
+
+
+def _typed(csv: CsvOptions, columns: pa.Schema, found: Sequence[TypeSummary]) -> pa.Schema:
+    """The columns of a file in the narrowest types that all of its values fit."""
     return pa.schema([(name, each.kind(csv)) for name, each in zip(columns.names, found, strict=True)])
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.engine import kernel
+from splitscan.formats.contract import Summaries
 from splitscan.formats.csv.options import CsvOptions
 from splitscan.formats.decoding.conversions import Rules, all_convert
 from splitscan.formats.decoding.zone_tables import kernel_rules
@@ -100,9 +100,13 @@ def merge_summaries(left: Sequence[TypeSummary], right: Sequence[TypeSummary]) -
     return [one | other for one, other in zip(left, right, strict=True)]
 
 
-def merge_all(summaries: Iterable[Sequence[TypeSummary]], columns: int) -> list[TypeSummary]:
-    """What any number of parts show."""
-    return reduce(merge_summaries, summaries, [TypeSummary()] * columns)
+KEPT_TYPES: Summaries[list[TypeSummary]] = Summaries(
+    "types",
+    merge_summaries,
+    lambda found: [list(each) for each in found],
+    lambda plain: [TypeSummary(*each) for each in plain],
+)
+"""How the types of columns are kept."""
 
 
 def _summarise(batch: pa.RecordBatch, csv: CsvOptions, kinds: list[int]) -> list[TypeSummary]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import ModuleType
 from typing import Any, NamedTuple, Protocol, TypeAlias, overload, runtime_checkable
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.arrays import flag_array, number_array, numbers_of, text_array, text_scalar
+from splitscan.engine import kernel
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, as_bytes, frames_of, native_charset, records_in_utf8
 from splitscan.protocols import QuickProtocol
@@ -357,6 +359,40 @@ def can_cross(column: pa.Field) -> bool:
     """Whether the names in a column reach the kernel whole: Arrow's C interface ends them at a null character."""
     kind = column.type
     return "\0" not in column.name and all(can_cross(kind.field(index)) for index in range(kind.num_fields))
+
+
+class ReferenceDecoder(Decoder, Protocol):
+    """A decoder of the reference engine that the kernel may stand in for."""
+
+    @property
+    def fields(self) -> Sequence[pa.Field]:
+        """The columns."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """Of the file."""
+
+    @property
+    def rescues(self) -> bool:
+        """Whether there is a column of what does not fit."""
+
+
+def decoder_by_kernel(parser_in: Callable[[ModuleType], Any], reference: ReferenceDecoder, word: Word) -> Decoder:
+    """A decoder that reads by the kernel, or the reference where there is no kernel, or it cannot.
+
+    Args:
+        parser_in: Makes the parser; the kernel's own error ``Unsupported`` says that there is none.
+        reference: The definition.
+        word: Says what is wrong with records.
+    """
+    module = kernel()
+    if module is None or not all(can_cross(column) for column in reference.fields):
+        return reference
+    try:
+        parser = parser_in(module)
+    except module.Unsupported:
+        return reference
+    return NativeDecoder(parser, reference, reference.encoding, word, rescues=reference.rescues)
 
 
 def framed_in_utf8(data: memoryview, frames: Frames, encoding: Encoding) -> tuple[bytes, bytes, bytes]:

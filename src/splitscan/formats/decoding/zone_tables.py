@@ -6,6 +6,7 @@ import datetime as dt
 import importlib.resources
 import struct
 import zoneinfo
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.rescue import Rescue, tail_of
 from splitscan.options.zones import zone_of
 
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -51,6 +53,15 @@ def kernel_rules(rules: Rules) -> dict[str, object]:
     """
     options = {name: value for name, value in vars(rules).items() if name != "time_zone"}
     return {**options, "zone": zone_table(rules.time_zone)}
+
+
+def parser_rules(rules: Rules, own_rules: Mapping[str, Rules], rescue: Rescue | None) -> dict[str, object]:
+    """What the native parsers are told of values: how those of columns are written, and what is kept of the unfit."""
+    return {
+        "rules": kernel_rules(rules),
+        "own_rules": {name: kernel_rules(each) for name, each in own_rules.items()},
+        "rescue": None if rescue is None else (tail_of(rescue.path), rescue.wanted),
+    }
 
 
 def plain_rules(rules: Rules) -> dict[str, object]:

@@ -16,9 +16,8 @@ from splitscan.formats.decoding.contract import (
     can_cross,
     wrong_value,
 )
-from splitscan.formats.decoding.rescue import tail_of
 from splitscan.formats.decoding.values import SHORT_RECORD, SHORT_WORDING
-from splitscan.formats.decoding.zone_tables import kernel_rules
+from splitscan.formats.decoding.zone_tables import parser_rules
 from splitscan.formats.fixed_width.decoder import FixedWidthDecoder, missing_places
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.framing.encodings import UTF_8
@@ -58,7 +57,7 @@ def with_kernel(decoder: FixedWidthDecoder, format: RecordFormat) -> Decoder:
 
 
 def _parser_of(decoder: FixedWidthDecoder, format: RecordFormat) -> Any | None:
-    own, rescue = decoder.own, decoder.rescue
+    own = decoder.own
     charset = None
     if own.record_length is not None and (charset := native_charset(decoder.encoding)) is None:
         return None  # only Python's codec knows the texts
@@ -74,7 +73,5 @@ def _parser_of(decoder: FixedWidthDecoder, format: RecordFormat) -> Any | None:
         line_sep=None if line_sep is None else decoder.encoding.text(line_sep).encode(),
         record_length=own.record_length,
         charset=charset,
-        rules=kernel_rules(decoder.rules),
-        own_rules={name: kernel_rules(rules) for name, rules in decoder.own_rules.items()},
-        rescue=None if rescue is None else (tail_of(rescue.path), rescue.wanted),
+        **parser_rules(decoder.rules, decoder.own_rules, decoder.rescue),
     )

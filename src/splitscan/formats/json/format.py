@@ -23,12 +23,13 @@ from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.framing import JsonFormat, reads_values
-from splitscan.formats.json.inference import infer_columns, members_of_record
+from splitscan.formats.json.inference import JsonMembers
 from splitscan.formats.json.kernel import json_with_kernel
 from splitscan.formats.json.layout import first_values, later_values
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect
+from splitscan.formats.members import infer_members, settled_schema
 from splitscan.options import ReadOptions
 
 
@@ -100,8 +101,9 @@ class Json(PlainFormat[JsonOptions]):
 
     def shape(self, own: JsonOptions, options: ReadOptions, record: bytes) -> pa.DataType:
         """The members of a record, without those that would be no columns."""
-        return members_of_record(own, record)
+        rules = JsonMembers(own)
+        return pa.struct(settled_schema(pa.schema(list(rules.kind_of(record) or ())), rules.settled))
 
     def infer(self, own: JsonOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The members of all records."""
-        return infer_columns(own, options, heads)
+        return infer_members(JsonMembers(own), options, heads, refuses_case=True)

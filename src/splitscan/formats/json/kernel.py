@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from types import ModuleType
+from typing import Any
+
 import pyarrow as pa
 
-from splitscan.engine import kernel
 from splitscan.formats.decoding.contract import (
     BAD_VALUE_NUMBER,
     Decoder,
     FaultKind,
-    NativeDecoder,
     Wording,
-    can_cross,
+    decoder_by_kernel,
     wrong_value,
 )
-from splitscan.formats.decoding.rescue import tail_of
-from splitscan.formats.decoding.zone_tables import kernel_rules
+from splitscan.formats.decoding.zone_tables import parser_rules
 from splitscan.formats.json.decoder import BAD_JSON, NOT_AN_OBJECT, JsonDecoder
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import JsonLinesFormat
@@ -30,27 +31,19 @@ def json_with_kernel(decoder: JsonDecoder, format: JsonFormat | JsonLinesFormat)
         decoder: The reference.
         format: Of the file, with what its head tells.
     """
-    module, json = kernel(), format.native
-    if module is None or json is None or not all(can_cross(column) for column in decoder.fields):
+    native = format.native
+    if native is None:
         return decoder
-    dialect, rescue = decoder.dialect, decoder.rescue
-    try:
-        parser = module.JsonParser(
-            json,
+
+    def parser(module: ModuleType) -> Any:
+        return module.JsonParser(
+            native,
             pa.schema(decoder.fields),
-            allow_single_quotes=dialect.allow_single_quotes,
-            allow_unquoted_field_names=dialect.allow_unquoted_field_names,
-            allow_numeric_leading_zeros=dialect.allow_numeric_leading_zeros,
-            allow_non_numeric_numbers=dialect.allow_non_numeric_numbers,
-            allow_backslash_escaping_any_character=dialect.allow_backslash_escaping_any_character,
-            allow_unquoted_control_chars=dialect.allow_unquoted_control_chars,
-            rules=kernel_rules(decoder.rules),
-            own_rules={name: kernel_rules(rules) for name, rules in decoder.own_rules.items()},
-            rescue=None if rescue is None else (tail_of(rescue.path), rescue.wanted),
+            **asdict(decoder.dialect),
+            **parser_rules(decoder.rules, decoder.own_rules, decoder.rescue),
         )
-    except module.Unsupported:
-        return decoder
-    return NativeDecoder(parser, decoder, decoder.encoding, _word, rescues=decoder.rescues)
+
+    return decoder_by_kernel(parser, decoder, _word)
 
 
 def _word(kind: FaultKind) -> Wording:

@@ -145,13 +145,18 @@ class XmlDecoder:
     own_rules: Mapping[str, Rules] = field(default_factory=dict)
     rescue: Rescue | None = None
 
+    @property
+    def rescues(self) -> bool:
+        """Whether there is a column of what does not fit."""
+        return self.rescue is not None and self.rescue.wanted
+
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records; a value that does not convert is null and reported, a record that is no element too."""
         records = records_in_utf8(data, frames, self.encoding)
         read = [self.read(index, record) for index, record in enumerate(records)]
         columns = [pa.array([row[i] for row, _, _ in read], each.type) for i, each in enumerate(self.fields)]
         rescued = None
-        if self.rescue is not None and self.rescue.wanted:
+        if self.rescues:
             rescued = pa.array([kept for _, kept, _ in read], pa.string())
         return Decoded(columns, len(read), Faults.of(fault for *_, fault in read if fault is not None), rescued)
 
@@ -168,7 +173,7 @@ class XmlDecoder:
         problems = reader.problems
         if self.rescue is None:
             return row, None, Fault(index, BAD_VALUE, problems[0], False) if problems else None
-        kept = reader.rescued(members, self.fields) if self.rescue.wanted else []
+        kept = reader.rescued(members, self.fields) if self.rescues else []
         return row, with_path(kept, self.rescue.path), None
 
 

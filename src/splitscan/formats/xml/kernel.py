@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 
-from splitscan.engine import kernel
 from splitscan.formats.decoding.contract import (
     BAD_VALUE_NUMBER,
     Decoder,
     FaultKind,
-    NativeDecoder,
     Wording,
-    can_cross,
+    decoder_by_kernel,
     wrong_value,
 )
-from splitscan.formats.decoding.rescue import tail_of
-from splitscan.formats.decoding.zone_tables import kernel_rules
+from splitscan.formats.decoding.zone_tables import parser_rules
 from splitscan.formats.xml.decoder import BAD_XML, XmlDecoder
 
 
@@ -28,15 +26,7 @@ def xml_with_kernel(decoder: XmlDecoder) -> Decoder:
     Args:
         decoder: The reference.
     """
-    module = kernel()
-    if module is None or not all(can_cross(column) for column in decoder.fields):
-        return decoder
-    try:
-        parser = native_parser(module, decoder)
-    except module.Unsupported:
-        return decoder
-    rescues = decoder.rescue is not None and decoder.rescue.wanted
-    return NativeDecoder(parser, decoder, decoder.encoding, _word, rescues=rescues)
+    return decoder_by_kernel(partial(native_parser, decoder=decoder), decoder, _word)
 
 
 def native_parser(module: ModuleType, decoder: XmlDecoder) -> Any:
@@ -49,7 +39,7 @@ def native_parser(module: ModuleType, decoder: XmlDecoder) -> Any:
     Raises:
         Unsupported: The kernel's own error, if it cannot.
     """
-    own, rescue = decoder.own, decoder.rescue
+    own = decoder.own
     return module.XmlParser(
         module.Xml(own.row_tag.encode()),
         pa.schema(decoder.fields),
@@ -59,9 +49,7 @@ def native_parser(module: ModuleType, decoder: XmlDecoder) -> Any:
         ignore_namespace=own.ignore_namespace,
         ignore_surrounding_spaces=own.ignore_surrounding_spaces,
         null_value=own.null_value,
-        rules=kernel_rules(decoder.rules),
-        own_rules={name: kernel_rules(rules) for name, rules in decoder.own_rules.items()},
-        rescue=None if rescue is None else (tail_of(rescue.path), rescue.wanted),
+        **parser_rules(decoder.rules, decoder.own_rules, decoder.rescue),
     )
 
 

@@ -1,88 +1,143 @@
-"""Find a schema in the data: look at the heads of some files, and merge what they show."""
+"""Find a schema in the data: summarise all records, or those of a sample, and merge what they show."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
-from functools import cached_property
-from itertools import chain
-from typing import TypeVar
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import SourceMissingError
-from splitscan.formats.contract import FoundSchema, Head, ShapedFormat, spread
+from splitscan.content.archives import open_listed
+from splitscan.content.kept import SummaryStore, is_settled
+from splitscan.content.storage import check_unchanged
+from splitscan.errors import SourceChangedError, SourceMissingError
+from splitscan.formats.contract import FoundSchema, Head, ShapedFormat, Summaries, spread
 from splitscan.formats.decoding.types import deliverable
-from splitscan.formats.framing.contract import Preamble
+from splitscan.formats.framing.contract import Preamble, Splittability
 from splitscan.formats.framing.frames import Frames, records_of
 from splitscan.formats.merge import Evidence, merge_schemas
 from splitscan.formats.registry import format_of, record_format
-from splitscan.options import ReadOptions
+from splitscan.options import OnFileChange, ReadOptions
 from splitscan.read.block_reader import FramedRecords
-from splitscan.read.contents import head_of, open_content, open_file
+from splitscan.read.contents import head_of, open_content, open_file, read_preamble
 from splitscan.read.cursor import Framed
 from splitscan.scan.block_scan import in_threads, open_reader
 from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.own_formats import ManagedReading
-from splitscan.scan.planning import AS_THE_OPTIONS_SAY, Cuts, fill_index
-from splitscan.scan.spec import make_spec
+from splitscan.scan.planning import AS_THE_OPTIONS_SAY, Cuts, Cutting, Indexer, IndexTask, fill_index
+from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.sizes import KIB, format_size
 
 _LOG = logging.getLogger("splitscan")
 _THREADS = 8  # mostly waiting for the storage
 _HEADER_BYTES = 64 * KIB  # of a file that is asked for its header only; a longer header is read to its end
+_PIECES = 256  # of a sample of files that are too large to be read whole
+_LEAST_PIECE_BYTES = 64 * KIB
 T = TypeVar("T")
 
 
-def infer_schema(options: ReadOptions, files: Sequence[FileMetadata], *, names_all: bool = False) -> FoundSchema:
+class Workers(NamedTuple):
+    """Who reads the data in which columns are looked for.
+
+    Attributes:
+        run: Does some work on every block, in parallel if it can, and returns in the same order what it answers: JSON
+            values.
+        indexer: Runs the summaries of the boundary index.
+    """
+
+    run: Callable[[Callable[[BlockMetadata], Any], Sequence[BlockMetadata]], Iterable[Any]]
+    indexer: Indexer | None = None
+
+
+WORKERS_HERE = Workers(in_threads)
+"""The cores of this machine."""
+
+
+def infer_schema(
+    options: ReadOptions,
+    files: Sequence[FileMetadata],
+    *,
+    names_all: bool = False,
+    workers: Workers = WORKERS_HERE,
+) -> FoundSchema:
     """The schema of a scan for which none was given; without columns if no file has a record to take them from.
 
     What a format looks at, and which types it finds, its own ``infer`` says. The result does not depend on the order
-    in which files are listed; see :func:`splitscan.formats.merge.merge_schemas`.
+    in which files are listed; see :func:`splitscan.formats.merge.merge_schemas`. What records show is
+    kept: the same files are not read again for it.
 
     Args:
         options: What the user said.
         files: The files.
         names_all: Whether the names in the header of every file count, and not only in those of a sample.
+        workers: Who reads them.
 
     Raises:
         SchemaError: If files disagree in a way that the options do not allow.
         SourceError: If a file cannot be read.
     """
-    return format_of(options).infer(options.format, options, _Heads(options, files, names_all))
+    return format_of(options).infer(options.format, options, _Heads(options, files, names_all, workers))
 
 
 class _Heads:
-    """The heads of the files of a scan."""
+    """The heads of the files of a scan, or all of them."""
 
-    def __init__(self, options: ReadOptions, files: Sequence[FileMetadata], names_all: bool = False) -> None:
-        self._options, self._names_all = options, names_all
+    def __init__(
+        self,
+        options: ReadOptions,
+        files: Sequence[FileMetadata],
+        names_all: bool = False,
+        workers: Workers = WORKERS_HERE,
+    ) -> None:
+        self._options, self._names_all, self._workers = options, names_all, workers
         self.files = files
 
     @cached_property
-    def reads_all(self) -> bool:
-        """Whether the values of all records are looked at; says so where they are not, though nobody asked for that."""
-        options, total = self._options, sum(file.size_bytes for file in self.files)
-        if options.samples or not (options.reading.infer_schema or isinstance(format_of(options), ShapedFormat)):
+    def _finds_types(self) -> bool:
+        """Whether the values of all records are to be looked at."""
+        options = self._options
+        finds_types = options.reading.infer_schema or isinstance(format_of(options), ShapedFormat)
+        return finds_types and not options.samples
+
+    @cached_property
+    def _is_too_much(self) -> bool:
+        """Whether they are more than ``inferBytes``; says so, as nobody asked for a sample."""
+        total, most = sum(file.size_bytes for file in self.files), self._options.reading.infer_bytes
+        if total <= most:
             return False
-        if total > options.reading.infer_bytes:
-            _LOG.warning(
-                "the schema is found in a sample: there are %s, more than inferBytes=%s. A value that does not fit "
-                "is null; give a schema, or raise inferBytes",
-                format_size(total),
-                format_size(options.reading.infer_bytes),
-            )
-            return False
+        spread_over = "all files" if len(self.files) <= self._pieces else f"{len(self.chosen):,} of the files"
+        _LOG.warning(
+            "the schema is found in a sample of about %s, spread over %s: there are %s, more than inferBytes. A "
+            "value that does not fit is null; give a schema, or raise inferBytes",
+            format_size(self._pieces * self._piece_bytes),
+            spread_over,
+            format_size(total),
+        )
         return True
+
+    @property
+    def _piece_bytes(self) -> int:
+        """Length of a piece of a sample."""
+        return max(_LEAST_PIECE_BYTES, self._options.reading.infer_bytes // _PIECES)
+
+    @property
+    def _pieces(self) -> int:
+        """How many there are."""
+        return max(self._options.schema.sample_files, self._options.reading.infer_bytes // self._piece_bytes)
 
     @cached_property
     def chosen(self) -> Sequence[FileMetadata]:
         """The files whose values are looked at, by path."""
-        return spread(self.files, len(self.files) if self.reads_all else self._options.schema.sample_files)
+        if not self._finds_types:
+            return spread(self.files, self._options.schema.sample_files)
+        total = sum(file.size_bytes for file in self.files)
+        return spread(self.files, len(self.files) if total <= self._options.reading.infer_bytes else self._pieces)
 
     def read(
         self,
@@ -90,52 +145,98 @@ class _Heads:
         options: ReadOptions,
         columns: Mapping[str, pa.Schema],
         summarise: Callable[[Iterator[pa.RecordBatch], pa.Schema], T],
-    ) -> list[tuple[FileMetadata, list[T]]]:
+        kept: Summaries[T],
+    ) -> list[tuple[FileMetadata, T]]:
         """Summarise the records of files, each file in parts, side by side: all of them, or those of its head."""
+        if self._finds_types and self._is_too_much:
+            reading = options.reading
+            brief = replace(reading, read_bytes=min(reading.read_bytes, self._piece_bytes))
+            options = replace(options, reading=brief)
         specs = {path: make_spec(options, schema) for path, schema in columns.items()}
+        look = partial(_summarise_rows, specs, columns, summarise)
+        if not self._finds_types:
+            blocks = [self._head_of(file, options, options.reading.sampling_bytes) for file in files]
+            found = in_threads(look, blocks)
+            return _by_file(zip(blocks, found, strict=True), kept)
+        return self._kept_or_found(files, look, kept)
 
-        def summarise_block(block: BlockMetadata) -> T:
-            path = block.file.path
-            return summarise(iter(open_reader(specs[path], block)), columns[path])
+    def parts(self, at: Callable[[Head], T], kept: Summaries[T]) -> list[tuple[FileMetadata, T]]:
+        """What *at* finds in the chosen files, part by part, side by side: in all of them, or in their heads."""
+        if not self._finds_types:
+            return self.look(self.chosen, at)
+        return self._kept_or_found(self.chosen, partial(_look_at, self._options, at), kept)
 
-        blocks = self._blocks(files, options) if self.reads_all else [self._head_of(file, options) for file in files]
-        return _by_file(files, blocks, in_threads(summarise_block, blocks))
+    def _kept_or_found(
+        self, files: Sequence[FileMetadata], look: Callable[[BlockMetadata], T], kept: Summaries[T]
+    ) -> list[tuple[FileMetadata, T]]:
+        """The summary of each file that is still there; of one that was found before, without a look at it."""
+        sample = [(file.path, file.fingerprint) for file in self.files] if self._is_too_much else None
+        store = SummaryStore(_what_decides(self._options, kept.what, sample))
+        known = {path: kept.of_plain(plain) for path, plain in store.load(files).items()}
+        unknown = [file for file in files if file.path not in known]
+        blocks = list(self._sampled_blocks(unknown) if self._is_too_much else self._blocks(unknown))
+        work = partial(_summarise, look, kept.plain, self._options.files.ignore_missing_files)
+        answers = zip(blocks, self._workers.run(work, blocks), strict=True)
+        found = _by_file(((block, kept.of_plain(plain[0])) for block, plain in answers if plain), kept)
+        self._keep(store, [(file, kept.plain(summary)) for file, summary in found])
+        known.update((file.path, summary) for file, summary in found)
+        return [(file, known[file.path]) for file in files if file.path in known]
 
-    def parts(self, at: Callable[[Head], T]) -> list[tuple[FileMetadata, list[T]]]:
-        """What *at* finds in each part of the chosen files, side by side: in all of them, or in their heads."""
-        if not self.reads_all:
-            return [(file, [found]) for file, found in self.look(self.chosen, at)]
+    def _blocks(self, files: Sequence[FileMetadata]) -> Iterator[BlockMetadata]:
+        """All of the files, cut for threads; what cannot be entered is decompressed once."""
+        options, format = self._options, record_format(self._options)
+        cut = Cuts(files, options.files, False, AS_THE_OPTIONS_SAY).blocks(format, most_shares=1)
+        return fill_index(cut, format, options, self._workers.indexer)
 
-        def look_at(block: BlockMetadata) -> list[T]:
-            try:
-                with closing(_Head(self._options, block, block.file, self._options.reading.read_bytes)) as part:
-                    return [at(part)]
-            except SourceMissingError:
-                if not self._options.files.ignore_missing_files:
-                    raise
-                return []
+    def _sampled_blocks(self, files: Sequence[FileMetadata]) -> Iterator[BlockMetadata]:
+        """The head of each file, and as many pieces from the middle of files as there is room for."""
+        options, format, piece_bytes = self._options, record_format(self._options), self._piece_bytes
+        more, total = max(1, self._pieces - len(files)), sum(file.size_bytes for file in files)
+        cutting = Cutting(block_bytes=max(piece_bytes, total // more))
+        cut = Cuts(files, options.files, False, cutting).blocks(format, most_shares=1)
+        for block in cut:
+            piece = replace(block, stop=min(block.stop, block.start + piece_bytes))
+            if not block.index:
+                yield self._head_of(block.file, options, piece_bytes)
+            elif format.splittability is Splittability.CONTEXT:
+                yield from self._entered(piece)
+            else:
+                yield piece
 
-        blocks = self._blocks(self.chosen, self._options)
-        found = _by_file(self.chosen, blocks, in_threads(look_at, blocks))
-        return [(file, list(chain.from_iterable(parts))) for file, parts in found]
+    def _entered(self, piece: BlockMetadata) -> Iterator[BlockMetadata]:
+        """The piece with its first record start, if what is right before it tells where that is."""
+        options, format = self._options, record_format(self._options)
+        with closing(open_content(piece, options.files, format)) as source:
+            preamble = read_preamble(source, piece.file, format)
+        task = IndexTask(piece, preamble, options.reading.max_record_bytes, options.files)
+        start = task.find_start(min(options.reading.read_bytes, self._piece_bytes))
+        if start is not None:
+            yield piece.starting_at(start)
 
-    def _blocks(self, files: Sequence[FileMetadata], options: ReadOptions) -> list[BlockMetadata]:
-        """All of the files, cut for threads."""
-        format = record_format(options)
-        return list(fill_index(Cuts(files, options.files, False, AS_THE_OPTIONS_SAY).blocks(format), format, options))
+    def _keep(self, store: SummaryStore, found: Sequence[tuple[FileMetadata, Any]]) -> None:
+        """Keep what was found in files, if these are still those that were listed."""
+        options, files = self._options.files, [file for file, _ in found if is_settled(file)]
 
-    def _head_of(self, file: FileMetadata, options: ReadOptions) -> BlockMetadata:
+        def check(file: FileMetadata) -> None:
+            with closing(open_listed(file, options.storage_options)) as source:
+                check_unchanged(file, source)
+
+        if options.on_file_change is OnFileChange.FAIL:
+            with suppress(SourceChangedError, SourceMissingError):
+                list(in_threads(check, files, _THREADS))
+                store.save(files, {file.path: plain for file, plain in found})
+
+    def _head_of(self, file: FileMetadata, options: ReadOptions, most_bytes: int) -> BlockMetadata:
         with closing(open_file(file, options.files, record_format(options))) as source:
-            return head_of(file, source, options.reading.sampling_bytes)
+            return head_of(file, source, most_bytes)
 
     def look(self, files: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
         """Look at the head of every file, some at a time; without files that vanished, where they may."""
 
         def look_at(file: FileMetadata) -> list[tuple[FileMetadata, T]]:
             try:
-                block, reading = self._head_of(file, self._options), self._options.reading
-                with closing(_Head(self._options, block, file, reading.sampling_bytes)) as head:
-                    return [(file, at(head))]
+                head = self._head_of(file, self._options, self._options.reading.sampling_bytes)
+                return [(file, _look_at(self._options, at, head))]
             except SourceMissingError:
                 if not self._options.files.ignore_missing_files:
                     raise
@@ -146,37 +247,77 @@ class _Heads:
         with ThreadPoolExecutor(min(_THREADS, len(files)), thread_name_prefix="splitscan-sample") as pool:
             return [found for each in pool.map(look_at, files) for found in each]
 
-    def look_for_names(self, sampled: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
+    def look_for_names(
+        self, sampled: Sequence[FileMetadata], at: Callable[[Head], T], kept: Summaries[T]
+    ) -> list[tuple[FileMetadata, T]]:
         """Look at the heads of *sampled*; where all names count, at the first bytes of all other files too."""
-        found = self.look(sampled, at)
+        store = SummaryStore(_what_decides(self._options, kept.what, None))
+        known = {path: kept.of_plain(plain) for path, plain in store.load(sampled).items()} if self._finds_types else {}
+        unknown = [file for file in sampled if file.path not in known]
+        found = self.look(unknown, at)
+        if self._finds_types:
+            self._keep(store, [(file, kept.plain(each)) for file, each in found])
+        known.update((file.path, each) for file, each in found)
+        found = [(file, known[file.path]) for file in sampled if file.path in known]
         if not self._names_all:
             return found
-        known = {file.path for file in sampled}
-        others = [file for file in self.files if file.size_bytes and file.path not in known]
+        paths = {file.path for file in sampled}
+        others = [file for file in self.files if file.size_bytes and file.path not in paths]
         reading = self._options.reading
         brief = replace(reading, sampling_bytes=min(reading.sampling_bytes, _HEADER_BYTES))
         found += _Heads(replace(self._options, reading=brief), others).look(others, at)
         return sorted(found, key=lambda each: each[0].path)
 
 
-def _by_file(
-    files: Sequence[FileMetadata], blocks: Sequence[BlockMetadata], found: Iterable[T]
-) -> list[tuple[FileMetadata, list[T]]]:
-    """What was found in blocks, by their files."""
-    parts: dict[str, list[T]] = {file.path: [] for file in files}
-    for block, each in zip(blocks, found, strict=True):
-        parts[block.file.path].append(each)
-    return [(file, parts[file.path]) for file in files]
+def _what_decides(options: ReadOptions, what: str, sample: object) -> str:
+    """What a summary of given bytes depends on."""
+    reading = replace(options.reading, columns=None, metadata_columns=(), limit=None)
+    return repr((what, options.format, reading, options.files.source_compression, sample))
+
+
+def _summarise_rows(
+    specs: Mapping[str, ScanSpec],
+    columns: Mapping[str, pa.Schema],
+    summarise: Callable[[Iterator[pa.RecordBatch], pa.Schema], T],
+    block: BlockMetadata,
+) -> T:
+    path = block.file.path
+    return summarise(iter(open_reader(specs[path], block)), columns[path])
+
+
+def _look_at(options: ReadOptions, at: Callable[[Head], T], block: BlockMetadata) -> T:
+    with closing(_Head(options, block)) as part:
+        return at(part)
+
+
+def _summarise(
+    look: Callable[[BlockMetadata], T], plain: Callable[[T], Any], may_vanish: bool, block: BlockMetadata
+) -> list[Any]:
+    """The summary of a block as JSON values, in a list; an empty one if its file is gone, where it may."""
+    try:
+        return [plain(look(block))]
+    except SourceMissingError:
+        if not may_vanish:
+            raise
+        return []
+
+
+def _by_file(found: Iterable[tuple[BlockMetadata, T]], kept: Summaries[T]) -> list[tuple[FileMetadata, T]]:
+    """One summary of each file; the blocks of a file are neighbours."""
+    merged: dict[str, tuple[FileMetadata, T]] = {}
+    for block, summary in found:
+        path = block.file.path
+        merged[path] = (block.file, kept.merge(merged[path][1], summary) if path in merged else summary)
+    return list(merged.values())
 
 
 class _Head:
     """The first bytes of one file, or another block of it; it is opened when it is asked for something."""
 
-    def __init__(self, options: ReadOptions, block: BlockMetadata, file: FileMetadata, read_bytes: int) -> None:
-        self._options, self._read_bytes = options, read_bytes
+    def __init__(self, options: ReadOptions, block: BlockMetadata) -> None:
+        self._options, self._block = options, block
         self._opened = ExitStack()
-        self.file = file
-        self._block = block
+        self.file = block.file
 
     @cached_property
     def _reader(self) -> FramedRecords:
@@ -187,7 +328,7 @@ class _Head:
             self._block,
             format,
             max_record_bytes=reading.max_record_bytes,
-            read_bytes=self._read_bytes,
+            read_bytes=min(reading.read_bytes, max(1, self._block.length_bytes)),
         )
 
     @property

@@ -3,13 +3,14 @@
 import gzip
 import logging
 import random
+from functools import reduce
 
 import pyarrow as pa
 import pytest
 
 import splitscan as ss
 from splitscan.engine import kernel
-from splitscan.formats.csv.inference import TypeSummary, merge_all, merge_summaries, summarise_columns
+from splitscan.formats.csv.inference import TypeSummary, merge_summaries, summarise_columns
 from splitscan.formats.csv.options import CsvOptions
 
 CSV = CsvOptions()
@@ -76,7 +77,7 @@ def test_parts_show_together_what_the_whole_shows_in_any_order():
         draw.shuffle(parts)
         left = merge_summaries(merge_summaries(parts[0], parts[1]), parts[2])
         right = merge_summaries(parts[0], merge_summaries(parts[1], parts[2]))
-        assert left == right == merge_all(parts, 1)
+        assert left == right == reduce(merge_summaries, parts)
         assert left[0].kind(CSV) == summary(texts).kind(CSV), texts
 
 

@@ -1,0 +1,266 @@
+"""The columns of records that name their members: a summary of all records that merges in any order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from operator import or_
+from types import ModuleType
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from splitscan.engine import kernel
+from splitscan.errors import SchemaError, Where
+from splitscan.formats.contract import FoundSchema, Head, Heads, Summaries, evidence_of
+from splitscan.formats.decoding.contract import framed_in_utf8
+from splitscan.formats.framing.contract import TextFormat
+from splitscan.formats.framing.encodings import UTF_8, Encoding
+from splitscan.formats.framing.frames import Frames, records_in_utf8
+from splitscan.formats.merge import join, merge_schemas, struct_types
+from splitscan.options import Mode, ReadOptions
+
+MOST_MEMBERS = 100_000
+"""Of records, at all levels together: names beyond that are data, not columns."""
+
+_TIMESTAMP = pa.timestamp("us", "UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The members of records, and the narrowest types that hold their values. ``a | b`` holds for the records of both.
+
+    Only the order of members depends on which of them comes first.
+
+    Attributes:
+        kind: The struct of the members, in the order in which they are first seen; ``null`` without any value.
+        has_other: Whether some record has no members: it is broken, or a value of another kind.
+        records: How many records there are.
+        text: See :func:`splitscan.formats.merge.join`.
+
+    Example:
+        >>> one, two = (Members(pa.struct({name: pa.int64()}), records=1) for name in "ab")
+        >>> str((one | two).kind), (one | two).records
+        ('struct<a: int64, b: int64>', 2)
+    """
+
+    kind: pa.DataType = field(default_factory=lambda: pa.struct([]))
+    has_other: bool = False
+    records: int = 0
+    text: str | None = None
+
+    def __or__(self, other: Members) -> Members:
+        text = self.text or other.text
+        joined = join(self.kind, other.kind, text)
+        return Members(joined, self.has_other or other.has_other, self.records + other.records, text)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The members as columns."""
+        return pa.schema([self.kind.field(index) for index in range(self.kind.num_fields)])
+
+    def plain(self) -> list[Any]:
+        """The same as JSON values."""
+        return [_plain_members(self.kind), self.has_other, self.records, self.text]
+
+    @classmethod
+    def of_plain(cls, plain: list[Any]) -> Members:
+        """The inverse of :meth:`plain`."""
+        members, *rest = plain
+        return cls(_struct(members), *rest)
+
+
+class MemberRules(Protocol):
+    """How a format finds the members of its records."""
+
+    @property
+    def text(self) -> str | None:
+        """See :func:`splitscan.formats.merge.join`."""
+
+    def kind_of(self, record: bytes) -> pa.DataType | None:
+        """The struct of what a record in UTF-8 holds, by the reference engine; ``None`` if it has no members."""
+
+    def in_kernel(self, module: ModuleType) -> Any:
+        """The kernel's summary of no records.
+
+        Raises:
+            Unsupported: The kernel's own error, if it has none.
+        """
+
+    def settled(self, kind: pa.DataType) -> pa.DataType | None:
+        """The type of a column without what was never seen; ``None`` for no column."""
+
+
+def infer_members(rules: MemberRules, options: ReadOptions, heads: Heads, *, refuses_case: bool) -> FoundSchema:
+    """The members of all records, or of those of a sample, in the order in which they are first seen.
+
+    Args:
+        rules: Of the format.
+        options: What the user said.
+        heads: The files.
+        refuses_case: Whether two members that differ in case only are an error.
+
+    Raises:
+        SchemaError: If there are too many members, or two that differ in case only.
+        SourceError: If a file cannot be read.
+    """
+    kept = Summaries("members", or_, Members.plain, Members.of_plain)
+    samples = heads.parts(partial(_members_in, rules), kept)
+    for file, sample in samples:
+        _check_count(sample, file.path)
+    schemas = [(file, sample.schema) for file, sample in samples]
+    if rules.text is not None:  # one value in this file may be several in others
+        whole = struct_types(reduce(or_, (sample for _, sample in samples), Members(text=rules.text)).kind)
+        schemas = [(file, pa.schema([_as_in(whole, each) for each in schema])) for file, schema in schemas]
+    merged = merge_schemas(evidence_of(schemas), match_case=True)
+    if refuses_case:
+        _check_case([(column.name, column.sightings[0].path) for column in merged.columns])
+    schema = settled_schema(pa.schema([(column.name, column.kind) for column in merged.columns]), rules.settled)
+    corrupt = options.reading.column_name_of_corrupt_record
+    has_other = any(sample.has_other for _, sample in samples)
+    if has_other and len(schema) and options.reading.mode is Mode.PERMISSIVE:
+        schema = pa.schema([*(field for field in schema if field.name != corrupt), pa.field(corrupt, pa.string())])
+    return FoundSchema(schema, merged, len(heads.chosen), sum(sample.records for _, sample in samples))
+
+
+def settled_schema(schema: pa.Schema, settle: Callable[[pa.DataType], pa.DataType | None]) -> pa.Schema:
+    """The columns in the types that *settle* makes of theirs."""
+    kinds = [(column.name, settle(column.type)) for column in schema]
+    return pa.schema([(name, kind) for name, kind in kinds if kind is not None])
+
+
+def _as_in(whole: dict[str, pa.DataType], column: pa.Field) -> pa.Field:
+    kind = whole[column.name]
+    return column.with_type(kind) if pa.types.is_nested(kind) else column
+
+
+def _check_case(columns: list[tuple[str, str]]) -> None:
+    spelling: dict[str, str] = {}
+    for name, path in columns:
+        other = spelling.setdefault(name.lower(), name)
+        if other != name:
+            raise SchemaError(
+                "records have fields that differ in case only",
+                Where(path),
+                seen=f"{other!r} and {name!r}",
+                fix="pass a schema that names the one to read",
+                code="bad-schema",
+            )
+
+
+def _members_in(rules: MemberRules, part: Head) -> Members:
+    """The members of all records of a part of a file.
+
+    Raises:
+        SchemaError: ``[bad-schema]`` if there are too many of them.
+    """
+    format = part.preamble.format
+    summary = summary_of(rules)
+    for data, frames in part.frames():
+        summary.take(data, frames, format.encoding if isinstance(format, TextFormat) else UTF_8)
+    if summary.is_full:
+        _raise_too_many(summary.members, part.file.path)
+    return summary.members
+
+
+def _check_count(members: Members, path: str) -> None:
+    if _count(members.kind) > MOST_MEMBERS:
+        _raise_too_many(members, path)
+
+
+def _raise_too_many(members: Members, path: str) -> None:
+    raise SchemaError(
+        f"records have more than {MOST_MEMBERS:,} different members",
+        Where(path),
+        seen=", ".join(repr(name) for name in members.schema.names[:3]) + " and so on",
+        fix="give a schema; where the names are data, make their column a map: schema='counts map<string, long>'",
+        code="bad-schema",
+    )
+
+
+def summary_of(rules: MemberRules) -> MemberSummary:
+    """A summary of no records: by the kernel, or without one by the reference engine."""
+    module = kernel()
+    try:
+        return MemberSummary(rules, None if module is None else rules.in_kernel(module))
+    except Exception as error:
+        if module is None or not isinstance(error, module.Unsupported):
+            raise
+        return MemberSummary(rules)
+
+
+class MemberSummary:
+    """Finds the members of records.
+
+    A record that only the reference engine can read counts as if it came last: the order of members is all that
+    depends on it.
+
+    Args:
+        rules: Of the format.
+        native: The kernel's summary; ``None`` for the reference engine alone.
+
+    Thread safety: none.
+    """
+
+    def __init__(self, rules: MemberRules, native: Any | None = None) -> None:
+        self._rules, self._native = rules, native
+        self._others = Members(text=rules.text)
+
+    def take(self, data: memoryview, frames: Frames, encoding: Encoding) -> None:
+        """Take records that were found before."""
+        some = frames
+        if self._native is not None:
+            undecided = self._native.take(*framed_in_utf8(data, frames, encoding))
+            self._others |= Members(records=len(frames) - len(undecided))
+            some = Frames(frames.starts[undecided], frames.stops[undecided], frames.next_start, {})
+        for record in records_in_utf8(data, some, encoding):
+            kind = self._rules.kind_of(record)
+            self._others |= Members(has_other=True, records=1) if kind is None else Members(kind, records=1)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are more members than are kept."""
+        return self._native is not None and bool(self._native.is_full)
+
+    @property
+    def members(self) -> Members:
+        """Those of all records."""
+        if self._native is None:
+            return self._others
+        found = _struct(json.loads(self._native.members()))
+        return Members(found, self._native.has_others, text=self._rules.text) | self._others
+
+
+def _struct(members: list[Any]) -> pa.DataType:
+    return pa.struct([pa.field(name, _kind(kind)) for name, kind in members])
+
+
+def _kind(plain: Any) -> pa.DataType:
+    if isinstance(plain, str):
+        return _TIMESTAMP if plain == "timestamp" else pa.type_for_alias(plain)
+    if "members" in plain:
+        return _struct(plain["members"])
+    return pa.decimal128(*plain["decimal"]) if "decimal" in plain else pa.list_(_kind(plain["items"]))
+
+
+def _plain_members(kind: pa.DataType) -> list[Any]:
+    return [[name, _plain(inner)] for name, inner in struct_types(kind).items()]
+
+
+def _plain(kind: pa.DataType) -> Any:
+    if pa.types.is_struct(kind):
+        return {"members": _plain_members(kind)}
+    if pa.types.is_list(kind):
+        return {"items": _plain(kind.value_type)}
+    if pa.types.is_decimal(kind):
+        return {"decimal": [kind.precision, kind.scale]}
+    return "timestamp" if kind == _TIMESTAMP else str(kind).removesuffix("[day]")
+
+
+def _count(kind: pa.DataType) -> int:
+    """How many members there are, at all levels."""
+    if pa.types.is_list(kind):
+        return _count(kind.value_type)
+    return sum(1 + _count(kind.field(i).type) for i in range(kind.num_fields)) if pa.types.is_struct(kind) else 0

@@ -1,0 +1,104 @@
+"""Parts of XML records and the types of their values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+
+from splitscan.formats.decoding.conversions import Rules, stored_value
+from splitscan.formats.decoding.types import MOST_LEVELS, bounded
+from splitscan.formats.decoding.zone_tables import kernel_rules
+from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, join, settled
+from splitscan.formats.xml.decoder import Element, NotXmlError, ValueReader, parse_element
+from splitscan.formats.xml.options import XmlOptions
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_FRACTION = re.compile(r"[+-]?([0-9]*)\.([0-9]+)")
+_LEADING_ZERO = re.compile(r"[+-]?0[0-9]")  # it would be lost in any number
+_DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class XmlMembers:
+    """Attributes, texts and child elements; what comes several times in an element is an array.
+
+    Example:
+        >>> str(XmlMembers(XmlOptions(row_tag="r")).kind_of(b"<r n='1'><a>x</a><a>y</a><b c='2020-01-31'>0.5</b></r>"))
+        'struct<_n: int64, a: list<item: string>, b: struct<_c: date32[day], _VALUE: double>>'
+    """
+
+    own: XmlOptions
+    rules: Rules = field(default_factory=Rules)
+
+    @property
+    def text(self) -> str:
+        """Texts are members of elements that have other parts."""
+        return self.own.value_tag
+
+    def kind_of(self, record: bytes) -> pa.DataType | None:
+        """The parts of a record; ``None`` if it is broken."""
+        try:
+            return self._struct(parse_element(record, ignore_namespace=self.own.ignore_namespace), 0)
+        except NotXmlError:
+            return None
+
+    def in_kernel(self, module: ModuleType) -> Any:
+        """The kernel's summary of no records."""
+        own = self.own
+        return module.MemberSummary.xml(
+            kernel_rules(self.rules),
+            attribute_prefix=own.attribute_prefix,
+            value_tag=own.value_tag,
+            exclude_attribute=own.exclude_attribute,
+            ignore_namespace=own.ignore_namespace,
+            null_value=own.null_value,
+            prefers_decimal=own.prefers_decimal,
+            prefer_date=own.prefer_date,
+        )
+
+    def settled(self, kind: pa.DataType) -> pa.DataType:
+        """The type without what was never seen: that is text."""
+        return bounded(settled(kind))
+
+    def _struct(self, element: Element, depth: int) -> pa.DataType:
+        members = ValueReader(b"", self.own, self.rules, {}).members(element)
+        types = []
+        for name, parts in members.items():
+            kind = reduce(partial(join, text=self.text), (self._type_of(part, depth) for part in parts), NO_VALUE)
+            types.append((name, pa.list_(kind) if len(parts) > 1 else kind))
+        return pa.struct(types)
+
+    def _type_of(self, part: Element | str, depth: int) -> pa.DataType:
+        if isinstance(part, str):
+            return self._scalar(part)
+        if part.children or (part.attributes and not self.own.exclude_attribute):
+            return pa.string() if depth > MOST_LEVELS else self._struct(part, depth + 1)
+        return self._scalar("".join(part.texts))
+
+    def _scalar(self, text: str) -> pa.DataType:
+        written = text.strip()
+        if not written or written == self.own.null_value:
+            return NO_VALUE
+        is_number = not _LEADING_ZERO.match(written)
+        if is_number and _INTEGER.fullmatch(written) and (digits := len(written.lstrip("+-"))) <= MOST_DIGITS:
+            is_long = stored_value(written, pa.int64(), self.rules) is not None
+            return pa.int64() if is_long else pa.decimal128(digits)
+        fraction = _FRACTION.fullmatch(written) if is_number and self.own.prefers_decimal else None
+        if fraction is not None and (digits := len(fraction[1].lstrip("0")) + len(fraction[2])) <= MOST_DIGITS:
+            return pa.decimal128(digits, len(fraction[2]))
+        kinds = [pa.float64()] if is_number and written[-1] not in "dDfF" else []
+        if written.lower() in {"true", "false"}:
+            kinds = [pa.bool_()]
+        elif self.rules.date_format or self.rules.timestamp_format or _DATED.fullmatch(written):
+            plain = len(written) > len("2020-01-01") and not self.rules.date_format
+            kinds += (
+                [pa.timestamp("us", "UTC")]
+                if plain or not self.own.prefer_date
+                else [pa.date32(), pa.timestamp("us", "UTC")]
+            )
+        return next((kind for kind in kinds if stored_value(written, kind, self.rules) is not None), pa.string())
