@@ -31,7 +31,7 @@ from splitscan.jobs.ledger import (
     ReplacedFile,
     WrittenFile,
 )
-from splitscan.jobs.ledger_text import parse_ledger, render_ledger
+from splitscan.jobs.ledger_files import parse_ledger, render_ledger
 from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.record_json import from_plain
 

@@ -18,7 +18,7 @@ from splitscan.blocks import BlockMetadata
 from splitscan.jobs.history import History
 from splitscan.plan.files import list_files
 from splitscan.jobs.ledger import Ledger, LedgerBlock, LedgerFile, identify
-from splitscan.jobs.ledger_text import parse_ledger, render_ledger
+from splitscan.jobs.ledger_files import parse_ledger, render_ledger
 from splitscan.streaming.windows import PlannedFile, Window, read_window
 
 folder, kept = sys.argv[1], json.load(sys.stdin)

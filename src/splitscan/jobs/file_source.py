@@ -18,13 +18,12 @@ from splitscan.jobs.contract import Runner
 from splitscan.jobs.division import ClaimedDivision, Division, PlannedDivision
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.identity import Growth, compute_job_id, describe_read_options
-from splitscan.jobs.ledger import LedgerFile, identify
+from splitscan.jobs.ledger import LedgerFile, field_ids, identify
 from splitscan.jobs.parts import BlockKey
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.schema_evolution import settle_columns, with_new_columns
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.source import EvolvedSource, NamedJob, Source, WriteSpec
-from splitscan.jobs.table_format import field_ids
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options import OnFileChange
 from splitscan.rebalance.reading.planning import plan_blocks

@@ -11,59 +11,35 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from splitscan.content.storage.local_destination import make_folder, sync_path
 from splitscan.errors import IngestError, SplitscanError, Where
 from splitscan.jobs.destination import Announce, Published
 from splitscan.jobs.ledger import STAGING_FOLDER, Ledger, RowRange, WrittenFile, check_written_name
-from splitscan.jobs.ledger_files import folder_ledger_name, ledger_name, publish_ledger, read_ledger
-from splitscan.jobs.ledger_text import render_ledger
+from splitscan.jobs.ledger_files import folder_ledger_name, ledger_name, publish_ledger, read_ledger, render_ledger
 from splitscan.jobs.partitioning import Layout, is_in_job_folder, job_folder
 from splitscan.jobs.parts import carrier_name
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage
 
 
-class JobLayout(Protocol):
-    """Where the files of a job lie, and how they get there."""
-
-    def placed(self, ledger: Ledger) -> Ledger:
-        """The ledger by the names that files have in the destination, given one by the names that they wait under."""
-
-    def waits_as(self, name: str, sequence: int) -> str:
-        """The name that a file of a job waits under."""
-
-    def ledger_names(self, ledger: Ledger) -> list[str]:
-        """Where the ledger of a job is."""
-
-    def add(self, place: DestinationStorage, staging: Staging, ledger: Ledger, announce: Announce) -> None:
-        """Publish a job in a destination that is there."""
-
-    def unfinished(self, place: DestinationStorage, published: Published) -> list[int]:
-        """Numbers of the jobs that a killed run has not finished, and of one that it has announced only."""
-
-    def finish(self, place: DestinationStorage, published: Published) -> bool:
-        """Finish them. Returns whether anything was done."""
-
-
 class FlatLayout:
     """All files in one folder, or in one for each partition. A job is its ledger, and then a move for each file."""
 
     def placed(self, ledger: Ledger) -> Ledger:
-        """The same."""
+        """Rename the files of a ledger from the names that they wait under to those in the destination."""
         return ledger
 
     def waits_as(self, name: str, sequence: int) -> str:
-        """The same."""
+        """Return the name that a file of a job waits under."""
         return name
 
     def ledger_names(self, ledger: Ledger) -> list[str]:
-        """Among all ledgers."""
+        """Return the names of the ledger of a job: here among all ledgers."""
         return [ledger_name(ledger.sequence)]
 
     def add(self, place: DestinationStorage, staging: Staging, ledger: Ledger, announce: Announce) -> None:
-        """Publish the ledger, and move files in one by one: who lists meanwhile sees a part of the job."""
+        """Publish a job in a destination that is there: its ledger, then file by file. Readers may see a part of it."""
         _check_waiting(place, staging, ledger)
         announce("ledger")
         publish_ledger(place.destination, ledger, is_local=place.is_local)
@@ -72,17 +48,17 @@ class FlatLayout:
         remove_replaced(place, ledger, announce)
 
     def unfinished(self, place: DestinationStorage, published: Published) -> list[int]:
-        """Those of which something may wait."""
+        """Return the numbers of jobs that a killed run has not finished, or has announced only."""
         return unfinished_moves(place, published)
 
     def finish(self, place: DestinationStorage, published: Published) -> bool:
-        """Move in what waits."""
+        """Finish them. Returns whether anything was done."""
         numbers = self.unfinished(place, published)
         move_in_rest(place, numbers)
         return bool(numbers)
 
 
-class JobFolderLayout:
+class JobFolderLayout(FlatLayout):
     """A folder for each job, with its ledger in it. One rename makes the job visible: who lists sees all or nothing.
 
     The ledger in the folder is the truth, and the one among all ledgers a copy. Rejects are moved in after the rename.
@@ -159,7 +135,7 @@ class JobFolderLayout:
         return bool(numbers)
 
 
-LAYOUTS: dict[Layout, JobLayout] = {Layout.FLAT: FlatLayout(), Layout.JOBS: JobFolderLayout()}
+LAYOUTS: dict[Layout, FlatLayout] = {Layout.FLAT: FlatLayout(), Layout.JOBS: JobFolderLayout()}
 
 
 def announced_names(published: Published) -> list[str]:
@@ -170,7 +146,7 @@ def announced_names(published: Published) -> list[str]:
     return [carrier_name(folder, published.last + 1) for folder in sorted(folders)]
 
 
-def appear(place: DestinationStorage, layout: JobLayout, staging: Staging, ledger: Ledger, announce: Announce) -> None:
+def appear(place: DestinationStorage, layout: FlatLayout, staging: Staging, ledger: Ledger, announce: Announce) -> None:
     """Make a destination appear with its first job."""
     with _naming(place.destination.root):
         announce("build")

@@ -39,7 +39,7 @@ from splitscan.content.storage import locate
 from splitscan.formats.decoding.types import deliverable
 from splitscan.jobs.destination import FileState
 from splitscan.jobs.iceberg_catalogs import Registration, find_registered, register_in
-from splitscan.jobs.ledger import describe_columns
+from splitscan.jobs.ledger import describe_columns, field_ids, with_id
 from splitscan.jobs.partitioning import Partitioning, choose_partitioning
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.table_format import (
@@ -47,12 +47,10 @@ from splitscan.jobs.table_format import (
     CommitStamp,
     NewFile,
     check_new_columns,
-    field_ids,
     new_columns,
     nullable,
     schema_error,
     unfit_error,
-    with_id,
 )
 from splitscan.jobs.workplace import DestinationStorage
 

@@ -1,6 +1,6 @@
 """The ledger: what one job read, from where, by which block, with which digest, and what it wrote.
 
-These are its values, with the rules that their texts keep; :mod:`splitscan.jobs.ledger_text` writes them to a file.
+These are its values, with the rules that their texts keep; :mod:`splitscan.jobs.ledger_files` writes them to a file.
 """
 
 # Over 400 lines: all values of a ledger, with what they mean.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, NamedTuple
@@ -32,6 +32,7 @@ rows."""
 
 STAGING_FOLDER = f"{OUR_FOLDER}/staging"
 
+_FIELD_ID = b"PARQUET:field_id"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _HEX = re.compile(r"([0-9a-f]{2})*")
 
@@ -407,6 +408,25 @@ def describe_columns(schema: pa.Schema) -> tuple[LedgerColumn, ...]:
         ['a int64 not null']
     """
     return tuple(LedgerColumn(column.name, str(_in_parquet(column.type)), column.nullable) for column in schema)
+
+
+def field_ids(fields: Iterable[pa.Field]) -> list[str]:
+    """The ids of columns and of the fields inside them, by which Iceberg finds them in files; empty for those without.
+
+    Example:
+        >>> field_ids([pa.field("a", pa.struct([with_id(pa.field("b", pa.int8()), 7)]))])
+        ['', '7']
+    """
+    ids: list[str] = []
+    for each in fields:
+        ids.append((each.metadata or {}).get(_FIELD_ID, b"").decode())
+        ids += field_ids(each.type.field(number) for number in range(each.type.num_fields))
+    return ids
+
+
+def with_id(field: pa.Field, number: int) -> pa.Field:
+    """The same column, with an id."""
+    return field.with_metadata({_FIELD_ID: str(number)})
 
 
 def only_appends(before: Sequence[LedgerColumn], after: Sequence[LedgerColumn]) -> bool:

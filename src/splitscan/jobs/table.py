@@ -22,18 +22,19 @@ from splitscan.content.storage import open_source, redact
 from splitscan.errors import IngestError, SourceMissingError, UsageError, Where
 from splitscan.jobs.destination import Announce, FileState, Published
 from splitscan.jobs.folder_layouts import missing_error, move_in, move_in_rest, unfinished_moves
-from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns
+from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns, field_ids
 from splitscan.jobs.ledger_files import (
     announce_table,
     busy_error,
     check_ours,
     forget_announced,
     ledger_name,
+    parse_ledger,
     publish_ledger,
     read_ledger,
+    render_ledger,
     walk_data,
 )
-from splitscan.jobs.ledger_text import parse_ledger, render_ledger
 from splitscan.jobs.parquet import read_footer
 from splitscan.jobs.partitioning import Partitioning, choose_partitioning
 from splitscan.jobs.parts import job_prefix
@@ -47,7 +48,6 @@ from splitscan.jobs.table_format import (
     Table,
     TableSnapshot,
     check_types,
-    field_ids,
     is_failure,
 )
 from splitscan.jobs.workplace import DestinationStorage

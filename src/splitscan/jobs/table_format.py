@@ -5,7 +5,7 @@ That is the types that a table has, what is refused, what a data file must have,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -20,7 +20,6 @@ from splitscan.jobs.settings import SchemaEvolution
 
 T = TypeVar("T")
 
-_FIELD_ID = b"PARQUET:field_id"
 
 _DELTA = {
     "key": "AWS_ACCESS_KEY_ID",
@@ -279,25 +278,6 @@ def unfit_error(where: str, seen: str) -> IngestError:
         "the table has a feature that files written by splitscan do not follow", Where(path=where), seen,
         "ingest into a table without it, and copy the rows from there", "table-unfit",
     )  # fmt: skip
-
-
-def field_ids(fields: Iterable[pa.Field]) -> list[str]:
-    """The ids of columns and of the fields inside them, by which Iceberg finds them in files; empty for those without.
-
-    Example:
-        >>> field_ids([pa.field("a", pa.struct([with_id(pa.field("b", pa.int8()), 7)]))])
-        ['', '7']
-    """
-    ids: list[str] = []
-    for field in fields:
-        ids.append((field.metadata or {}).get(_FIELD_ID, b"").decode())
-        ids += field_ids(field.type.field(number) for number in range(field.type.num_fields))
-    return ids
-
-
-def with_id(field: pa.Field, number: int) -> pa.Field:
-    """The same column, with an id."""
-    return field.with_metadata({_FIELD_ID: str(number)})
 
 
 def delta_settings(options: Mapping[str, Any]) -> dict[str, str]:

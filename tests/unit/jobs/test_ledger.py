@@ -17,7 +17,7 @@ from splitscan.jobs.ledger import (
     WrittenFile,
     identify,
 )
-from splitscan.jobs.ledger_text import parse_ledger, render_ledger
+from splitscan.jobs.ledger_files import parse_ledger, render_ledger
 from splitscan.jobs.partitioning import Layout, Partitioning
 from splitscan.jobs.staging import PartReport
 

@@ -18,8 +18,7 @@ from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError, SchemaError, UsageError
 from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.ledger_files import ledger_name
-from splitscan.jobs.ledger_text import parse_ledger
+from splitscan.jobs.ledger_files import ledger_name, parse_ledger
 from splitscan.jobs.parquet import DICTIONARY_BYTES, ParquetFileWriter
 from splitscan.jobs.part_writing import MOST_OPEN, PartFiles
 from splitscan.jobs.partitioning import NULL_FOLDER, Partitioning

@@ -8,8 +8,7 @@ import pytest
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError
 from splitscan.jobs import verify
-from splitscan.jobs.ledger_files import ledger_name
-from splitscan.jobs.ledger_text import parse_ledger
+from splitscan.jobs.ledger_files import ledger_name, parse_ledger
 from splitscan.jobs.parts import OutputPart, plan_parts
 from splitscan.scan import ScanPlanner
 

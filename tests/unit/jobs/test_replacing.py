@@ -12,8 +12,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from splitscan.errors import IngestError, SourceChangedError, UsageError
 from splitscan.jobs import replacing, verify
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.ledger_files import read_ledgers
-from splitscan.jobs.ledger_text import parse_ledger, render_ledger
+from splitscan.jobs.ledger_files import parse_ledger, read_ledgers, render_ledger
 from splitscan.jobs.opening import open_destination
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.rejected import list_rejects

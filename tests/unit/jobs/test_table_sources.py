@@ -16,7 +16,7 @@ import splitscan as ss
 from splitscan.errors import IngestError, SchemaError, SourceError, UsageError
 from splitscan.jobs import IngestSettings, SchemaEvolution, table_source, verify
 from splitscan.jobs.ledger import KeyRange, LedgerTable
-from splitscan.jobs.ledger_text import parse_ledger, render_ledger
+from splitscan.jobs.ledger_files import parse_ledger, render_ledger
 from splitscan.jobs.record_json import from_plain, to_plain
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.jobs.table_source import SavedPlan, TableIngestSource

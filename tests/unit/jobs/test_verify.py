@@ -12,8 +12,7 @@ import pytest
 
 from splitscan.errors import IngestError, UsageError
 from splitscan.jobs import verify
-from splitscan.jobs.ledger_files import ledger_name
-from splitscan.jobs.ledger_text import parse_ledger, render_ledger
+from splitscan.jobs.ledger_files import ledger_name, parse_ledger, render_ledger
 from splitscan.jobs.workplace import open_destination_storage
 from splitscan.scan import ScanPlanner
 

@@ -10,7 +10,7 @@ import pytest
 
 from splitscan.errors import IngestError, SourceChangedError, StreamError
 from splitscan.jobs import verify
-from splitscan.jobs.ledger_text import parse_ledger, render_ledger
+from splitscan.jobs.ledger_files import parse_ledger, render_ledger
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner

@@ -12,8 +12,7 @@ import pytest
 from splitscan.api.files import Scan
 from splitscan.errors import IngestError, RebalanceError, SourceMissingError
 from splitscan.jobs import verify
-from splitscan.jobs.ledger_files import ledger_name
-from splitscan.jobs.ledger_text import parse_ledger
+from splitscan.jobs.ledger_files import ledger_name, parse_ledger
 from splitscan.scan import ScanPlanner
 
 pytestmark = pytest.mark.slow
