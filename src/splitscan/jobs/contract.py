@@ -21,7 +21,7 @@ from splitscan.scan.spec import ScanSpec
 
 @dataclass(frozen=True, slots=True)
 class ClaimedRun:
-    """What the tasks of a run have in common. Pickling: plain values only.
+    """A run of a job whose tasks claim what they read. Pickling: plain values only.
 
     Attributes:
         scan: Identity of the scan: each run of a job has another one, and so other logs.
@@ -43,11 +43,11 @@ class BlockRows(Protocol):
 
     @property
     def passed_bytes(self) -> int:
-        """How much of the block has been read."""
+        """Bytes of the block that were read."""
 
     @property
     def report(self) -> BlockReport:
-        """What was read; known once iteration has ended."""
+        """Span, rows and rejects; known once iteration has ended."""
 
 
 OpenBlock: TypeAlias = Callable[[BlockMetadata, OnRejects, bool], BlockRows]
@@ -55,7 +55,7 @@ OpenBlock: TypeAlias = Callable[[BlockMetadata, OnRejects, bool], BlockRows]
 
 
 class Runner(Protocol):
-    """Who runs tasks: Spark, or this process."""
+    """Runs tasks: on Spark, or in this process."""
 
     @property
     def min_tasks(self) -> int:
@@ -63,7 +63,7 @@ class Runner(Protocol):
 
     @property
     def can_rebalance(self) -> bool:
-        """Whether tasks can reach a coordinator; it is started for that. Warns if not."""
+        """True if tasks can reach a coordinator; it is started for that. Warns if not."""
 
     def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
         """Run the tasks of the boundary index, in order."""
@@ -72,7 +72,7 @@ class Runner(Protocol):
         """Read each part of files and write what it holds, one task per part; called in a thread of its own."""
 
     def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
-        """The same of what is no file: *open_block* travels to the tasks."""
+        """Read parts of a source that is no file, one task per part: *open_block* travels to the tasks."""
 
     def register(self, plan: RebalancePlan) -> str:
         """Tell the coordinator what there is to claim. Returns the identity of the scan: it has logs of its own."""
@@ -81,7 +81,7 @@ class Runner(Protocol):
         """Read what its log says of each partition, one task per partition; called in a thread of its own."""
 
     def describe_claims(self, scan: str) -> RebalanceReport | None:
-        """What happened in a scan; ``None`` where the coordinator does not answer to this process."""
+        """Report the claims of a scan; ``None`` where the coordinator does not answer to this process."""
 
     def cancel(self) -> None:
         """End running tasks soon; called from another thread."""

@@ -84,7 +84,7 @@ class Delta:
             return None
 
     def planned(self, schema: pa.Schema) -> pa.Schema:
-        """The same schema: columns are found by their names."""
+        """Return the schema itself: columns are found by their names."""
         return schema
 
     def create(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
@@ -123,7 +123,7 @@ class DeltaVersion:
         return pa.schema(self._table.schema().to_arrow())
 
     def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
-        """The same schema: columns are found by their names."""
+        """Return the schema itself: columns are found by their names."""
         return schema
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
@@ -138,7 +138,7 @@ class DeltaVersion:
         return self._table.transaction_version(_APPLICATION) or 0
 
     def stamp(self, number: int) -> CommitStamp | None:
-        """What the commit of a job says of itself, as long as the log goes back to it."""
+        """Read the stamp of the commit of a job, as long as the log goes back to it."""
         for actions in self._log():
             said: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
             if str(said.get("splitscan.number")) == str(number):
@@ -185,7 +185,7 @@ class DeltaVersion:
         return {unquote(uri).removeprefix(root): FileState.REDUCED for uri in uris}
 
     def removed(self, names: set[str]) -> dict[str, FileState]:
-        """What the log says of files that are not live any more; it forgets what is older than its retention.
+        """Look up files that are not live any more; the log forgets what is older than its retention.
 
         Of a file that was written again, rows are removed if they are from any of the files that took its place, or
         if it had a deletion vector: what that deletes was not written again.
@@ -229,7 +229,7 @@ class DeltaVersion:
             raise unfit_error(self._root, "; ".join(unfit))
 
     def _is_used(self, feature: str) -> bool:
-        """Whether a feature is more than allowed: some come with every upgrade of a table's protocol."""
+        """Return whether a feature is more than allowed: some come with every upgrade of a table's protocol."""
         settings = self._table.metadata().configuration
         rules = [name for column in self._table.schema().fields for name in column.metadata]
         used = {
@@ -261,7 +261,7 @@ class DeltaVersion:
 def _adds(
     files: Sequence[NewFile], schema: pa.Schema, columns: pa.Schema, partitioning: Partitioning
 ) -> list[AddAction]:
-    """What registers files of this schema in a table of these columns."""
+    """Actions that register files of this schema in a table of these columns."""
     now = int(time.time() * 1000)
     in_files, there = partitioning.file_schema(schema), partitioning.file_schema(columns)
     return [
@@ -274,7 +274,7 @@ def _adds(
 
 
 def _properties(stamp: CommitStamp) -> CommitProperties:
-    """What a commit of ours says of itself."""
+    """Read the stamp of a commit of ours."""
     return CommitProperties(
         custom_metadata={
             "splitscan.number": str(stamp.number),

@@ -1,4 +1,4 @@
-"""What an ingest asks of a destination: one protocol for a plain folder of Parquet and for tables."""
+"""Destinations of an ingest: one protocol for a plain folder of Parquet and for tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Announce = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a destination holds already, as its ledgers say.
+    """Published jobs of a destination, as its ledgers say.
 
     Attributes:
         jobs: The sequence of every job, by its identity.
@@ -46,7 +46,7 @@ class Published:
 
 
 class FileState(enum.Enum):
-    """What became of a data file that a job wrote."""
+    """State of a data file that a job wrote."""
 
     LIVE = "its rows are in the destination as they were written"
     REWRITTEN = "its rows were written again, into other files, by a maintenance of the table"
@@ -133,7 +133,7 @@ class Destination(Protocol):
         """
 
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
-        """What became of data files, by name."""
+        """Look up the state of data files, by name."""
 
     def discard(self, job_id: str) -> None:
         """Delete the data files of a job that was never committed, and that nobody can continue any more."""

@@ -1,4 +1,4 @@
-"""How the reading of a job is divided: planned part by part, or claimed chunk by chunk while it is read."""
+"""Division of a job into tasks: planned part by part, or claimed chunk by chunk while it is read."""
 
 from __future__ import annotations
 
@@ -100,16 +100,16 @@ class PlannedDivision:
 
     @property
     def blocks(self) -> Sequence[BlockMetadata]:
-        """What is to be read, in order."""
+        """Blocks to be read, in order."""
         return list(self._plan.values())
 
     @property
     def blocks_total(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
         return len(self._plan)
 
     def finished(self, staging: Staging) -> list[PartReport]:
-        """What earlier runs of the job have finished."""
+        """Find the parts that earlier runs of the job have finished."""
         return staging.finished(self._plan)
 
     def tasks(self, finished: Sequence[PartReport], target: PartTarget) -> ReadTasks | None:
@@ -136,7 +136,7 @@ class PlannedDivision:
 
 
 class ClaimedDivision:
-    """What is left of the plan is claimed, chunk by chunk.
+    """Tasks that claim what is left of the plan, chunk by chunk.
 
     Args:
         blocks: What is read, in order.
@@ -165,11 +165,11 @@ class ClaimedDivision:
 
     @property
     def blocks(self) -> Sequence[BlockMetadata]:
-        """What is to be read, in order."""
+        """Blocks to be read, in order."""
         return [block for _, block in self._plan]
 
     def finished(self, staging: Staging) -> list[PartReport]:
-        """What earlier runs of the job have finished, whatever their logs said."""
+        """Find the parts that earlier runs of the job have finished, whatever their logs said."""
         found = list(staging.reports_there())
         return choose_finished(found, self._identities, self._stops, staging.waiting_files(found))
 
@@ -190,7 +190,7 @@ class ClaimedDivision:
         return ReadTasks(read, ReportWatch({log_folder(run.scan): None}))
 
     def _describe(self, scan: str) -> RebalanceReport | None:
-        """What happened. All is read by now: a coordinator that is gone takes its report along, and nothing else."""
+        """Report the claims. All is read by now: a coordinator that is gone takes only its report along."""
         try:
             return self._runner.describe_claims(scan)
         except RebalanceError as error:
@@ -264,7 +264,7 @@ def number_files(report: PartReport, indices: Mapping[str, int]) -> PartReport |
 
 
 def _is_free(block: LedgerBlock, stops: Mapping[int, int], taken: Mapping[int, list[tuple[int, int]]]) -> bool:
-    """Whether a range lies in its file, and nobody has it: neither the one before it reaches in, nor the one after."""
+    """Return whether a range lies in its file and is free: neither the one before nor the one after reaches in."""
     others = taken.get(block.file_index, [])
     place = bisect_left(others, (block.stop, 0))
     inside = block.start < block.stop <= stops.get(block.file_index, 0)

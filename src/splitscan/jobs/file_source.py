@@ -62,7 +62,7 @@ class FileSource:
 
     @property
     def own_names(self) -> bool:
-        """Whether files may vanish or change while they are read."""
+        """True if files may vanish or change while they are read."""
         options = self.scan.spec.options.files
         return options.ignore_missing_files or options.on_file_change is not OnFileChange.FAIL
 
@@ -88,11 +88,11 @@ class FileSource:
 
     @property
     def wants_claims(self) -> bool:
-        """Whether tasks are to claim what they read."""
+        """True if tasks are to claim what they read."""
         return self.scan.options.files.rebalance if self.rebalance is None else self.rebalance
 
     def without_own(self, place: DestinationStorage) -> Self:
-        """The same, without files in the destination."""
+        """Leave out files in the destination."""
         return replace(self, scan=self.scan.with_files(place.without_own(self.scan.files())))
 
     def sort(self, history: History) -> SortedFiles:
@@ -102,7 +102,7 @@ class FileSource:
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
     ) -> EvolvedSource[Source]:
-        """The same, of the new files, by the columns of :func:`splitscan.jobs.schema_evolution.settle_columns`."""
+        """Restrict the source to new files, by the columns of :func:`settle_columns`."""
         scan = self.scan.with_files(found.fresh) if found.fresh else self.scan
         begun = {path for path, growth in self.growth.items() if growth.start}
         done = settle_columns(scan, begun, there, mode, destination, keeps_types=self.keeps_types)
@@ -111,7 +111,7 @@ class FileSource:
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
     ) -> EvolvedSource[Source]:
-        """Where columns may be added, files that have more than any sample had shown are read again with them."""
+        """Read files again with columns that no sample had shown, where columns may be added."""
         new = NewColumns.of(noticed)
         if mode.keeps_columns or not new.columns:
             return EvolvedSource(self, left_out=tuple(new.columns))

@@ -1,4 +1,4 @@
-"""How the jobs of a plain folder lie in it, and how one becomes visible: all side by side, or a folder for each.
+"""Layouts of a plain folder, and how a job becomes visible in each: side by side, or a folder for each job.
 
 The first job appears with its destination, by one rename, in either layout.
 """
@@ -288,7 +288,7 @@ def move_in(
 
 
 def is_moved_in(place: DestinationStorage, ledger: Ledger) -> bool:
-    """Whether all files that a ledger names are in the destination, and those that left with it are gone."""
+    """Return whether all files that a ledger names are in the destination, and those that left with it are gone."""
     exists = place.destination.exists
     return all(exists(each.name) for each in ledger.written) and not any(exists(each.name) for each in ledger.removed)
 

@@ -1,4 +1,4 @@
-"""What a destination already holds: its committed ledgers, and which files they cover; what interrupted jobs left.
+"""History of a destination: committed ledgers, the files that they cover, and leftovers of interrupted jobs.
 
 Staging is kept while a run could still continue it, and thrown away when none can.
 """
@@ -60,7 +60,7 @@ class SortedFiles:
 
 
 class History:
-    """What the committed jobs of one destination have done.
+    """The committed jobs of one destination.
 
     A file that had vanished when it was to be read was not ingested: it is read when it comes back.
 
@@ -108,7 +108,7 @@ class History:
 
     @property
     def published(self) -> Published:
-        """What a sink is told of it."""
+        """The part of it that destinations need."""
         return Published(self._jobs, self._columns, self._table, self._partitioning, self._first, self._removed)
 
     @property
@@ -164,7 +164,7 @@ class History:
 
 
 def replacing(found: SortedFiles) -> SortedFiles:
-    """The same files, with those that have changed among the ones to be read, in the order of their paths."""
+    """Put the files that have changed among those to be read, in the order of their paths."""
     fresh = sorted([*found.fresh, *found.changed], key=lambda file: file.path) if found.changed else found.fresh
     return SortedFiles(fresh, found.skipped, [], found.changed, found.by_name)
 
@@ -251,7 +251,7 @@ def changed_error(changed: Sequence[FileMetadata], *, grown: bool = False) -> So
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who works in a staging folder.
+    """The job that works in a staging folder.
 
     Attributes:
         started: When its last run began, seconds since the epoch.

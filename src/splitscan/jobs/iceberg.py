@@ -85,7 +85,7 @@ class Iceberg:
         return None if table is None else IcebergVersion(table, self._entry)
 
     def planned(self, schema: pa.Schema) -> pa.Schema:
-        """The same schema with the ids that the table will have: they follow from the schema alone."""
+        """Give a schema the ids that the table will have: they follow from the schema alone."""
         self._entry.catalog.create_namespace_if_not_exists(self._entry.identifier[:-1])
         return _with_all_ids(schema, self._creation(schema).table_metadata.schema())
 
@@ -142,7 +142,7 @@ class IcebergVersion:
         return deliverable(schema_to_pyarrow(self._table.schema(), include_field_ids=False))
 
     def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
-        """The same schema with the ids of the table; as it is, where a column is yet to be added."""
+        """Give a schema the ids of the table; none where a column is yet to be added."""
         return _with_all_ids(schema, self._table.schema())
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
@@ -159,7 +159,7 @@ class IcebergVersion:
         return int(self._table.properties.get(_NUMBER, "0"))
 
     def stamp(self, number: int) -> CommitStamp | None:
-        """What the commit of a job says of itself; the table knows the last one only."""
+        """Read the stamp of the commit of a job; the table knows the last one only."""
         properties = self._table.properties
         if properties.get(_NUMBER) != str(number):
             return None
@@ -222,7 +222,7 @@ class IcebergVersion:
         return found
 
     def removed(self, names: set[str]) -> dict[str, FileState]:
-        """What the snapshots that led to the current one say of files that are not live any more.
+        """Look up files that are not live any more in the snapshots that led to the current one.
 
         Of a file that was written again, rows are removed if fewer were written, or if they are gone from any of the
         files that took its place. Where all snapshots are kept and none removed a file, the table was rolled back to
@@ -305,7 +305,7 @@ def _entries(table: IcebergTable, content: ManifestContent) -> Iterator[Manifest
 
 
 def _deletes(table: IcebergTable) -> tuple[dict[str, int], int]:
-    """Which data files position deletes name, up to which sequence number each; and below which none is clear."""
+    """Find the data files that position deletes name, by sequence number; and the number below which none is clear."""
     listed: dict[str, int] = {}
     unclear = 0
     for entry in _entries(table, ManifestContent.DELETES):
@@ -357,7 +357,7 @@ def _check_planned(schema: pa.Schema, columns: Schema, where: str) -> None:
 
 
 def _with_all_ids(schema: pa.Schema, columns: Schema) -> pa.Schema:
-    """The same schema with the ids of a table's columns; as it is, where the table lacks one."""
+    """Give a schema the ids of a table's columns; none where the table lacks one."""
     fields = {column.name: column for column in columns.fields}
     if not set(schema.names) <= fields.keys():
         return schema

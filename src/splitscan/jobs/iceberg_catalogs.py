@@ -1,4 +1,4 @@
-"""Where an Iceberg table is registered: in a catalog of its own folder, or in one that pyiceberg's settings name."""
+"""Catalogs of Iceberg tables: one in the folder of the table, or one that pyiceberg's settings name."""
 
 from __future__ import annotations
 

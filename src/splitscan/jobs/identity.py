@@ -34,7 +34,7 @@ _WITHOUT_EFFECT = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What a job reads of a file that grows: from *start* to where the file was planned.
+    """Range that a job reads of a file that grows: from *start* to where the file was planned.
 
     Attributes:
         content: Identity of what was written under the file's name, in its destination.

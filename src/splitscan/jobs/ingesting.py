@@ -1,4 +1,4 @@
-"""What a user calls: an ingest on Spark, and a dry run."""
+"""Entry points: an ingest on Spark, of files or a table, and a dry run."""
 
 from __future__ import annotations
 

@@ -111,13 +111,13 @@ class WrittenFile:
 
     @property
     def is_reject_table(self) -> bool:
-        """Whether it holds rejects."""
+        """True if it holds rejects."""
         return self.name.startswith(f"{REJECT_FOLDER}/")
 
 
 @dataclass(frozen=True, slots=True)
 class RowRange:
-    """Where the rows of a block are: rows ``[start, stop)`` of a written file.
+    """Rows of a block: rows ``[start, stop)`` of a written file.
 
     Attributes:
         name: Name of the file relative to the destination.
@@ -191,7 +191,7 @@ class LedgerFile:
 
     @property
     def identity(self) -> str:
-        """What tells this file from all others: see :func:`identify`."""
+        """Identity of the file, by :func:`identify`."""
         return self.path_sha256 or portable_path(self.path)
 
 
@@ -237,12 +237,12 @@ class LedgerTable:
 
     @property
     def path(self) -> str:
-        """What stands for the path of a file."""
+        """Path of the file that the table is in a ledger."""
         return table_path(self.database, self.relation, self.job)
 
 
 def table_path(database: str, relation: str, job: str) -> str:
-    """What stands for the path of a file where a job reads a table."""
+    """Spell the path of the file that a table is in a ledger."""
     return f"{database}, {relation}, job {job}"
 
 
@@ -274,7 +274,7 @@ def bytes_read(start: int, stop: int, span_stop: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LedgerBlock:
-    """What one block's reader did, and where its rows are.
+    """A block: the span that its reader answers for, and the place of its rows.
 
     Attributes:
         file_index: The source file, by its ``LedgerFile.index``.
@@ -425,12 +425,12 @@ def field_ids(fields: Iterable[pa.Field]) -> list[str]:
 
 
 def with_id(field: pa.Field, number: int) -> pa.Field:
-    """The same column, with an id."""
+    """Give a column an id."""
     return field.with_metadata({_FIELD_ID: str(number)})
 
 
 def only_appends(before: Sequence[LedgerColumn], after: Sequence[LedgerColumn]) -> bool:
-    """Whether columns are those of an earlier job, and after them perhaps new ones that may hold nulls.
+    """Return whether columns are those of an earlier job, and after them perhaps new ones that may hold nulls.
 
     A new name may not differ from another in case only: to Spark and DuckDB the two would be one.
     """
@@ -444,7 +444,7 @@ def only_appends(before: Sequence[LedgerColumn], after: Sequence[LedgerColumn]) 
 
 
 def _in_parquet(kind: pa.DataType) -> pa.DataType:
-    """The same type with the names that it has in Parquet: what Arrow calls an element, an entry, a value is no matter.
+    """Replace the names of elements, entries and values in a type by those that Parquet has.
 
     Example:
         >>> str(_in_parquet(pa.list_(pa.map_(pa.string(), pa.list_(pa.int32())))))

@@ -153,5 +153,5 @@ class Monitor:
 
     @property
     def _so_far(self) -> PartProgress:
-        """What is finished, and what tasks told of what they are at."""
+        """Progress so far: of finished parts, and of those that are being read."""
         return total([self._done, *self._under_way])

@@ -150,7 +150,7 @@ def _picture(report: IngestReport) -> str | None:
 
 
 def task_timeline(tasks: Sequence[TaskTimes]) -> Timeline:
-    """What is drawn: a bar for each task, on the first lane that is free when it begins.
+    """Draw a bar for each task, on the first lane that is free when it begins.
 
     Example:
         >>> found = task_timeline([TaskTimes(5.0, 6.0, 10, 9), TaskTimes(5.5, 7.0, 1, 1), TaskTimes(6.0, 7.0, 1, 1)])

@@ -79,7 +79,7 @@ class CountingOutput:
 
 
 class HashingOutput(CountingOutput):
-    """The same, with a digest of what is written."""
+    """A counting output with a digest of what is written."""
 
     def __init__(self, output: BinaryIO) -> None:
         super().__init__(output)
@@ -155,7 +155,7 @@ class ParquetFileWriter:
 
     @property
     def is_open(self) -> bool:
-        """Whether something is in the file by now."""
+        """True if something is in the file by now."""
         return self._writer is not None
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -305,7 +305,7 @@ def reject_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:
 
 
 def _rows_of_batch(rejects: RejectBatch) -> pa.RecordBatch:
-    """The same rows of rejects that are columns already: so few that their words are short."""
+    """Take rejects that are columns already."""
     codes, reasons = (column.cast(pa.string()) for column in rejects.words)
     secret = pc.match_substring_regex(reasons, MARK_OF_SECRETS)
     if pc.any(secret).as_py():
@@ -319,7 +319,7 @@ def _rows_of_batch(rejects: RejectBatch) -> pa.RecordBatch:
 
 
 def _without_bitmap(texts: pa.Array) -> pa.Array:
-    """The same texts, of which none is null, without the bitmap that kernels of Arrow leave: row groups end by size."""
+    """Drop the bitmap of texts of which none is null, as kernels of Arrow leave one: row groups end by size."""
     return pa.Array.from_buffers(texts.type, len(texts), [None, *texts.buffers()[1:]], 0, texts.offset)
 
 

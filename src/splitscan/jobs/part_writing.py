@@ -117,7 +117,7 @@ class PartFiles:
         self._stops.append(self.taken_rows)
 
     def ranges(self, block: int) -> tuple[RowRange, ...]:
-        """Where the rows of a block are, by the order of the blocks, once all files are finished."""
+        """Rows of a block in the written files, by the order of the blocks, once all files are finished."""
         return tuple(self._ranges.get(block, {}).values())
 
     # ------------------------------------------------------------- routing
@@ -215,7 +215,7 @@ def _text_at(text: pa.DictionaryArray, row: int) -> str | None:
 
 @dataclass(frozen=True)
 class PartTarget:
-    """Where the tasks of a job write, and how.
+    """Target of the tasks of a job: place, schema and settings.
 
     Attributes:
         job_id: Which job.
@@ -388,7 +388,7 @@ class PartWriter:
         self._rejects.flush()
 
     def report(self, number: int) -> PartReport:
-        """What was written, once all files are there.
+        """Make the report, once all files are there.
 
         Args:
             number: Of the part.

@@ -1,4 +1,4 @@
-"""Which folder a row goes to: its job's, where jobs have folders, and its partition's, as Hive and Spark spell it."""
+"""Folders of rows: of a job, where jobs have folders, and of a partition, as Hive and Spark spell it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_NAME_BYTES = 255  # of a folder, on any file system
 
 
 class Layout(enum.Enum):
-    """How the jobs of a plain folder lie in it."""
+    """Layout of the jobs in a plain folder."""
 
     FLAT = "flat"
     JOBS = "jobs"
@@ -49,7 +49,7 @@ class Partitioning:
         return pa.schema([column for column in schema if self.is_in_files(column.name)])
 
     def is_in_files(self, column: str) -> bool:
-        """Whether files have a column."""
+        """Return whether files have a column."""
         return self.in_files or column not in self.columns
 
     def folder_of(self, values: Sequence[str | None]) -> str:
@@ -139,12 +139,12 @@ def job_folder(sequence: int) -> str:
 
 
 def is_in_job_folder(name: str) -> bool:
-    """Whether a file lies in the folder of some job."""
+    """Return whether a file lies in the folder of some job."""
     return name.startswith(f"{JOB_COLUMN}=")
 
 
 def is_partition_folder(name: str) -> bool:
-    """Whether a folder of this name may hold data of ours: ``column=value``, and nothing that engines skip.
+    """Return whether a folder of this name may hold data of ours: ``column=value``, and nothing that engines skip.
 
     Example:
         >>> is_partition_folder("day=2024-01-02"), is_partition_folder(".."), is_partition_folder("_splitscan")

@@ -149,12 +149,12 @@ def parquet_name(job_id: str, part: str, compression: str, suffix: str = ".parqu
 
 
 def job_prefix(job_id: str) -> str:
-    """What the names of all Parquet files of a job begin with."""
+    """Prefix of the names of all Parquet files of a job."""
     return f"part-{job_id[:_JOB_DIGITS]}-"
 
 
 def is_job_file(name: str) -> bool:
-    """Whether a file is called as the data files and rejects of jobs are.
+    """Return whether a file is called as the data files and rejects of jobs are.
 
     Example:
         >>> is_job_file("part-0123456789abcdef-00000012-00003.zstd.parquet"), is_job_file("part-0.parquet")

@@ -1,4 +1,4 @@
-"""Whose rows the data files of a destination hold, and how those of a file that has changed leave it.
+"""Replacing of changed files: the owners of rows in data files, and how the rows of one leave.
 
 A data file holds rows of several source files. Where the rows of some of them leave, the rest is written again: the
 same rows in the same order, in a file of the job that replaces. The ledger of that job says which versions left, which
@@ -45,7 +45,7 @@ class _Run:
 
 
 class Contents:
-    """What is in a destination by its ledgers: source files in their last versions, data files, whose rows they hold.
+    """Contents of a destination by its ledgers: source files in their last versions, data files, owners of their rows.
 
     Args:
         ledgers: By sequence.
@@ -96,7 +96,7 @@ class Contents:
                 self._owners[file.identity] = (ledger.sequence, file.index)
 
     def has_left(self, sequence: int, file_index: int) -> bool:
-        """Whether the rows of a file that a job read were replaced by those of a later version."""
+        """Return whether the rows of a file that a job read were replaced by those of a later version."""
         return (sequence, file_index) in self.replaced
 
     def versions_of(self, identities: Iterable[str]) -> list[ReplacedFile]:
@@ -211,7 +211,7 @@ def _chosen(parquet: pq.ParquetFile, ranges: Sequence[tuple[int, int]]) -> Itera
 
 
 def _conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The same rows with the columns of today: one that was added since is null."""
+    """Give rows the columns of today: one that was added since is null."""
     columns = [
         batch.column(column.name).cast(column.type)
         if column.name in batch.schema.names

@@ -1,4 +1,4 @@
-"""What an ingest tells: progress while it runs, a report after it, the result of a verification."""
+"""Reports: progress of an ingest while it runs, its result, the result of a verification."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REJECTS_PUBLISHED = "rejects-published"
 
 
 class Phase(enum.Enum):
-    """What an ingest is doing, in this order."""
+    """Phases of an ingest, in order."""
 
     PLAN = "planning"
     INDEX = "indexing"
@@ -25,7 +25,7 @@ class Phase(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class IngestProgress:
-    """How far an ingest is. Blocks that an earlier, interrupted run finished count as done.
+    """Progress of an ingest. Blocks that an earlier, interrupted run finished count as done.
 
     Attributes:
         phase: What is being done.
@@ -48,7 +48,7 @@ class IngestProgress:
 
 @dataclass(frozen=True, slots=True)
 class IngestPlan:
-    """What an ingest would do. Nothing was read or written to find it out.
+    """Plan of an ingest. Nothing was read or written to make it.
 
     Attributes:
         destination: Canonical path.
@@ -93,7 +93,7 @@ class TaskTimes:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What an ingest did.
+    """Result of an ingest.
 
     Attributes:
         destination: Canonical path.
@@ -164,7 +164,7 @@ class IngestReport:
 
     @property
     def nothing_to_do(self) -> bool:
-        """Whether every file had been ingested before, so that nothing was published."""
+        """True if every file had been ingested before, so that nothing was published."""
         return not self.job_id
 
     @property
@@ -204,7 +204,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """Whether data, ledger and source agree.
+    """Result of a comparison of data, ledger and source.
 
     Attributes:
         destination: Canonical path.
@@ -240,5 +240,5 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if nothing is wrong."""
         return not self.problems

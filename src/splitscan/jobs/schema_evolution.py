@@ -124,7 +124,7 @@ def with_new_columns(
 
 
 def _names_columns(scan: ScanPlanner) -> bool:
-    """Whether files say which columns they have: elsewhere a field too many is one broken record, and no column."""
+    """Return whether files name their columns: elsewhere a field too many is one broken record, and no column."""
     own = scan.options.format
     return own.compares_headers or not own.is_positional
 
@@ -183,7 +183,7 @@ class _Columns:
         return found
 
     def _can_be_read_as(self, settled: pa.Schema, may_be_short: bool) -> bool:
-        """Whether the files can be read by these columns: by position only in their own order."""
+        """Return whether the files can be read by these columns: by position only in their own order."""
         if not self._scan.options.format.is_positional:
             return True
         own = list(map(self._key, self._spec.fields.names))
@@ -193,7 +193,7 @@ class _Columns:
 
 
 def _takes(here: pa.DataType, column: ResolvedColumn, keeps_types: bool, rescues: bool) -> bool:
-    """Whether a column of the destination takes what a column of the files holds."""
+    """Return whether a column of the destination takes what a column of the files holds."""
     if column.source is ColumnSource.HINT:
         return bool(join(here, column.field.type) == here)
     if column.source is not ColumnSource.FILE:

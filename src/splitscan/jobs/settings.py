@@ -1,4 +1,4 @@
-"""How an ingest writes and when it gives up."""
+"""Settings of an ingest: how it writes, and when it gives up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from splitscan.sizes import MIB
 
 
 class OnChanged(enum.Enum):
-    """What to do with a file that was ingested before and has changed since."""
+    """Policy for a file that was ingested before and has changed since."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -23,7 +23,7 @@ class OnChanged(enum.Enum):
 
 
 class SchemaEvolution(enum.Enum):
-    """What to do with a column of the rows that the destination does not have."""
+    """Policy for a column of the rows that the destination does not have."""
 
     FAIL = "failOnNewColumns"
     ADD = "addNewColumns"
@@ -32,7 +32,7 @@ class SchemaEvolution(enum.Enum):
 
     @property
     def keeps_columns(self) -> bool:
-        """Whether files are read by the columns that the destination has, whatever they bring."""
+        """True if files are read by the columns that the destination has, whatever they bring."""
         return self in {SchemaEvolution.RESCUE, SchemaEvolution.NONE}
 
 

@@ -22,7 +22,7 @@ from splitscan.jobs.settings import IngestSettings
 
 
 class FileKind(enum.Enum):
-    """What is in the file."""
+    """Format of the file."""
 
     PARQUET = "parquet"
     CSV = "csv"
@@ -61,7 +61,7 @@ class FileTarget:
 
     @classmethod
     def of(cls, path: str) -> FileTarget:
-        """What a path says.
+        """Parse a path.
 
         Raises:
             UsageError: ``[bad-path]`` if its name does not end as one of those does that can be written.
@@ -83,7 +83,7 @@ class FileTarget:
 
 @dataclass(frozen=True, slots=True)
 class WroteFile:
-    """What was written.
+    """A file that was written.
 
     Attributes:
         path: Where it is.

@@ -21,7 +21,7 @@ from splitscan.jobs.workplace import DestinationStorage
 
 @dataclass(frozen=True)
 class WriteSpec:
-    """What is known of a job's writing before it has a name.
+    """The writing of a job, as far as it is known before the job has a name.
 
     Attributes:
         settings: How rows are written.
@@ -80,7 +80,7 @@ class EvolvedSource(Generic[_Settled_co]):
 
 
 class Source(Protocol):
-    """What is ingested, files or a table of a database: all that the steps ask of it."""
+    """Source of an ingest: files, or a table of a database."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -88,7 +88,7 @@ class Source(Protocol):
 
     @property
     def own_names(self) -> bool:
-        """Whether two attempts at a part may read other bytes, or in another order, and so write other files."""
+        """True if two attempts at a part may read other bytes, or in another order, and so write other files."""
 
     @property
     def record_format(self) -> str:
@@ -96,26 +96,26 @@ class Source(Protocol):
 
     @property
     def described_options(self) -> Json:
-        """What the user said, for the ledger; without secrets."""
+        """Options of the user, for the ledger; without secrets."""
 
     @property
     def roots(self) -> Sequence[str]:
-        """What the user named: all that is read lies below one of them."""
+        """Paths of the user: all that is read lies below one of them."""
 
     @property
     def storage_options(self) -> Mapping[str, Any]:
         """Settings of its file system, for a destination that has none of its own."""
 
     def without_own(self, place: DestinationStorage) -> Self:
-        """The same, without what lies in the destination: it is not read, and has no say in the schema."""
+        """Leave out files in the destination: they are not read, and do not change the schema."""
 
     def sort(self, history: History) -> SortedFiles:
-        """What is there, by what is to be done with it."""
+        """Sort files into new, ingested and changed ones."""
 
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
     ) -> EvolvedSource[Source]:
-        """The same, of what is still to be read, by the columns that its rows shall have.
+        """Restrict the source to what is still to be read, by the columns that its rows shall have.
 
         Args:
             found: What is there.
@@ -156,7 +156,7 @@ class Source(Protocol):
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
     ) -> EvolvedSource[Source]:
-        """What follows from columns that were noticed while blocks were read, which nothing had shown before."""
+        """Decide about columns that were noticed while blocks were read, and that nothing had shown before."""
 
     def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
         """Make sure that nothing changed while it was read.

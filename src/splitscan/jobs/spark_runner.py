@@ -101,7 +101,7 @@ class SparkRunner:
         return self._run_parts(partial(_ingest, spec, target), parts)
 
     def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
-        """The same of what is no file."""
+        """Read parts of a source that is no file."""
         return self._run_parts(partial(_ingest_with, open_block, target), parts)
 
     def _run_parts(self, work: Callable[[bytes], str], parts: Sequence[OutputPart]) -> list[PartReport]:
@@ -112,7 +112,7 @@ class SparkRunner:
 
     @property
     def can_rebalance(self) -> bool:
-        """Whether tasks can reach a coordinator; warns if not."""
+        """True if tasks can reach a coordinator; warns if not."""
         from splitscan.spark.coordination import has_coordinator  # noqa: PLC0415 -- Spark is optional
 
         return has_coordinator(self._spark)
@@ -144,7 +144,7 @@ class SparkRunner:
         return [PartReport.from_json(text) for texts in answers for text in texts]
 
     def describe_claims(self, scan: str) -> RebalanceReport | None:
-        """What happened in a scan; ``None`` with Spark Connect, where the coordinator runs beside the server."""
+        """Report the claims of a scan; ``None`` with Spark Connect, where the coordinator runs beside the server."""
         from splitscan.spark.coordination import session_coordinator  # noqa: PLC0415 -- Spark is optional
 
         if self._context() is None:
@@ -214,7 +214,7 @@ def _ingest(spec: ScanSpec, target: PartTarget, payload: bytes) -> str:
 
 
 def _ingest_with(open_block: OpenBlock, target: PartTarget, payload: bytes) -> str:
-    """The same, whatever opens blocks."""
+    """Run a part, whatever opens its blocks."""
     return run_part(target, OutputPart.from_json(payload), open_block).to_json()
 
 

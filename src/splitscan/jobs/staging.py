@@ -1,4 +1,4 @@
-"""Where a job keeps what it has finished but not published: one folder per job, nothing in it is visible to readers."""
+"""Staging of a job: finished parts that are not published yet. No reader of the destination sees them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REPORT_VERSION = 3
 
 @dataclass(frozen=True, slots=True)
 class PartReport:
-    """What a finished part tells.
+    """Report of a finished part.
 
     Attributes:
         number: Which part: number of its first block in the plan, or of its first chunk in the log of a partition.
@@ -76,18 +76,18 @@ class PartReport:
         raise IngestError("the report of a task cannot be read", seen=seen) from None
 
     def fits(self, blocks: Sequence[tuple[BlockKey, BlockMetadata]]) -> bool:
-        """Whether it tells of exactly these blocks."""
+        """Return whether it tells of exactly these blocks."""
         mine = [(block.key, block.start, block.stop) for block in self.blocks]
         return mine == [(key, block.start, block.stop) for key, block in blocks]
 
     @property
     def is_final(self) -> bool:
-        """Whether reading again would change nothing: no file had vanished, so none can have come back."""
+        """True if reading again would change nothing: no file had vanished, so none can have come back."""
         return not any(block.missing for block in self.blocks)
 
 
 class PartProgress(NamedTuple):
-    """How far a part is that is being read.
+    """Progress of a part that is being read.
 
     Attributes:
         bytes_done: Bytes of its blocks that were read.
@@ -105,7 +105,7 @@ class PartProgress(NamedTuple):
 
 
 def total(parts: Iterable[PartProgress]) -> PartProgress:
-    """How far all are together.
+    """Add up the progress of parts.
 
     Example:
         >>> total([PartProgress(10, 1, 3, 0, 0), PartProgress(5, 0, 2, 1, 1)])
@@ -133,7 +133,7 @@ class Staging:
         self._reports = f"{job_id}/reports-{plan_id}" if plan_id else f"{job_id}/reports"
 
     def file_name(self, name: str) -> str:
-        """Where a file waits that will be called *name* in the destination."""
+        """Path in staging of a file that will be called *name* in the destination."""
         return f"{self.job_id}/files/{name}"
 
     def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
@@ -142,7 +142,7 @@ class Staging:
         return storage.open_output(path)
 
     def has_file(self, name: str) -> bool:
-        """Whether a file was written that is called *name* in the destination."""
+        """Return whether a file was written that is called *name* in the destination."""
         storage, path = self._home_of(name)
         return storage.exists(path)
 
@@ -152,7 +152,7 @@ class Staging:
         return self._data, name
 
     def report_name(self, part: OutputPart | ClaimedPart) -> str:
-        """Where the report of a part is."""
+        """Path of the report of a part."""
         return f"{self._reports}/{part.folder}/{part.name}.json"
 
     def list_reports(self, folder: str) -> set[str]:
@@ -179,7 +179,7 @@ class Staging:
             self.storage.write_bytes_atomic(f"{self._progress}/{part_name}.json", json.dumps(progress).encode())
 
     def read_progress(self, finished: Collection[str]) -> list[PartProgress]:
-        """How far the parts are that are being read; *finished* are the names of those that are not any more."""
+        """Read the progress of parts that are being read; *finished* names those that are not any more."""
         told: list[PartProgress] = []
         for name in self.storage.list_names(self._progress):
             if name.endswith(".json") and not name.startswith(".") and name.removesuffix(".json") not in finished:

@@ -56,7 +56,7 @@ _MOST_REJECTED_FILES = 10
 
 @dataclass(frozen=True)
 class IngestTarget:
-    """Where rows go, whatever they are read from.
+    """Destination of an ingest, and how it is written.
 
     Attributes:
         destination: Where rows go.
@@ -227,7 +227,7 @@ class _Job:
 
     @property
     def rebalance(self) -> RebalanceReport | None:
-        """What happened under rebalancing."""
+        """Report of the claims of a rebalanced job."""
         return self._division.rebalance
 
     def read(self) -> Sequence[PartReport]:

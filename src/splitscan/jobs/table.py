@@ -1,4 +1,4 @@
-"""What the sinks of all table formats share: the order of a commit, and how one that was killed is finished.
+"""Tables as destinations: the order of a commit, and how one that was killed is finished.
 
 The commit itself is that of the table format. It names the number of the job and the SHA-256 of its ledger, which was
 written beside the table before. So whatever is killed, the next run knows from the table alone whether the job is in,
@@ -210,7 +210,7 @@ class TableDestination:
 
     @_translating_errors
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
-        """What became of data files."""
+        """Look up the state of data files."""
         names = [written.name for written in files]
         table = self._table.open()
         if table is None:
@@ -269,7 +269,7 @@ class TableDestination:
         return table
 
     def _is_ours(self, table: TableSnapshot, stamp: CommitStamp) -> bool:
-        """Whether the commit of this number is that of an earlier attempt; if not, it is at least that of a twin."""
+        """Return whether the commit of this number is that of an earlier attempt; if not, it is that of a twin."""
         there = table.stamp(stamp.number)
         if there is None or there.job_id != stamp.job_id:
             winner = "of another run" if there is None else there.job_id

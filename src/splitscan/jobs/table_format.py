@@ -1,4 +1,4 @@
-"""What the sink of all tables asks of one table format, and what the formats share.
+"""The seam between tables as destinations and one table format, with all that the formats share.
 
 That is the types that a table has, what is refused, what a data file must have, and the settings of S3.
 """
@@ -53,7 +53,7 @@ class NewFile:
 
 @dataclass(frozen=True, slots=True)
 class CommitStamp:
-    """What a commit of ours says of itself in the table.
+    """Stamp of a commit: how the table names the job.
 
     Attributes:
         number: Of the job.
@@ -68,7 +68,7 @@ class CommitStamp:
 
 @dataclass(frozen=True, slots=True)
 class CommitContext:
-    """What a job has begun to write.
+    """Schema and partitioning that a job has begun to write by.
 
     Attributes:
         schema: Of its rows, with the field ids of the table.
@@ -118,7 +118,7 @@ class TableSnapshot(Protocol):
         """
 
     def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
-        """The same schema, with the ids by which readers find columns in files, where the format has such."""
+        """Give a schema the ids by which readers find columns in files, where the format has such."""
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered.
@@ -136,7 +136,7 @@ class TableSnapshot(Protocol):
         """Number of the job that was committed last, 0 if there was none."""
 
     def stamp(self, number: int) -> CommitStamp | None:
-        """What the commit of a job says of itself; ``None`` if the table does not know any more."""
+        """Read the stamp of the commit of a job; ``None`` if the table does not know it any more."""
 
     def try_append(
         self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp, removed: Sequence[str] = ()
@@ -164,11 +164,11 @@ class TableSnapshot(Protocol):
         """Of live data files: those of which others have deleted rows, or may have, and left the file as it is."""
 
     def removed(self, names: set[str]) -> dict[str, FileState]:
-        """What the table says of files that are not live any more."""
+        """Look up the state of files that are not live any more."""
 
 
 def is_failure(error: Exception) -> bool:
-    """Whether storage or a catalog has failed: by an error of the system, or of any library but Python and this one.
+    """Return whether storage or a catalog has failed: by an error of the system, or of any other library.
 
     Catalogs are reached through libraries of many makers, each with errors of its own.
     """
@@ -207,7 +207,7 @@ def _fits(kind: pa.DataType) -> bool:
 
 
 def nullable(schema: pa.Schema) -> pa.Schema:
-    """The same columns, each of which may hold nulls: another writer's rows may lack them."""
+    """Let each column hold nulls: another writer's rows may lack them."""
     return pa.schema([pa.field(column.name, column.type) for column in schema])
 
 

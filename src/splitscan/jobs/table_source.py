@@ -51,7 +51,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SavedPlan:
-    """What every run of a job reads, as it is kept in staging. No password is in it.
+    """The plan that every run of a job reads by, as it is kept in staging. No password is in it.
 
     Attributes:
         table: The table, with the ranges of all blocks.
@@ -65,7 +65,7 @@ class SavedPlan:
 
     @classmethod
     def of(cls, job: str, database: str, plan: TablePlan) -> SavedPlan:
-        """What is kept of a plan of a table of *database*: each of its tasks is a block."""
+        """Build it from a plan of a table of *database*: each of its tasks is a block."""
         spec, version = plan.spec, plan.version
         assert version is not None
         ranges = tuple(
@@ -128,7 +128,7 @@ class TableBlockOpener:
 
     @property
     def planned_spec(self) -> TableSpec:
-        """What is read. Whether there are rows without a key is as planned: the table of now may be without."""
+        """The scan, with or without rows that lack a key as it was planned: the table of now may be without."""
         key = self.spec.key
         return self.spec if key is None else replace(self.spec, key=replace(key, nullable=self.plan.table.nullable))
 
@@ -153,12 +153,12 @@ class TableRows:
 
     @property
     def passed_bytes(self) -> int:
-        """How much of the block has been read, by estimate."""
+        """Bytes of the block that were read, by estimate."""
         return min(self._bytes, self._block.length_bytes)
 
     @property
     def report(self) -> BlockReport:
-        """What was read."""
+        """Span and rows of the block."""
         return BlockReport(self._block, self._block.start, self._block.stop, self._rows, 0, "")
 
 
@@ -196,7 +196,7 @@ class TableIngestSource:
 
     @property
     def described_options(self) -> Json:
-        """How the table is read; neither where it is nor a query, which may hold secrets: the ledger names both."""
+        """Options of the scan, without address and query, which may hold secrets: the ledger names both."""
         raw = asdict(self.scan.options)
         for name in ("url", "user", "password", "query", "dbtable"):
             del raw[name]
@@ -222,7 +222,7 @@ class TableIngestSource:
         return self.scan.database, _relation(self.scan.relation)
 
     def without_own(self, place: DestinationStorage) -> Self:
-        """The same: no table is in a destination."""
+        """Return the source itself: no table is in a destination."""
         return self
 
     def sort(self, history: History) -> SortedFiles:

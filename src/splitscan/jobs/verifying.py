@@ -408,14 +408,14 @@ def _continues(file: LedgerFile, read_to: int) -> Iterator[Finding]:
 
 
 def _is_version(source: ByteSource, file: LedgerFile) -> bool:
-    """Whether a source is still what was read, or what was read with something after it."""
+    """Return whether a source is still what was read, or what was read with something after it."""
     if is_prefix_fingerprint(file.fingerprint):
         return has_prefix(source, file.fingerprint)
     return source.fingerprint == file.fingerprint
 
 
 def _content(source: ByteSource, blocks: Sequence[LedgerBlock]) -> ByteSource:
-    """What was read of a source: its content if it is compressed, up to its damage if it was damaged."""
+    """Length of what was read of a source: of its content if it is compressed, up to its damage if it was damaged."""
     if all(block.content_bytes is None for block in blocks):
         return source
     damaged = any(block.damage is not None for block in blocks)

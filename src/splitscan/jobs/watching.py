@@ -42,7 +42,7 @@ BuildScan = Callable[[], ScanPlanner]
 
 @dataclass(frozen=True, slots=True)
 class WatchedWindow:
-    """What one window became.
+    """Result of one window.
 
     Attributes:
         number: Of the window.
@@ -162,7 +162,7 @@ class Watch:
 
     @property
     def backlog(self) -> Backlog:
-        """What was found and is not planned."""
+        """Files, blocks and bytes that were found and are not planned."""
         return self._planner.backlog
 
     # --------------------------------------------------------------- ingest
@@ -221,7 +221,7 @@ class Watch:
             )
 
     def _read_position(self) -> Offset:
-        """How far the destination is: after the last window that was published."""
+        """Read the offset after the last window that was published."""
         try:
             data = self._place.destination.read_bytes(_POSITION)
         except SourceMissingError:

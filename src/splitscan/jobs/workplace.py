@@ -1,4 +1,4 @@
-"""Where an ingest works before it publishes, and the lock that allows one ingest at a time per destination.
+"""Storage of a destination, its staging folder, and the lock that allows one ingest at a time.
 
 The kernel holds the lock, so a dead holder never blocks.
 """

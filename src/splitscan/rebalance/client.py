@@ -1,4 +1,4 @@
-"""What readers and planners ask the coordinator, over a connection that is made again when it breaks, for a while."""
+"""Clients of the coordinator, for readers and planners. A connection that breaks is made again, for a while."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ class Claims:
 
 
 class Coordinator:
-    """What a planner asks: to register a scan, and what became of it. Connects for each call.
+    """Client for planners: registers a scan, and asks what became of it. Connects for each call.
 
     Args:
         address: The coordinator.
@@ -258,7 +258,7 @@ class Coordinator:
         return messages.decode_ranges(answer.get("entries"))
 
     def record(self, scan: str) -> ScanRecord:
-        """What happened in a scan so far: chunks, moves, times.
+        """Ask for the record of a scan so far: chunks, moves, times.
 
         Raises:
             RebalanceError: As :meth:`Claims.next`.

@@ -1,4 +1,4 @@
-r"""What travels between readers and coordinator: one JSON object per line, in UTF-8.
+r"""Messages between readers and coordinator: one JSON object per line, in UTF-8.
 
 On connecting, both sides prove that they know the token, which itself never travels::
 
@@ -49,7 +49,7 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorAddress:
-    """Where a coordinator listens, and the token that opens it, which ``repr`` does not show.
+    """Address of a coordinator, and the token that opens it, which ``repr`` does not show.
 
     Attributes:
         host: Name or IP address that readers can reach.
@@ -99,12 +99,12 @@ def new_nonce() -> str:
 
 
 def proof(token: str, side: str, nonce: str) -> str:
-    """What only somebody with the token can say to *nonce*; *side* keeps proofs from being sent back."""
+    """Answer *nonce* as only somebody with the token can; *side* keeps proofs from being sent back."""
     return hmac.new(token.encode(), _encoded(f"{side} {nonce}"), hashlib.sha256).hexdigest()
 
 
 def proves(given: object, token: str, side: str, nonce: str) -> bool:
-    """Whether *given* is the proof. Takes the same time however much of it is right."""
+    """Return whether *given* is the proof. Takes the same time however much of it is right."""
     return isinstance(given, str) and hmac.compare_digest(_encoded(given), proof(token, side, nonce).encode())
 
 
@@ -175,7 +175,7 @@ def decode_chunk(value: object) -> Chunk:
 
 
 def encode_record(record: ScanRecord) -> Message:
-    """What happened in a scan, as it travels."""
+    """Spell the record of a scan."""
     return {"record": asdict(record)}
 
 

@@ -1,4 +1,4 @@
-"""What a rebalanced scan did: who read how much and when, what moved, how far from the ideal it ended."""
+"""Reports of rebalanced scans: who read how much and when, what moved, how far from the ideal it ended."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ReaderSummary:
 
 @dataclass(frozen=True)
 class RebalanceReport:
-    """What happened while a scan was read under rebalancing: ``print`` shows it, and :meth:`to_svg` draws it.
+    """Report of a scan that was read under rebalancing: ``print`` shows it, and :meth:`to_svg` draws it.
 
     Times are seconds since the first claim: what Spark did before, starting tasks, is not in them. Where several
     attempts read the same chunks, the first one's times count.
@@ -75,7 +75,7 @@ class RebalanceReport:
 
     @property
     def finished(self) -> bool:
-        """Whether every partition was read to its end."""
+        """True if every partition was read to its end."""
         return self.record.finished
 
     @property
@@ -85,7 +85,7 @@ class RebalanceReport:
 
     @property
     def claimed_bytes(self) -> int:
-        """What was claimed."""
+        """Number of claimed positions."""
         return sum(partition.positions for partition in self.record.partitions)
 
     @cached_property
@@ -100,17 +100,17 @@ class RebalanceReport:
 
     @property
     def busy_seconds(self) -> float:
-        """What all readers worked."""
+        """Seconds that all readers worked."""
         return sum(partition.seconds for partition in self.record.partitions)
 
     @property
     def waiting_seconds(self) -> float:
-        """What all readers waited between chunks."""
+        """Seconds that all readers waited between chunks."""
         return sum(reader.waiting for reader in self.readers)
 
     @property
     def idle_seconds(self) -> float:
-        """What all slots stood idle, from the first claim to the end."""
+        """Seconds that all slots stood idle, from the first claim to the end."""
         return max(0.0, self.slots * self.seconds - sum(reader.stopped - reader.started for reader in self.readers))
 
     @cached_property
@@ -121,12 +121,12 @@ class RebalanceReport:
 
     @property
     def ideal_seconds(self) -> float:
-        """How long it would have taken if the work had been divided evenly over the slots, without a pause."""
+        """Seconds that it would have taken if the work had been divided evenly over the slots, without a pause."""
         return self.busy_seconds / self.slots
 
     @property
     def ratio(self) -> float:
-        """How many times the ideal it took; 1 is perfect."""
+        """Seconds taken as a multiple of the ideal; 1 is perfect."""
         return self.seconds / self.ideal_seconds if self.ideal_seconds > 0 else 1.0
 
     @cached_property
@@ -219,7 +219,7 @@ class RebalanceReport:
     # ------------------------------------------------------------ as a picture
 
     def timeline(self, title: str = "Rebalanced") -> Timeline:
-        """What is drawn: a lane for each reader, a bar for each chunk, an arrow for each range that moved."""
+        """Draw a lane for each reader, a bar for each chunk, an arrow for each range that moved."""
         lanes = {reader.partition: number for number, reader in enumerate(self.readers)}
         return Timeline(
             title,

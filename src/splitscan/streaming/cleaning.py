@@ -49,7 +49,7 @@ class SourceCleaner:
 
     @property
     def is_on(self) -> bool:
-        """Whether there is anything to do at all."""
+        """True if there is anything to do at all."""
         return self._policy is not CleanSource.OFF
 
     def clean(self, window: Window) -> list[str]:
@@ -81,7 +81,7 @@ class SourceCleaner:
 
 
 def _store_of(path: str) -> str:
-    """What holds a path: the local file system, or a bucket or host.
+    """Name the storage of a path: the local file system, or a bucket or host.
 
     Example:
         >>> _store_of("/data/in"), _store_of("s3://bucket/in/a.csv")

@@ -175,11 +175,11 @@ class Arrivals:
         self._idle_us = min((file.modified_us for file in unplanned if file.path not in works), default=math.inf)
 
     def is_late(self, path: str) -> bool:
-        """Whether a file that nothing is planned of came late."""
+        """Return whether a file that nothing is planned of came late."""
         return path in self._late
 
     def horizon_us(self, left: Iterable[FileWork]) -> int:
-        """What is older than that when it is first seen is late, whoever sees it.
+        """Time before which a file that is first seen now is late, whoever sees it.
 
         Args:
             left: What is left to plan.

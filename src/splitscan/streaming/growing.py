@@ -85,12 +85,12 @@ class GrowingFiles:
         return open_source(file.path, self._scan.options.files.storage_options)
 
     def is_closed(self, file: FileMetadata, now_us: int) -> bool:
-        """Whether a file has ended, for all that is known."""
+        """Return whether a file has ended, for all that is known."""
         after_ms = self._options.close_after_ms
         return after_ms is not None and bool(file.modified_us) and now_us - file.modified_us >= after_ms * 1000
 
     def is_idle(self, file: FileMetadata, known: FileProgress | None, now_us: int) -> bool:
-        """Whether a file was looked at before, in this very version and from this position, without finding work."""
+        """Return whether a look at this version of a file, from this position, has found no work before."""
         version = (file.fingerprint, known.position if known is not None else 0, self.is_closed(file, now_us))
         return self._seen.get(file.path) == version
 
@@ -99,7 +99,7 @@ class GrowingFiles:
         self._seen[file.path] = (file.fingerprint, position, self.is_closed(file, now_us))
 
     def awaits_truncation(self, source: ByteSource, file: FileMetadata, known: FileProgress, now_us: int) -> bool:
-        """Whether the original of a copy may still be truncated soon."""
+        """Return whether the original of a copy may still be truncated soon."""
         key = (file.path, known.content)
         if key not in self._copies:
             _log.warning("a copy waits, for its original may be about to be truncated: %s", redact(file.path))
@@ -110,7 +110,7 @@ class GrowingFiles:
     def work(
         self, source: ByteSource, file: FileMetadata, known: FileProgress | None, generation: int, now_us: int
     ) -> FileWork | None:
-        """What a file has gained; ``None`` if no record is complete."""
+        """Find the range that a file has gained; ``None`` if no record is complete."""
         position, reading = known.position if known is not None else 0, self._scan.options.reading
         closed = self.is_closed(file, now_us)
         blocks = cut_growing_file(
@@ -146,7 +146,7 @@ class GrowingFiles:
         return FileWork(file, generation, window, left_bytes, block_bytes, lambda _: blocks, plan)
 
     def _ends_at_boundary(self, source: ByteSource, file: FileMetadata, last: BlockMetadata) -> bool:
-        """Whether the last record of a file that was taken for ended has its terminator."""
+        """Return whether the last record of a file that was taken for ended has its terminator."""
         reading = self._scan.options.reading
         cut = cut_growing_file(
             source,
@@ -242,7 +242,7 @@ class _Comparison:
                 self._add(source, file, None, generation, works)
 
     def _is_held(self, source: ByteSource, file: FileMetadata, candidates: _Candidates, works: list[FileWork]) -> bool:
-        """Whether a file waits because it repeats a known one; then that one waits too, lest it outgrow the copy."""
+        """Return whether a file waits because it repeats a known one, which waits too, lest it outgrow the copy."""
         original = candidates.original_of(source, file)
         if original is None or not self._owner.awaits_truncation(source, file, self._known[original], self._now_us):
             return False

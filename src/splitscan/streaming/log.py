@@ -119,7 +119,7 @@ class WindowLog:
         return len(data)
 
     def has(self, number: int) -> bool:
-        """Whether a window was planned and is kept."""
+        """Return whether a window was planned and is kept."""
         return self._storage.exists(self._name("w", number))
 
     def read(self, number: int) -> Window:
@@ -229,7 +229,7 @@ class VolatileLog:
 
     @property
     def path(self) -> str:
-        """What stands for a place: the stream's id."""
+        """Identity of the log: the stream's id."""
         return self._stream_id
 
     def create(self, window: Window) -> int:
@@ -241,7 +241,7 @@ class VolatileLog:
         return 0
 
     def has(self, number: int) -> bool:
-        """Whether this planner has planned a window, and keeps it."""
+        """Return whether this planner has planned a window, and keeps it."""
         return number in self._windows
 
     def read(self, number: int) -> Window:
@@ -253,7 +253,7 @@ class VolatileLog:
         return sorted(self._windows)
 
     def load(self, _: int | None = None) -> StreamState:
-        """What earlier runs have planned: nobody knows."""
+        """Return nothing: nobody knows what earlier runs have planned."""
         return StreamState()
 
     def save(self, _: StreamState) -> int:

@@ -90,7 +90,7 @@ class MessageScan(Rows):
         return type(self)(self._options, self._format, self._given, self.selected, checked_limit(rows))
 
     def ranges(self) -> list[MessageRange]:
-        """What there is now, by topic and partition, as tasks would read it. The cluster is asked again by each call.
+        """Offsets of now, by topic and partition, as tasks would read them. Each call asks the cluster again.
 
         Raises:
             SourceError: If the cluster does not answer.

@@ -23,7 +23,7 @@ Positions = Mapping[TopicPartition, int]
 
 
 class Cluster(Protocol):
-    """What a planner asks a cluster."""
+    """A cluster, as a planner needs it."""
 
     def partitions(self) -> list[TopicPartition]:
         """All partitions that are to be read."""
@@ -77,7 +77,7 @@ def read_message_offset(value: Any) -> MessageOffset:
 
 
 def window_ranges(start: MessageOffset, end: MessageOffset) -> list[MessageRange]:
-    """What the window between two offsets reads: a function of them alone.
+    """Window between two offsets: a function of them alone.
 
     Raises:
         UsageError: ``[bad-offset]`` if the second does not follow from the first.
@@ -147,7 +147,7 @@ class MessagePlanner:
         return start if dict(end.positions) == dict(start.positions) and not begins else end
 
     def bounded(self) -> list[MessageRange]:
-        """What one read reads: from ``startingOffsets`` to ``endingOffsets``, as the cluster is now.
+        """Plan one read: from ``startingOffsets`` to ``endingOffsets``, as the cluster is now.
 
         Raises:
             SourceError: As :meth:`latest` does.

@@ -36,7 +36,7 @@ class Finder(Protocol):
     """Compares a listing with what is planned."""
 
     def find(self, listing: DirectoryListing, state: StreamState) -> Found:
-        """What is left to plan."""
+        """Work that is left to plan."""
 
 
 class StreamPlanner:
@@ -92,7 +92,7 @@ class StreamPlanner:
     # -------------------------------------------------------------- offsets
 
     def initial(self) -> Offset:
-        """Where a new stream begins: an id of its own, the same in every call, and no window."""
+        """Offset of a new stream: an id of its own, the same in every call, and no window."""
         if self._initial is None:
             self._initial = Offset(secrets.token_hex(16), 0)
         return self._initial
@@ -200,7 +200,7 @@ class StreamPlanner:
 
     @property
     def backlog(self) -> Backlog:
-        """What was found and is not planned; blocks are estimated by their length."""
+        """Files and bytes that were found and are not planned; blocks are estimated by their length."""
         works = self._works.values()
         blocks = sum(-(-work.left_bytes // max(1, work.block_bytes)) for work in works)
         return Backlog(len(self._works), blocks, sum(work.left_bytes for work in works))

@@ -1,4 +1,4 @@
-"""How much of what is waiting goes into the next window, and how many readers it gets: pure functions.
+"""Size of the next window, and number of its readers: pure functions.
 
 The number of readers depends on the bytes and blocks of the window alone, and is logged with it. A micro-batch
 may have as many tasks as it likes, so no memory of earlier numbers is needed: no cooling down, no powers of two.
@@ -25,7 +25,7 @@ class Work(Protocol):
 
     @property
     def indivisible(self) -> bool:
-        """Whether all of it goes into one window, however much that is."""
+        """True if all of it goes into one window, however much that is."""
 
 
 @dataclass(frozen=True, slots=True)

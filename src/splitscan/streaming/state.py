@@ -1,4 +1,4 @@
-"""What is planned of each file, and what is left to plan of it."""
+"""State of a stream: what is planned of each file, and what is left to plan of it."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class FileWork:
 
     @property
     def is_begun(self) -> bool:
-        """Whether a part of it is planned."""
+        """True if a part of it is planned."""
         return self.window > 0
 
     @property
     def order(self) -> tuple[int, int, str]:
-        """Whose turn it is: who was served longest ago, then the oldest file."""
+        """Key for the order of files: who was served longest ago, then the oldest file."""
         return (self.window, self.file.modified_us, self.file.path)
 
     @cached_property
@@ -85,7 +85,7 @@ class FileWork:
 
 @dataclass
 class Found:
-    """What a listing shows to be done.
+    """Work that a listing shows.
 
     Attributes:
         works: Files with something left to plan.
@@ -98,7 +98,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class FileProgress:
-    """How far one file is planned.
+    """Progress of the planning of one file.
 
     Attributes:
         file: The version that was planned last: its planned size and fingerprint.

@@ -1,4 +1,4 @@
-"""What a state location holds: its streams and how far they are, and those that nobody can go on with."""
+"""Contents of a state location: its streams and how far they are, and those that nobody can go on with."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class StreamStatus:
 
     @property
     def backlog(self) -> Backlog:
-        """What is not published: what was left when the last window was planned, and what waits."""
+        """Backlog: what was left when the last window was planned, and what waits."""
         left = self.last.backlog if self.last is not None else Backlog()
         ended = {planned.file.path: planned.finished for window in self.waiting for planned in window.files}
         return Backlog(
@@ -87,7 +87,7 @@ class StreamStatus:
 
 
 def is_finished(file: FileProgress) -> bool:
-    """Whether nothing is left of the version that was planned last."""
+    """Return whether nothing is left of the version that was planned last."""
     return file.finished or file.position >= file.file.content_bytes
 
 
@@ -269,7 +269,7 @@ def delete_stream(dead: DeadStream, storage_options: Mapping[str, Any] | None = 
 
 
 def _checkpoints_of(location: str, place: str, checkpoints: Sequence[str]) -> list[str]:
-    """Where the offsets are: what was named, and what the state location lies in."""
+    """Folders of offsets: the named one, and that which the state location lies in."""
     own = [] if place == location.rstrip("/") else [location.rstrip("/") if place.endswith("/splitscan") else place]
     found = [*own, *(checkpoint.rstrip("/") for checkpoint in checkpoints)]
     if not found:
@@ -289,7 +289,7 @@ def _named_by(checkpoint: str, storage_options: Mapping[str, Any] | None) -> set
 
 
 def _offsets(storage: Storage) -> Iterator[bytes]:
-    """What says where a query, or a watch, is: everything it may go on from."""
+    """Offsets that a query, or a watch, may go on from."""
     names = [f"{_OFFSETS}/{name}" for name in storage.list_names(_OFFSETS) if not name.endswith("/")]
     for name in [*names, _WATCH_POSITION]:
         try:

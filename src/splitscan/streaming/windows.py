@@ -59,7 +59,7 @@ def read_offset(value: Mapping[str, Any]) -> Offset:
 
 
 def read_position(data: bytes, path: str) -> Offset:
-    """How far a watch has published, as it wrote it down.
+    """Read the offset that a watch has published.
 
     Raises:
         StreamError: ``[stream-damaged]``.
@@ -99,7 +99,7 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What was known and not planned.
+    """Files that were known and not planned.
 
     Attributes:
         files: Files with something left to plan.

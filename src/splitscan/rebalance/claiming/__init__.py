@@ -1,4 +1,4 @@
-"""Who reads what: the claim log and what it is made of. Pure: no sockets, no threads, no clock."""
+"""The claim log: the partition that reads each range. Pure: no sockets, no threads, no clock."""
 
 from splitscan.rebalance.claiming.claims import ClaimLog
 from splitscan.rebalance.claiming.positions import PositionSpace

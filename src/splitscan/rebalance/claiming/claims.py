@@ -355,7 +355,7 @@ class ClaimLog:
         return self._scan(scan).partition(partition).log.entries()
 
     def record(self, scan: str) -> ScanRecord:
-        """What happened in a scan so far.
+        """Record of the scan so far.
 
         Raises:
             RebalanceError: ``[unknown-scan]``.

@@ -1,4 +1,4 @@
-"""What is kept of a scan: the log of each partition, which only grows, and what happened: sums, and first events."""
+"""State of a scan: the log of each partition, which only grows, and sums and first events for the report."""
 
 from __future__ import annotations
 

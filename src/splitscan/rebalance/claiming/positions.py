@@ -57,7 +57,7 @@ class PositionSpace:
         return bisect_right(self._starts, position) - 1
 
     def pieces(self, start: int, stop: int) -> tuple[ChunkPiece, ...]:
-        """What ``[start, stop)`` is of each segment that it touches, in order."""
+        """Cut ``[start, stop)`` into pieces of the segments that it touches, in order."""
         number = self.segment_at(start)
         first = self._starts[number]
         if start < stop <= self._starts[number + 1]:

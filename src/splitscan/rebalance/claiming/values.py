@@ -1,4 +1,4 @@
-"""What readers and the coordinator exchange: segments, chunks, how large these are, and what they took."""
+"""Values that readers and the coordinator exchange: segments, chunks, their sizes and times."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Chunk(NamedTuple):
 
 
 class ChunkStats(NamedTuple):
-    """What a reader measured while it read one chunk. Only chunk sizes and the report depend on it.
+    """Measurements of a reader for one chunk. Only chunk sizes and the report depend on them.
 
     Attributes:
         seconds: From the claim to the last record's being taken, so that costs after the read count.
@@ -70,7 +70,7 @@ class ChunkStats(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionRecord:
-    """What one partition did, for the report.
+    """Record of one partition, for the report.
 
     Attributes:
         planned: Its range of positions when the scan was planned.
@@ -145,7 +145,7 @@ class StealRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScanRecord:
-    """What happened in one scan so far.
+    """Record of one scan so far.
 
     Attributes:
         scan: Its identity.
@@ -169,7 +169,7 @@ class ScanRecord:
 
     @property
     def finished(self) -> bool:
-        """Whether every partition has come to its end."""
+        """True if every partition has come to its end."""
         return all(partition.ended is not None for partition in self.partitions)
 
 
@@ -231,7 +231,7 @@ class ReadingPace:
 
 
 class Rest(NamedTuple):
-    """What the scan still needs, divided among the readers that are at work.
+    """Work that is left of a scan, divided among the readers that are at work.
 
     Attributes:
         seconds: As the paces of all readers let one expect.
@@ -245,7 +245,7 @@ class Rest(NamedTuple):
 def chunk_positions(
     sizing: Sizing, pace: float | None, rest: Rest, overhead_seconds: float, previous: int, unclaimed: int
 ) -> int:
-    """How many positions the next chunk should have, at least 1.
+    """Number of positions of the next chunk, at least 1.
 
     Args:
         sizing: The limits.

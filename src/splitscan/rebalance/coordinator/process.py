@@ -45,7 +45,7 @@ class CoordinatorProcess:
 
     @property
     def running(self) -> bool:
-        """Whether it still runs."""
+        """True if it still runs."""
         if self._child is not None:
             return self._child.poll() is None
         try:
@@ -192,7 +192,7 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where a coordinator listens.
+    """Addresses of a coordinator: to bind, and to advertise.
 
     Attributes:
         bound: Address that it binds.
@@ -314,7 +314,7 @@ def _is_named(descriptor: int, path: Path) -> bool:
 
 
 def _read(descriptor: int) -> SharedCoordinator | None:
-    """What is written there; ``None`` if that is nothing yet, or not all of it."""
+    """Read what is written there; ``None`` if that is nothing yet, or not all of it."""
     try:
         plain: dict[str, dict[str, Any]] = json.loads(os.pread(descriptor, 1 << 16, 0))
         return SharedCoordinator(CoordinatorAddress(**plain["near"]), CoordinatorAddress(**plain["far"]))

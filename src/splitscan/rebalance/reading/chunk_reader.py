@@ -158,5 +158,5 @@ class ChunkScan:
 
 
 def _is_of_the_block(spec: ScanSpec, name: str) -> bool:
-    """Whether a column says which block a record lies in."""
+    """Return whether a column says which block a record lies in."""
     return name not in spec.fields.names and metadata_name(name) is not None and grain_of(name) is Grain.BLOCK

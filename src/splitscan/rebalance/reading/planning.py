@@ -30,20 +30,20 @@ _LOG = logging.getLogger("splitscan")
 
 
 class Cuttable(Protocol):
-    """What planning asks of a scan."""
+    """A scan, as planning needs it."""
 
     @property
     def framing(self) -> Reading:
-        """How records are found."""
+        """Finds records."""
 
     def files(self) -> Sequence[FileMetadata]:
         """All files, in order."""
 
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
-        """The same scan of only these of its files."""
+        """Restrict the scan to these of its files."""
 
     def cut(self, cutting: Cutting) -> Self:
-        """The same scan with other blocks."""
+        """Cut the scan into other blocks."""
 
     def blocks(self, most_shares: int = ...) -> Iterable[BlockMetadata]:
         """The blocks; of compressed files that cannot be entered in the middle at most so many."""
@@ -54,7 +54,7 @@ class Cuttable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RebalancePlan:
-    """What a coordinator is told of a scan.
+    """Plan of a scan for a coordinator.
 
     Attributes:
         segments: The blocks of the scan, in order.
@@ -166,7 +166,7 @@ _MOST_SHOWN = 20  # tasks that are printed
 
 @dataclass(frozen=True, slots=True)
 class PlannedTask:
-    """What one task begins with; without rebalancing that is all it reads.
+    """First share of one task; without rebalancing that is all it reads.
 
     Attributes:
         number: Number of the task, from 0.
@@ -193,7 +193,7 @@ class PlannedTask:
 
 @dataclass(frozen=True, slots=True)
 class PlanExplanation:
-    """How a scan is divided among tasks; ``print`` shows it.
+    """Division of a scan among tasks; ``print`` shows it.
 
     Attributes:
         format: Name of the record format.
