@@ -67,7 +67,7 @@ class OutputPart:
         """Read what :meth:`to_json` wrote.
 
         Example:
-            >>> Part.from_json(OutputPart(12, ()).to_json())
+            >>> OutputPart.from_json(OutputPart(12, ()).to_json())
             OutputPart(number=12, blocks=())
         """
         head, _, blocks = written.partition(b"\n")

@@ -265,7 +265,7 @@ class ClaimLog:
         >>> log.create("scan", [Segment(1000, "a")], [(0, 500), (500, 1000)])
         True
         >>> log.next("scan", 0, 0)
-        Chunk(number=0, start=0, stop=256, pieces=(Piece(segment=0, start=0, stop=256, text='a'),))
+        Chunk(number=0, start=0, stop=256, pieces=(ChunkPiece(segment=0, start=0, stop=256, text='a'),))
         >>> log.next("scan", 0, 0) == log.next("scan", 0, 0)
         True
         >>> log.next("scan", 0, 1).stop, log.next("scan", 0, 2)

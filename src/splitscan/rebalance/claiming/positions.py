@@ -32,7 +32,7 @@ class PositionSpace:
     Example:
         >>> space = PositionSpace([Segment(10, "a"), Segment(5, "b")])
         >>> space.total, space.pieces(8, 12)
-        (15, (Piece(segment=0, start=8, stop=10, text='a'), Piece(segment=1, start=0, stop=2, text='b')))
+        (15, (ChunkPiece(segment=0, start=8, stop=10, text='a'), ChunkPiece(segment=1, start=0, stop=2, text='b')))
     """
 
     def __init__(self, segments: Iterable[Segment]) -> None:
