@@ -26,7 +26,6 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import open_storage
-from splitscan.jobs.contract import BlockRows
 from splitscan.jobs.destination import Published
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import HistoryReader
@@ -36,10 +35,11 @@ from splitscan.jobs.parquet import ParquetFileWriter
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.parts import OutputPart, parquet_name, part_name
+from splitscan.jobs.runner import BlockRows
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.spark_runner import run_part
 from splitscan.jobs.staging import PartReport, Staging
 from splitscan.jobs.steps import IngestTarget, run_ingest
+from splitscan.jobs.tasks import run_part
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
 from splitscan.scan.planning import IndexTask, Summarised

@@ -29,7 +29,7 @@ from tests.unit.jobs.conftest import InProcessRunner
 from tests.unit.scan.framework.scripted import AB, A, Scripted, load, operator, rows
 
 import splitscan as ss
-from splitscan.cli import main, runs
+from splitscan.cli import main
 from splitscan.content.storage import open_source, open_storage
 from splitscan.errors import SplitscanError
 from splitscan.jobs.file_source import FileSource
@@ -40,6 +40,7 @@ from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.options import Mode
 from splitscan.ranges import OFFSET_INFINITY, ByteKeyRangeTracker, OffsetRangeTracker
 from splitscan.scan.framework import Extra
+from splitscan.spark import ingest_runner
 
 Act = Callable[[], Any]
 Case = Callable[[Path], tuple[Act, Act]]
@@ -1390,7 +1391,7 @@ def test_the_command_spells_hints_as_it_takes_options(tmp_path, monkeypatch, cap
     csv(tmp_path, "id,name,x\n5,a,b\n", "b.csv")
     csv(tmp_path, "x,a\ny,b\n", "bad.csv")
     csv(tmp_path, "name,id\na,1\n", "swapped.csv")
-    monkeypatch.setattr(runs, "SparkRunner", lambda *_: InProcessRunner())
+    monkeypatch.setattr(ingest_runner, "SparkRunner", lambda *_: InProcessRunner())
     assert main(list(args)) != 0
     error = capfd.readouterr().err
     assert spelled in error

@@ -260,8 +260,8 @@ class Scan(Rows):
         return replace(plan, reader=reader)
 
     def ingest(self, spark: SparkSession, destination: str, **options: Any) -> IngestReport:
-        """Write the rows to Parquet, each exactly once, with a ledger; see :func:`splitscan.jobs.ingest`."""
-        from splitscan.jobs import ingest  # noqa: PLC0415 - Spark is optional
+        """Write the rows to Parquet, each exactly once, with a ledger; see :func:`splitscan.api.ingesting.ingest`."""
+        from splitscan.api.ingesting import ingest  # noqa: PLC0415 - Spark is optional
 
         return ingest(self.planner, spark, destination, **options)
 

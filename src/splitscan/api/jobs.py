@@ -63,9 +63,9 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
         UsageError: If an argument has no meaning; at once, before the first window.
         SplitscanError: What planning or ingesting a window fails with. Nothing is lost: the next watch does it again.
     """
-    from splitscan.jobs.ingesting import warn_of_rejects  # noqa: PLC0415 - Spark is optional
-    from splitscan.jobs.spark_runner import SparkRunner  # noqa: PLC0415 - Spark is optional
+    from splitscan.api.ingesting import warn_of_rejects  # noqa: PLC0415 - Spark is optional
     from splitscan.jobs.watching import Watch  # noqa: PLC0415 - what plans windows is loaded by who needs it
+    from splitscan.spark.ingest_runner import SparkRunner  # noqa: PLC0415 - Spark is optional
     from splitscan.spark.time_zones import in_session_zone  # noqa: PLC0415 - Spark is optional
 
     stream, named = parse_stream_options(options)

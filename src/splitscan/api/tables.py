@@ -62,15 +62,15 @@ class TableScan(DatabaseScan):
         return self.plan(default_parallelism(spark))
 
     def ingest(self, spark: SparkSession, destination: str, *, job: str | None = None, **options: Any) -> IngestReport:
-        """Write the rows of one version to Parquet, each exactly once; see :func:`splitscan.jobs.ingest_table`.
+        """Write the rows of one version to Parquet, exactly once; see :func:`splitscan.api.ingesting.ingest_table`.
 
         Args:
             spark: The session.
             destination: Folder or table: a local path or a URI.
             job: The name of the job, which has to be given: a table is ingested once under each name.
-            options: As for :func:`splitscan.jobs.ingest_table`.
+            options: As for :func:`splitscan.api.ingesting.ingest_table`.
         """
-        from splitscan.jobs import ingest_table  # noqa: PLC0415 - Spark is optional
+        from splitscan.api.ingesting import ingest_table  # noqa: PLC0415 - Spark is optional
 
         return ingest_table(self, spark, destination, job=job, **options)
 

@@ -23,7 +23,6 @@ from splitscan.jobs.opening import open_destination
 from splitscan.jobs.page import check_page_file, write_page
 from splitscan.jobs.reports import IngestReport
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.spark_runner import SparkRunner
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.jobs.watching import WATCH_FOLDER, Watch, WatchedWindow
 from splitscan.options.stream import parse_stream_options
@@ -118,6 +117,8 @@ class IngestRun:
 
     def execute(self, *, quiet: bool, as_json: bool) -> IngestReport:
         """Do it, and say what was done."""
+        from splitscan.spark.ingest_runner import SparkRunner  # noqa: PLC0415 -- PySpark loads with it
+
         with choose_progress(quiet=quiet) as progress, self._given.session(progress) as session:
             runner = SparkRunner(session, _INDEX_HERE_BYTES)
             report = run_ingest(self._source(), self._delivery(progress), runner)
@@ -228,6 +229,8 @@ class WatchRun:
         return self._arguments.with_dialect(found)
 
     def _run(self, arguments: ScanArguments, progress: ShowsProgress, *, once: bool, as_json: bool) -> bool:
+        from splitscan.spark.ingest_runner import SparkRunner  # noqa: PLC0415 -- PySpark loads with it
+
         watch = self._watch(arguments)
         with closing(watch), self._given.session(progress) as session:
             runner = SparkRunner(session, _INDEX_HERE_BYTES)

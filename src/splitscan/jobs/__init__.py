@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from splitscan.jobs.ingesting import ingest, ingest_table, plan_only
     from splitscan.jobs.ledger import Ledger, LedgerBlock, LedgerFile, RowRange, WrittenFile
     from splitscan.jobs.partitioning import Layout
     from splitscan.jobs.reports import Finding, IngestPlan, IngestProgress, IngestReport, Phase, VerifyReport
@@ -29,14 +28,10 @@ __all__ = [
     "SchemaEvolution",
     "VerifyReport",
     "WrittenFile",
-    "ingest",
-    "ingest_table",
-    "plan_only",
     "verify",
 ]
 
 _HOMES = {
-    "ingesting": {"ingest", "ingest_table", "plan_only"},
     "ledger": {"Ledger", "LedgerBlock", "LedgerFile", "RowRange", "WrittenFile"},
     "partitioning": {"Layout"},
     "settings": {"IngestSettings", "OnChanged", "SchemaEvolution"},

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, RebalanceError, SplitscanError
-from splitscan.jobs.contract import ClaimedRun, Runner
 from splitscan.jobs.ledger import LedgerBlock, identify
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.parts import BlockKey, OutputPart, log_folder, plan_parts
+from splitscan.jobs.runner import ClaimedRun, Runner
 from splitscan.jobs.staging import PartReport, Staging
 from splitscan.jobs.tiling import check_matches_plan
 from splitscan.rebalance.reading.planning import plan_ranges

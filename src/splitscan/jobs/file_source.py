@@ -14,13 +14,13 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives import open_planned
 from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
-from splitscan.jobs.contract import Runner
 from splitscan.jobs.division import ClaimedDivision, Division, PlannedDivision
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.identity import Growth, compute_job_id, describe_read_options
 from splitscan.jobs.ledger import LedgerFile, field_ids, identify
 from splitscan.jobs.parts import BlockKey
 from splitscan.jobs.record_json import Json
+from splitscan.jobs.runner import Runner
 from splitscan.jobs.schema_evolution import settle_columns, with_new_columns
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.source import EvolvedSource, NamedJob, Source, WriteSpec

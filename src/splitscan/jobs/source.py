@@ -9,11 +9,11 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.jobs.contract import Runner
 from splitscan.jobs.division import Division
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable
 from splitscan.jobs.record_json import Json
+from splitscan.jobs.runner import Runner
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage

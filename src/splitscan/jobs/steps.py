@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.content.storage import redact
-from splitscan.jobs.contract import Runner
 from splitscan.jobs.destination import Destination
 from splitscan.jobs.division import ReadTasks
 from splitscan.jobs.file_source import FileSource
@@ -44,6 +43,7 @@ from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.replacing import Contents, check_live, write_rest
 from splitscan.jobs.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
+from splitscan.jobs.runner import Runner
 from splitscan.jobs.settings import IngestSettings, OnChanged
 from splitscan.jobs.source import Source, WriteSpec
 from splitscan.jobs.staging import PartReport
@@ -121,7 +121,7 @@ def plan_ingest(source: FileSource, delivery: IngestTarget) -> IngestPlan:
 def run_ingest(source: Source, delivery: IngestTarget, runner: Runner) -> IngestReport:
     """Ingest whatever a source has: plan, read what is not yet read, check, publish in one step.
 
-    See :func:`splitscan.jobs.ingest`, which adds Spark.
+    See :func:`splitscan.api.ingesting.ingest`, which adds Spark.
     """
     started = time.perf_counter()
     clock = PhaseClock(delivery.on_progress)

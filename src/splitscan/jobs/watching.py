@@ -13,7 +13,6 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.archives import open_planned
 from splitscan.content.storage import check_unchanged
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
-from splitscan.jobs.contract import Runner
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import HistoryReader
 from splitscan.jobs.identity import describe_growth
@@ -21,6 +20,7 @@ from splitscan.jobs.ledger import OUR_FOLDER
 from splitscan.jobs.monitor import OnProgress
 from splitscan.jobs.opening import PLAIN, open_destination
 from splitscan.jobs.reports import IngestReport
+from splitscan.jobs.runner import Runner
 from splitscan.jobs.settings import IngestSettings, OnChanged
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.options.stream import FileMode, OnModified, StreamOptions, WindowLogChoice
@@ -78,7 +78,7 @@ class Watch:
         options: How sources are followed. ``state_location`` is the destination's own folder if not given.
         settings: How rows are written.
         destination_options: Settings of the destination's file system; those of the source when not given.
-        table: Format of the destination, as for :func:`splitscan.jobs.ingest`.
+        table: Format of the destination, as for :func:`splitscan.api.ingesting.ingest`.
 
     Raises:
         UsageError: If an option has no meaning here.

@@ -4,8 +4,9 @@ from types import SimpleNamespace
 import pytest
 
 from splitscan.cli import main, runs
-from splitscan.jobs.spark_runner import SparkRunner, run_part
+from splitscan.jobs.tasks import run_part
 from splitscan.scan import open_reader
+from splitscan.spark import ingest_runner
 
 BASIC = b'id,name\n1,ada\n2,"grace\nhopper"\n3,\n'
 
@@ -39,7 +40,7 @@ def source(tmp_path):
     return folder
 
 
-class InProcessRunner(SparkRunner):
+class InProcessRunner(ingest_runner.SparkRunner):
     """Does what Spark would do, here, once it has started a session."""
 
     @property
@@ -64,6 +65,6 @@ def without_spark(monkeypatch):
         started.append(True)
         return SimpleNamespace(spark="here", log=None, close=lambda keep_log: None)
 
-    monkeypatch.setattr(runs, "SparkRunner", InProcessRunner)
+    monkeypatch.setattr(ingest_runner, "SparkRunner", InProcessRunner)
     monkeypatch.setattr(runs, "start_session", start)
     return started

@@ -6,9 +6,9 @@ import os
 import pyarrow.parquet as pq
 import pytest
 
+from splitscan.api.ingesting import ingest_table, plan_only
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, UsageError
-from splitscan.jobs import OnChanged, plan_only, verify
-from splitscan.jobs.ingesting import ingest_table
+from splitscan.jobs import OnChanged, verify
 from splitscan.jobs.settings import IngestSettings, schema_evolution_from
 from splitscan.jobs.workplace import DestinationLock
 from splitscan.scan import ScanPlanner

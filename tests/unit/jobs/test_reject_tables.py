@@ -20,8 +20,8 @@ from splitscan.jobs.parquet import REJECT_PORTION_BYTES, REJECT_SCHEMA, ParquetF
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.parts import plan_parts
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.spark_runner import run_part
 from splitscan.jobs.staging import Staging
+from splitscan.jobs.tasks import run_part
 from splitscan.scan import scan_blocks
 from splitscan.scan.block_scan import open_reader
 from splitscan.scan.rejects import OnRejects, RejectBatch

@@ -17,8 +17,8 @@ from splitscan.jobs.opening import open_destination
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.rejected import list_rejects
 from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution, on_changed_from
-from splitscan.jobs.spark_runner import run_part
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
+from splitscan.jobs.tasks import run_part
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
 

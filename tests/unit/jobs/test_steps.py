@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from splitscan.api.files import Scan
+from splitscan.api.ingesting import plan_only
 from splitscan.errors import IngestError, InvariantError
-from splitscan.jobs import Phase, plan_only, steps, verify
+from splitscan.jobs import Phase, steps, verify
 from splitscan.jobs.page import write_page
 from splitscan.jobs.staging import PartReport
 from splitscan.scan import ScanPlanner

@@ -18,6 +18,7 @@ from splitscan.cli import main, runs
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
+from splitscan.spark import ingest_runner
 from tests.unit.cli.conftest import InProcessRunner
 
 HOME = os.path.dirname(ss.__file__)
@@ -55,7 +56,7 @@ def ingest(folder):
     assert report.rows == 1000
 
 def command(folder):
-    runs.SparkRunner, runs.start_session = Elsewhere, lambda master, conf: Here()
+    ingest_runner.SparkRunner, runs.start_session = Elsewhere, lambda master, conf: Here()
     flags = ["--header", "-s", "id long, text string", "-o", "dialect=spark", "-q", "--table", table or "none"]
     assert main(["ingest", source, folder, *flags]) == 0
 

@@ -8,9 +8,9 @@ import pytest
 
 from splitscan.errors import IngestError
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.partition_task import run_partition
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, run_ingest
+from splitscan.jobs.tasks import run_partition
 from splitscan.rebalance import ClaimLog, RebalanceReport, Sizing
 
 SMALL = Sizing(min_positions=64, first_positions=64, max_positions=700, min_seconds=0.0)

@@ -14,10 +14,10 @@ from splitscan.jobs.page import check_page_file, write_page
 from splitscan.jobs.reports import IngestPlan, IngestReport
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.source import Source
-from splitscan.jobs.spark_runner import SparkRunner
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.jobs.table_source import TableIngestSource
 from splitscan.scan import ScanPlanner
+from splitscan.spark.ingest_runner import SparkRunner
 from splitscan.tables import DatabaseScan
 
 _OF_FILES = {"max_rejects", "max_reject_ratio", "source_digests", "on_changed", "replace_changed"}

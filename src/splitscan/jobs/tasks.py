@@ -1,7 +1,8 @@
-"""The work of one partition: read what its log says, write Parquet, hand back small reports. No Spark in here."""
+"""The work of one task: read a part of the plan, or what a claim log says, write Parquet, hand back small reports."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -9,14 +10,42 @@ from itertools import chain
 
 from splitscan.blocks import Reject
 from splitscan.errors import InvariantError
-from splitscan.jobs.contract import ClaimedRun
 from splitscan.jobs.ledger import identify
 from splitscan.jobs.part_writing import PartTarget, PartWriter
-from splitscan.jobs.parts import ClaimedPart
+from splitscan.jobs.parts import ClaimedPart, OutputPart
+from splitscan.jobs.runner import ClaimedRun, OpenBlock
 from splitscan.jobs.staging import PartReport, Staging
 from splitscan.rebalance.claiming import Chunk, ChunkStats
 from splitscan.rebalance.reading.chunk_reader import ChunkReader, ChunkScan, ClaimSource
 from splitscan.scan.spec import ScanSpec
+
+
+def run_part(target: PartTarget, part: OutputPart, open_block: OpenBlock) -> PartReport:
+    """Read the blocks of a part and write what they hold.
+
+    The files appear whole, and the report after them; a part whose report is there is not read again. Running the
+    same part twice, one after the other or at the same time, leaves the same bytes under the same names.
+
+    Args:
+        target: Where it goes.
+        part: What to read.
+        open_block: Opens a block for reading.
+    """
+    staging = target.open_staging()
+    report = staging.read_finished(part)
+    if report is not None:
+        return report
+    began = time.time()
+    with target.open_part(staging, part) as writer:
+        for file_index, block in part.blocks:
+            rows = open_block(block, writer.take_rejects, target.settings.source_digests)
+            for batch in rows:
+                writer.write(batch)
+                writer.tell(rows.passed_bytes)
+            writer.end_block(rows.report, file_index, block.index)
+    report = replace(writer.report(part.number), times=(began, time.time()))
+    staging.write_report(part, report)
+    return report
 
 
 def run_partition(

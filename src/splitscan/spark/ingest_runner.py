@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
-from splitscan.jobs.contract import BlockRows, ClaimedRun, OpenBlock
 from splitscan.jobs.part_writing import PartTarget
-from splitscan.jobs.partition_task import run_partition
 from splitscan.jobs.parts import OutputPart
+from splitscan.jobs.runner import BlockRows, ClaimedRun, OpenBlock
 from splitscan.jobs.staging import PartReport
+from splitscan.jobs.tasks import run_part, run_partition
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.scan.block_scan import ConsecutiveBlocks
@@ -25,34 +23,6 @@ from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 
 T = TypeVar("T")
-
-
-def run_part(target: PartTarget, part: OutputPart, open_block: OpenBlock) -> PartReport:
-    """Read the blocks of a part and write what they hold.
-
-    The files appear whole, and the report after them; a part whose report is there is not read again. Running the
-    same part twice, one after the other or at the same time, leaves the same bytes under the same names.
-
-    Args:
-        target: Where it goes.
-        part: What to read.
-        open_block: Opens a block for reading.
-    """
-    staging = target.open_staging()
-    report = staging.read_finished(part)
-    if report is not None:
-        return report
-    began = time.time()
-    with target.open_part(staging, part) as writer:
-        for file_index, block in part.blocks:
-            rows = open_block(block, writer.take_rejects, target.settings.source_digests)
-            for batch in rows:
-                writer.write(batch)
-                writer.tell(rows.passed_bytes)
-            writer.end_block(rows.report, file_index, block.index)
-    report = replace(writer.report(part.number), times=(began, time.time()))
-    staging.write_report(part, report)
-    return report
 
 
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
