@@ -6,9 +6,8 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Protocol, Self
 
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BlockMetadata
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options import FileOptions
 from splitscan.plan.cutting import is_compressed
@@ -27,29 +26,6 @@ MOST_OPENED = 2000
 """Files that planning looks into; where there are more, moving whole ones is even enough."""
 
 _LOG = logging.getLogger("splitscan")
-
-
-class Cuttable(Protocol):
-    """A scan, as planning needs it."""
-
-    @property
-    def framing(self) -> Reading:
-        """Finds records."""
-
-    def files(self) -> Sequence[FileMetadata]:
-        """All files, in order."""
-
-    def with_files(self, files: Sequence[FileMetadata]) -> Self:
-        """Restrict the scan to these of its files."""
-
-    def cut(self, cutting: Cutting) -> Self:
-        """Cut the scan into other blocks."""
-
-    def blocks(self, most_shares: int = ...) -> Iterable[BlockMetadata]:
-        """The blocks; of compressed files that cannot be entered in the middle at most so many."""
-
-    def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
-        """The blocks, with their first record starts where the format needs them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +58,7 @@ def plan_rebalance(scan: ScanPlanner, slots: int, indexer: Indexer | None = None
     return plan_ranges(blocks, scan.framing, slots, scan.options.files) if blocks else None
 
 
-def plan_blocks(scan: Cuttable, indexer: Indexer | None = None) -> list[BlockMetadata]:
+def plan_blocks(scan: ScanPlanner, indexer: Indexer | None = None) -> list[BlockMetadata]:
     """List and cut the files of a scan, and where the format needs it, find the first record of every block.
 
     Blocks of such a format are short, and so are those of compressed files that can be entered between their members,
