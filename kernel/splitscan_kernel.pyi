@@ -130,6 +130,8 @@ class Csv:
         """Where the complete records of ``data[start:end]`` are."""
     def count(self, data: bytes, start: int, end: int, at_end: bool) -> tuple[int, int]:
         """How many records that finds, and where the next one starts."""
+    def open_starts(self, data: bytes, start: int, end: int, longest: int) -> bytes:
+        """Where records would begin that do not end in ``data[start:end]``, or are too long: at any line start."""
     def summarise(self, data: bytes, start: int, end: int, before: bytes, after: bytes, mark: int) -> list[_Run | None]:
         """What ``data[start:end]`` does to a reader that enters it in each state."""
     def last_split_point(self, data: bytes) -> int | None:

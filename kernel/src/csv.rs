@@ -140,6 +140,25 @@ impl Csv {
         ))
     }
 
+    /// Where records would begin that do not end in `data[start:end]`, or are longer than `longest` bytes; none where
+    /// no record begins in another.
+    fn open_starts<'py>(
+        &self,
+        py: Python<'py>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        longest: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let data = part(&data, start, end)?;
+        let found = detached(py, start, || {
+            let units = self.units(data);
+            csv::open_starts(&units, &self.grammar, longest / self.unit_bytes)
+        })?;
+        let in_bytes = |unit: i64| unit * self.unit_bytes as i64; // 1, 2 or 4
+        positions(py, &found.into_iter().map(in_bytes).collect::<Vec<_>>())
+    }
+
     /// What `data[start:end]` does to a reader that enters it in each state; `None` where `before` does not tell.
     #[expect(
         clippy::too_many_arguments,

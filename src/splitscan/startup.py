@@ -12,9 +12,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import sys
-from pathlib import Path
-from types import FrameType
+import sys  # and nothing that Python has not imported by then: each import is time in which Ctrl-C is a traceback
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
@@ -34,8 +32,9 @@ def is_command(argv0: str, original: list[str]) -> bool:
     """
     if argv0 == "-m":
         return "splitscan" in original
-    program = Path(argv0)
-    return program.stem == "splitscan" or program.parts[-2:] == ("splitscan", "__main__.py")
+    place, program = os.path.split(argv0)
+    is_module = program == "__main__.py" and os.path.basename(place) == "splitscan"  # noqa: PTH119 - no pathlib yet
+    return is_module or os.path.splitext(program)[0] == "splitscan"  # noqa: PTH122 - the same
 
 
 def begin() -> None:
@@ -65,6 +64,6 @@ def _is_ours() -> bool:
     return is_command(sys.argv[0] if sys.argv else "", sys.orig_argv)
 
 
-def _end(_signal: int, _frame: FrameType | None) -> None:
+def _end(_signal: int, _frame: object) -> None:
     os.write(2, b"interrupted\n")
     os._exit(INTERRUPTED)

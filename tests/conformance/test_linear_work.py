@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 import tracemalloc
 from collections import Counter
 from typing import Any
@@ -11,8 +12,8 @@ from typing import Any
 import pytest
 from tests.conformance.test_formats import FORMATS, Case
 
+import splitscan as ss
 from splitscan.blocks import FileMetadata
-from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.framing.contract import Need, RecordFormat
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.xml.framing import XmlFormat
@@ -72,14 +73,9 @@ def hostile_units(case: Case) -> list[bytes]:
     return [*case.words, *pairs, *longer, *long]
 
 
-def looks_again(format: RecordFormat) -> bool:
-    """Whether each line of an unclosed quote is looked at from there to ``max_record_bytes``: CSV over many lines."""
-    return isinstance(format, QuotedFormat) and format.dialect.multi_line
-
-
 @pytest.mark.parametrize("engine", ["kernel", pytest.param("reference", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("max_record_bytes", [50, 1 << 20])
-@pytest.mark.parametrize("case", [case for case in FORMATS if not looks_again(case.format)], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", FORMATS, ids=lambda case: case.name)
 def test_hostile_bytes_are_looked_at_a_bounded_number_of_times(monkeypatch, case, max_record_bytes, engine) -> None:
     monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
     for unit in hostile_units(case):
@@ -133,3 +129,14 @@ def test_a_reader_that_remembers_reads_as_one_that_does_not(case: Case) -> None:
             patched.setattr(OpenRecords, "note", lambda *_: None)
             patched.setattr(FramesAhead, "take", lambda *_: None)
             assert found == steps_of(case.format, data, *limits), (data, limits)
+
+
+@pytest.mark.parametrize("max_record_bytes", [60, 1 << 26])
+def test_the_kernels_loop_gives_records_up_in_linear_time(tmp_path, max_record_bytes) -> None:
+    """Lines that each open a quote: who follows each of them to the end of the file takes ten seconds and more."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'"","a\n' * 60_000)
+    options = {"dialect": "spark", "multiLine": True, "maxRecordBytes": max_record_bytes}
+    began = time.process_time()
+    assert ss.scan_csv(path, "a string, b string", **options).to_arrow().num_rows == 0
+    assert time.process_time() - began < 6

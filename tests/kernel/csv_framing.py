@@ -67,6 +67,10 @@ def check_frames(random: random.Random, dialect: Dialect, data: bytes) -> tuple[
     whole, part = framed(csv, data, at_end=True), framed(csv, data[:cut], at_end=False)
     assert whole[0][: len(part[0])] == part[0]
     assert framed(csv, b"xyz" + data, at_end=True, start=3) == whole
+    longest = random.choice([0, 3, 10, len(data)])
+    open_ones = np.frombuffer(csv.open_starts(data, 0, len(data), longest), "<i8")
+    wanted = ReferenceFraming(dialect).open_starts(data, longest)
+    assert open_ones.tolist() == wanted.tolist(), (dialect, data, longest)
     return whole
 
 

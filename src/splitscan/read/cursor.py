@@ -304,7 +304,7 @@ class RecordCursor:
             if not frames.next_start and is_all:
                 break
             if not frames.next_start:
-                self._open.forget()
+                self._open.forget(self._position)
         return None
 
     def _frame(self, data: memoryview, *, at_end: bool) -> Frames:
@@ -342,11 +342,14 @@ class RecordCursor:
         self._open.note(self._buffer, self._position)
         offset = self._position
         skipping: Skipping = self._format
-        raw = bytes(self._buffer[: min(RAW_BYTES, self._max_record_bytes)])  # no more than any buffer has by now
-        while (resume := skipping.resume_after(self._buffer, at_end=self._at_end)) is None:
+        resume = skipping.resume_after(self._buffer, at_end=self._at_end)
+        kept = min(RAW_BYTES, self._max_record_bytes)  # no more than any buffer has by now
+        raw = bytes(self._buffer[: kept if resume is None else min(kept, resume)])
+        while resume is None:
             dropped, skipping = drop(skipping, self._buffer)
             self._advance(dropped)
             self._fill(self._end)
+            resume = skipping.resume_after(self._buffer, at_end=self._at_end)
         never_ends = isinstance(skipping, StatefulSkipping) and self._at_end and skipping.never_ends(self._buffer)
         self._advance(resume)
         length = self._position - offset

@@ -24,6 +24,8 @@ class OpenRecords:
         self._longest_bytes = longest_bytes
         self._starts = NO_OFFSETS  # in the file
         self._read_to = -1  # where the buffer ended that they are known of
+        self._hidden = 1  # how many were forgotten last, and where reading was
+        self._position = -1
 
     def note(self, buffer: Buffer, position: int) -> None:
         """Look for them, if that was not yet done.
@@ -49,9 +51,12 @@ class OpenRecords:
             return min(distance + self._format.unit_bytes, read_to - position) if distance else 0
         return read_to - position
 
-    def forget(self) -> None:
-        """What was known was wrong: bytes before one of them hide it."""
-        self._read_to = -1
+    def forget(self, position: int) -> None:
+        """Bytes from *position* on hide the next of them: a record goes on there. Each time it does, twice as many."""
+        self._hidden = 2 * self._hidden if position == self._position else 1
+        self._position = position
+        at = int(self._starts.searchsorted(position))
+        self._starts = self._starts[at + self._hidden :]
 
 
 class FramesAhead:

@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use super::error::{BlockError, Kind};
+use super::open_records::OpenRecords;
 use super::source::ReadAt;
 use super::spec::UNKNOWN_END;
 use crate::lines::Bounds;
@@ -104,6 +105,7 @@ pub(super) struct Cursor {
     position: u64,
     overrun_bytes: u64,
     decodes: bool,
+    open: OpenRecords,
 }
 
 impl Cursor {
@@ -117,6 +119,7 @@ impl Cursor {
             position,
             overrun_bytes: OVERRUN_BYTES,
             decodes,
+            open: OpenRecords::default(),
         }
     }
 
@@ -228,16 +231,18 @@ impl Cursor {
         engine: &Engine,
         stop: u64,
     ) -> Result<Option<Step>, BlockError> {
-        let at_end = self.at_end() && !self.is_torn(source);
-        while !self.data().is_empty() {
+        let whole_at_end = self.at_end() && !self.is_torn(source);
+        while let known @ 1.. = self.open.bytes_before(self.position, self.read_to()) {
+            let is_all = known == self.data().len();
+            let data = self.data().get(..known).unwrap_or_default();
             let left = usize::try_from(stop.saturating_sub(self.position)).unwrap_or(usize::MAX);
             let bounds = Bounds {
-                stop: left.clamp(1, self.data().len()),
-                at_end,
+                stop: left.clamp(1, data.len()),
+                at_end: whole_at_end && is_all,
                 rows: usize::MAX,
                 record_bytes: self.sizes.max_record_bytes,
             };
-            let parsed = engine.parse(self.data(), bounds, self.decodes)?;
+            let parsed = engine.parse(data, bounds, self.decodes)?;
             if !parsed.frames.starts.is_empty() {
                 return Ok(Some(Step::Records(parsed)));
             }
@@ -246,7 +251,10 @@ impl Cursor {
                 return self.give_up(source, engine, TOO_LONG).map(Some);
             }
             if parsed.frames.next_start == 0 {
-                break;
+                if is_all {
+                    break;
+                }
+                self.open.forget(self.position);
             }
         }
         Ok(None)
@@ -271,17 +279,21 @@ impl Cursor {
         code: &'static str,
     ) -> Result<Skipped, BlockError> {
         let offset = self.position;
+        self.note_open(engine);
+        let mut resume = engine.resume_after(self.data(), self.at_end());
         let kept = RAW_BYTES
             .min(self.sizes.max_record_bytes)
+            .min(resume.unwrap_or(usize::MAX))
             .min(self.data().len());
         let mut raw = self.data().get(..kept).unwrap_or_default().to_vec();
         loop {
-            if let Some(resume) = engine.resume_after(self.data(), self.at_end()) {
+            if let Some(resume) = resume {
                 self.pass(resume);
                 break;
             }
             self.pass(engine.droppable(self.data()));
             self.fill(source, self.end, 0)?;
+            resume = engine.resume_after(self.data(), self.at_end());
         }
         let length = self.position - offset;
         raw.truncate(usize::try_from(length).unwrap_or(usize::MAX));
@@ -291,6 +303,15 @@ impl Cursor {
             code,
             raw,
         })
+    }
+
+    /// Look for records that do not end in what was read, if that was not yet done.
+    fn note_open(&mut self, engine: &Engine) {
+        let read_to = self.read_to();
+        if !self.open.is_known(read_to) {
+            let starts = engine.open_starts(self.data(), self.sizes.max_record_bytes);
+            self.open = OpenRecords::new(&starts, self.position, read_to);
+        }
     }
 
     /// Read on: to `stop` in full reads, the last one `edge` bytes further, after it in growing small ones.

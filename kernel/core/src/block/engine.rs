@@ -123,6 +123,14 @@ impl Engine {
         self.lines.resume_after(data, at_end)
     }
 
+    /// Where records would begin that do not end in `data`, or are longer than `longest`.
+    pub(super) fn open_starts(&self, data: &[u8], longest: usize) -> Vec<i64> {
+        match &self.parser {
+            Parser::Csv(own) => csv::open_starts(data, &own.grammar, longest),
+            Parser::Text(_) => Vec::new(), // no record begins in another
+        }
+    }
+
     /// How many bytes of such a record say nothing of its end.
     pub(super) fn droppable(&self, data: &[u8]) -> usize {
         self.lines.droppable(data)

@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod head;
 mod lines;
+mod open_records;
 mod reader;
 mod rejects;
 mod rows;

@@ -1,9 +1,9 @@
-//! The complete records at the front of some bytes: where they are, or how many.
+//! The complete records at the front of some bytes: where they are, or how many; and those that are not complete.
 
 use super::grammar::Grammar;
 use super::leap::Leaper;
 use super::machine::{LINES, Machine, SPANNING};
-use super::steps::{Entry, Kind, Step, Tail};
+use super::steps::{Entry, Kind, Place, Step, Tail};
 use crate::frames::{Counted, Frames};
 
 /// Where the complete records of `data` are, which begins with one; all that no later byte can change.
@@ -87,6 +87,50 @@ fn pass<const INSIDE: usize>(
     }
 }
 
+/// Where records would begin that end inside quotes with `data`, or are longer than `longest`: at any line start.
+///
+/// Each line is read twice, as a record and as what follows an open quote, so no quote is followed from line to line.
+/// None where quotes hide no terminators: then no record begins in another.
+pub fn open_starts(data: &[u8], grammar: &Grammar, longest: usize) -> Vec<i64> {
+    if !grammar.spans_lines() || grammar.dialect().quote.is_none() {
+        return Vec::new();
+    }
+    let mut machines = [(); 2].map(|()| Machine::<LINES>::new(data, grammar, Tail::Open));
+    let [lines, quoted] = &mut machines;
+    let cut = grammar.dialect().line_sep.as_ref().map_or(1, Vec::len); // of a terminator that may end the data
+    let mut open = Vec::new();
+    let mut waiting = Vec::new(); // for the quote that closes
+    let mut start = 0;
+    loop {
+        let inside = quoted.line(start, Entry::Quoted, &mut ());
+        let closes_at = match inside {
+            Step::Line { kind, stop, .. } => (kind != Kind::Malformed).then_some(stop),
+            Step::Open(Place::Quotes) => None,
+            Step::Open(_) => Some(data.len().saturating_sub(cut)),
+        };
+        if let Some(stop) = closes_at {
+            let long =
+                waiting.partition_point(|&begin: &usize| stop.saturating_sub(begin) > longest);
+            open.extend(waiting.drain(..).take(long).map(|begin| begin as i64));
+        }
+        match lines.line(start, Entry::Line, &mut ()) {
+            Step::Line { kind, next, .. } => {
+                if kind == Kind::Malformed {
+                    waiting.push(start);
+                }
+                start = next;
+            }
+            Step::Open(place) => {
+                if place == Place::Quotes {
+                    waiting.push(start);
+                }
+                open.extend(waiting.drain(..).map(|begin| begin as i64));
+                return open;
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::grammar::Dialect;
@@ -163,6 +207,38 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn open_starts_are_those_of_each_line_on_its_own(
+            data in prop::collection::vec(prop::sample::select(&b",\"\"\n\n\r# \\ab"[..]), 0..60),
+            escape in prop::sample::select(vec![None, Some(b'\\')]),
+            line_sep in prop::sample::select(vec![None, Some(&b"\n"[..]), Some(&b"ab"[..]), Some(&b"aa"[..])]),
+            trim_leading in any::<bool>(),
+            longest in 0usize..30,
+        ) {
+            let rules = grammar(escape, line_sep, true, trim_leading);
+            let found = open_starts(&data, &rules, longest);
+            let unquoted = Dialect { quote: None, escape: None, doubled: false, comment: None, ..rules.dialect().clone() };
+            let unquoted = Grammar::new(unquoted).expect("it has less");
+            let mut lines = Machine::<LINES>::new(&data, &unquoted, Tail::Open);
+            let mut start = 0;
+            loop {
+                let mut one = Machine::<SPANNING>::new(&data, &rules, Tail::Open);
+                let line = lines.line(start, Entry::Line, &mut ());
+                let stop_of_line = if let Step::Line { stop, .. } = line { stop } else { data.len() };
+                let is_open = match one.line(start, Entry::Line, &mut ()) {
+                    Step::Open(Place::Quotes) => Some(true),
+                    Step::Open(_) => None, // the record may end there
+                    Step::Line { kind, stop, .. } => Some(kind == Kind::Record && stop > stop_of_line && stop - start > longest),
+                };
+                if let Some(is_open) = is_open {
+                    prop_assert_eq!(found.contains(&(start as i64)), is_open, "{} {:?}", start, found);
+                }
+                let Step::Line { next, .. } = line else { break };
+                start = next;
+            }
+        }
+
         #[test]
         fn what_is_given_of_a_part_is_given_of_the_whole(
             data in prop::collection::vec(prop::sample::select(&b",\"\"\n\r# \\ab"[..]), 0..200),

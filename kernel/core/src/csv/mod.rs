@@ -20,7 +20,7 @@ mod tape;
 mod texts;
 mod values;
 
-pub use framing::{count, frame};
+pub use framing::{count, frame, open_starts};
 pub use grammar::{Dialect, Grammar};
 pub use layout::{Layout, Meaning, Named, Rescue, Shape};
 pub use parse::{Limits, Parser};

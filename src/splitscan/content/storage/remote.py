@@ -60,7 +60,7 @@ def resolve(location: Location, storage_options: Mapping[str, Any]) -> RemotePat
         options = {**kind._get_kwargs_from_urls(location.path), **dict(storage_options)}  # noqa: SLF001 -- fsspec's own way
         filesystem = kind(**{"use_listings_cache": False, **options})
         name = str(kind._strip_protocol(location.path))  # noqa: SLF001 -- the same
-    except (ImportError, ValueError, TypeError, OSError) as error:  # OSError: a native library is missing
+    except (AttributeError, ImportError, LookupError, OSError, TypeError, ValueError) as error:  # what fsspec raises
         shown = redact(f"{type(error).__name__}: {error}", storage_options)
         raise UsageError(
             f"no file system for {location.scheme}:// paths", Where(path=redact(location.path)), shown,

@@ -150,20 +150,30 @@ def _layout(wanted: Projection, names: Sequence[str]) -> CsvLayout:
     )
 
 
+def check_width(csv: CsvOptions, file: FileMetadata, names: Sequence[str]) -> None:
+    """Refuse a file of more columns than are allowed, before anything is done for each of them.
+
+    Raises:
+        SchemaError: ``[header-mismatch]``.
+    """
+    if len(names) > csv.max_columns:
+        what = "header" if csv.header else "first record"
+        raise SchemaError(
+            f"the {what} of a file has more columns than maxColumns={csv.max_columns}",
+            Where(file.path, offset=0),
+            seen=f"{len(names)} columns: {shown_names(names)}",
+            fix=f"raise maxColumns, if that is its {what}; else correct sep, quote, escape or skipRows",
+            code="header-mismatch",
+        )
+
+
 def _check_names(wanted: Projection, csv: CsvOptions, file: FileMetadata, header: Sequence[str]) -> None:
     """A header that is matched by name: not too wide, and not that of something else.
 
     Raises:
         SchemaError: If there are too many columns, or none of them is in the schema: that is another file.
     """
-    if len(header) > csv.max_columns:
-        raise SchemaError(
-            f"the header of a file has more columns than maxColumns={csv.max_columns}",
-            Where(file.path, offset=0),
-            seen=f"{len(header)} columns: {shown_names(header)}",
-            fix="raise maxColumns, if that is its header; else correct quote, escape or skipRows",
-            code="header-mismatch",
-        )
+    check_width(csv, file, header)
     known = {name.lower() for name in wanted.fields.names}
     if known and known.isdisjoint(name.lower() for name in unique_names(header)):
         raise header_mismatch(file, header, wanted.fields.names, "none of its columns is in the schema")

@@ -28,6 +28,7 @@ from splitscan.formats.csv.columns import (
     block_spelling,
     check_array,
     check_flat,
+    check_width,
     columns_decoder,
     field_names,
     header_mismatch,
@@ -62,6 +63,8 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
         if csv.header and csv.header_mapping is HeaderMapping.NAME:
             _check_common_names(looked_at)
         names = _sampled_and_bringers(sampled, looked_at)
+    for file, found in names:
+        check_width(csv, file, found)
     if csv.header_mapping is not HeaderMapping.NAME:
         names = _by_position(csv, names)
     if options.reading.infer_schema:

@@ -13,7 +13,17 @@ from splitscan.formats.csv.grammar import Dialect, native_settings, split_fields
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE, QuotedReferenceFramer, ReferenceFraming
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import CR, LF, MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, NativeFraming, Summary, Units, as_units, native
+from splitscan.formats.framing.frames import (
+    Buffer,
+    Counted,
+    Frames,
+    NativeFraming,
+    Offsets,
+    Summary,
+    Units,
+    as_units,
+    native,
+)
 from splitscan.formats.text.delimited import DelimitedFormat
 from splitscan.formats.text.lines import LineFormat
 
@@ -177,6 +187,10 @@ class QuotedFormat:
         if self.dialect.line_sep is None:
             return LineFormat(self.dialect.encoding)
         return DelimitedFormat(self.dialect.encoding.encode(self.dialect.line_sep), self.dialect.encoding)
+
+    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
+        """At every line whose quotes do not close in *data*, or too late; only with ``multi_line``."""
+        return framing_of(self.dialect).open_starts(data, longest_bytes)
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
         """After the first physical line: whatever its quotes say, the next line gets a chance."""

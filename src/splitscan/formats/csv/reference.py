@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import re
+from dataclasses import replace
 
 import numpy as np
 
 from splitscan.formats.csv.grammar import Dialect, last_split_point
 from splitscan.formats.framing.encodings import CR, LF
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Run, Summary
+from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, Counted, Frames, Offsets, Run, Summary
 
 UNCLOSED_QUOTE = "unclosed-quote"
 OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
@@ -221,6 +223,27 @@ class ReferenceFraming:
         """How many records ``frame(data, at_end=False)`` finds."""
         frames = self.frame(data, at_end=False)
         return Counted(len(frames), frames.next_start)
+
+    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets:
+        """Where records would begin that end inside quotes with *data*, or are too long; at any line start."""
+        if not self._dialect.multi_line or self._dialect.quote is None:
+            return NO_OFFSETS  # no record begins in another
+        lines = self._run(data, QuotedReferenceFramer(replace(self._dialect, quote=None, comment=None)))
+        raw, stops = bytes(data), dict(lines.records)
+        quote, cut = (
+            self._dialect.encoding.encode(mark) for mark in (self._dialect.quote, self._dialect.line_sep or "\r")
+        )
+        open_ones: list[int] = []
+        waiting: list[int] = []  # for the quote that closes
+        for start, next_start in itertools.pairwise([0, *lines.boundaries, len(raw)]):
+            line = raw[start:next_start]
+            if waiting and not self._ends_inside(quote + line):
+                stop = stops.get(start, len(raw) - len(cut))  # that may be the beginning of a terminator
+                open_ones += [begin for begin in waiting if stop - begin > longest_bytes]
+                waiting = []
+            if self._ends_inside(line):
+                waiting.append(start)
+        return np.array([*open_ones, *waiting], np.int64)
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """One run for each state; ``None`` where *before* does not tell whether a quote would open a field."""

@@ -110,12 +110,13 @@ def test_missing_files_directories_and_unknown_schemes_are_told_apart(root):
         open_source("nosuch://x/y")
 
 
-def test_a_refused_option_is_told_without_showing_secrets():
+@pytest.mark.parametrize("refusal", [ValueError, KeyError, AttributeError])  # KeyError: two names of one option
+def test_a_refused_option_is_told_without_showing_secrets(refusal):
     class Refusing(AbstractFileSystem):
         protocol = "refusing"
 
         def __init__(self, **options):
-            raise ValueError(f"cannot use {options}")
+            raise refusal(f"cannot use {options}")
 
     fsspec.register_implementation("refusing", Refusing, clobber=True)
     with pytest.raises(UsageError, match=r"\[bad-storage\]") as caught:

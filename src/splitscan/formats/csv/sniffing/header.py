@@ -15,6 +15,7 @@ _MOST_BELOW = 500
 _TYPED_SHARE = 0.9
 _LEAST_RECORDS = 3  # below a header, for values to repeat in
 _LEAST_LABELS = 3  # numbers that name columns; of years and dates two are enough
+_IN_ORDER = 0.75  # share of lines in the order of the first one, where that is no sign of names
 _REPEATING = 0.8  # share of values that are different, where they repeat
 _RARE = 0.1  # share of what may happen by chance
 _NAME = re.compile(rb"[A-Za-z_\x80-\xff#][\w\x80-\xff .\-/()%#$&:?]*")
@@ -102,27 +103,46 @@ def _labels(
         return None  # what is a text comes again below: the record is one of many
     is_text = bool(others) and all(_is_name_or_blank(first[i], columns[i]) for i in others)
     cells = [first[i].strip() for i in same]
-    if all(map(_YEAR.fullmatch, cells)):
-        alike = max(sum(map(bool, map(_YEAR.fullmatch, columns[i]))) / len(columns[i]) for i in same)
-        if alike < _RARE:
-            return _of_ordered("years", cells, is_text=is_text, least=1)
-        return _of_years(cells, [[record[i][0] for i in same] for record in body if len(record) > max(same)])
-    if not all(map(_PLAIN.fullmatch, cells)):
-        return None
     lines = [[record[i][0] for i in same] for record in body if len(record) > max(same)]
-    return _of_numbers(first[0], cells, lines, is_text=is_text)
+    are_years = all(map(_YEAR.fullmatch, cells))
+    if are_years and max(_share_of_years(columns[i]) for i in same) < _RARE:
+        return _of_ordered("years", cells, is_text=is_text, least=1)
+    if are_years or all(map(_PLAIN.fullmatch, cells)):
+        names = _of_years(cells, lines, is_text) if are_years else _of_numbers(first[0], cells, lines, is_text=is_text)
+        return names or (_of_lookalikes(cells, lines) if are_years or (is_text and len(cells) > 1) else None)
+    return None
 
 
-def _of_years(cells: Sequence[bytes], lines: Sequence[Sequence[bytes]]) -> Setting | None:
+def _share_of_years(values: Sequence[bytes]) -> float:
+    return sum(map(bool, map(_YEAR.fullmatch, values))) / len(values)
+
+
+def _of_years(cells: Sequence[bytes], lines: Sequence[Sequence[bytes]], is_text: bool) -> Setting | None:
     """The setting of a first record of years in order, above values that look like years, and are in no order."""
-    if len(cells) < _LEAST_LABELS or not _is_ordered(cells) or 2 * sum(map(_is_ordered, lines)) > len(lines):
+    if len(cells) < 2 or not _is_ordered(cells) or _are_in_order_of(cells, lines):
         return None
     if len(cells) > _LEAST_LABELS and _is_even(cells) and len(lines) >= _LEAST_RECORDS:
         return Setting(True, Confidence.LIKELY, "the first record has years, one step apart, and no other is in order")
-    if len(cells) > _LEAST_LABELS or _is_even(cells):
+    if is_text or len(cells) > _LEAST_LABELS or (len(cells) == _LEAST_LABELS and _is_even(cells)):
         seen = "the first record has years in order, and the columns below have values that look like years"
         return Setting(False, Confidence.UNSURE, seen)
     return None
+
+
+def _of_lookalikes(cells: Sequence[bytes], lines: Sequence[Sequence[bytes]]) -> Setting | None:
+    """The setting of a first record that may be one of many, and whose values in order may be names all the same."""
+    if not _is_ordered(cells) or (len(cells) > _LEAST_LABELS and _are_in_order_of(cells, lines)):
+        return None
+    return Setting(
+        False, Confidence.LIKELY, "the first record is like those below it, and in the order that names may have"
+    )
+
+
+def _are_in_order_of(cells: Sequence[bytes], lines: Sequence[Sequence[bytes]]) -> bool:
+    """Whether most lines grow where the first one grows, or fall where it falls."""
+    grows = float(cells[0]) < float(cells[-1])
+    alike = (_is_ordered(line) and (float(line[0]) < float(line[-1])) == grows for line in lines)
+    return sum(alike) > _IN_ORDER * len(lines)
 
 
 def _of_numbers(
@@ -220,7 +240,9 @@ def _of_typed_first(first: Sequence[bytes], columns: Sequence[Sequence[bytes]], 
     cells = [first[i].strip() for i in typed]
     below = [value for i in typed for value in columns[i]]
     are_years = len(cells) > 1 and all(map(_YEAR.fullmatch, cells))
-    if are_years and below and sum(map(is_typed, below)) < _RARE * len(below) and len(typed) < len(first):
+    others = [i for i, value in enumerate(first) if value and i not in typed]
+    is_met = any(first[i] in columns[i] for i in others)
+    if are_years and below and others and not is_met and _share_of_years(below) < _RARE:
         labels = _of_ordered("years", cells, is_text=True, least=2)
         if labels is not None:
             return labels

@@ -48,7 +48,7 @@ def test_years_and_dates_in_order_above_measures_are_names(first, value, confide
         ("2020,2010,2000,1990", True, Confidence.LIKELY),
         ("1990,1995,2003,2010", False, Confidence.UNSURE),
         ("1990,2000,2010", False, Confidence.UNSURE),
-        ("1990,2000,2011", False, Confidence.CERTAIN),
+        ("1990,2000,2011", False, Confidence.LIKELY),
         ("1990,1950,2000,1980", False, Confidence.CERTAIN),
         ("1990,1990,1990,1990", False, Confidence.CERTAIN),
     ],
@@ -58,6 +58,37 @@ def test_years_in_order_above_values_that_look_like_years_are_never_certainly_re
     columns = first.count(",") + 1
     setting = header_of(first + "\n" + "".join(",".join(map(str, row[:columns])) + "\n" for row in rows))
     assert (setting.value, setting.confidence) == (value, confidence)
+
+
+@pytest.mark.parametrize(
+    ("first", "rows", "value", "confidence"),
+    [
+        ("land,2019,2020", (1500, 2090), False, Confidence.UNSURE),  # as populations are, and years
+        ("land,2020,2019", (1000, 3000), False, Confidence.UNSURE),
+        ("land,1990,2000,2019", (1000, 3000), False, Confidence.UNSURE),
+        (",2019,2020", (1000, 3000), False, Confidence.UNSURE),
+        ("land,2019,2020", (1, 900), True, Confidence.CERTAIN),
+        ("land,1990,2000,2019", (5000, 9000), True, Confidence.CERTAIN),
+        ("land,2019", (1000, 3000), False, Confidence.LIKELY),
+        ("2019,2020", (1000, 3000), False, Confidence.LIKELY),
+        ("land,10,20", (1, 90), False, Confidence.LIKELY),
+        ("17,1999", (1, 90), False, Confidence.CERTAIN),
+    ],
+)
+def test_few_years_or_numbers_that_may_be_names_are_never_certainly_records(first, rows, value, confidence):
+    draw, (name, *cells) = random.Random(5), first.split(",")
+    texts = [] if name.isdigit() else [name]
+    lines = [
+        [*(f"l{n}" for _ in texts), *(str(draw.randint(*rows)) for _ in [*cells, *[""] * (not texts)])]
+        for n in range(20)
+    ]
+    setting = header_of("\n".join([first, *map(",".join, lines)]))
+    assert (setting.value, setting.confidence) == (value, confidence)
+
+
+def test_years_above_measures_of_which_many_are_missing_are_names():
+    rows = "".join(f"land {n},{'..' if n % 3 else n * 7},{'..' if n % 2 else n * 9}\n" for n in range(20))
+    assert header_of(f"Country,2019,2020\n{rows}").value
 
 
 def test_years_in_order_above_years_in_order_are_records():
