@@ -26,6 +26,7 @@ from splitscan.jobs.record_json import from_plain, read_object, to_plain
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.path_text import portable_path
+from splitscan.sizes import count_of
 
 _SHOWN_PATHS = 5
 _log = logging.getLogger(__name__)
@@ -242,7 +243,7 @@ def changed_error(changed: Sequence[FileMetadata], *, grown: bool = False) -> So
     more = f"; also {shown}" if shown else ""
     return SourceChangedError(
         "a file has changed since it was ingested (on_changed=fail)", Where(path=redact(changed[0].path)),
-        f"{len(changed)} changed files{more}",
+        count_of(len(changed), "changed file") + more,
         "pass replace_changed=True to put the new version in the place of the old one, or on_changed='skip' to leave "
         "it alone",
         "source-changed",

@@ -28,7 +28,7 @@ from splitscan.jobs.parts import parquet_name
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.read.block_stream import open_stream
-from splitscan.sizes import MIB
+from splitscan.sizes import MIB, count_of
 
 _BUFFER_BYTES = MIB
 _BATCH_ROWS = 65_536
@@ -159,7 +159,7 @@ def check_live(sink: Destination, names: Iterable[str]) -> None:
     elsewhere = sorted(name for name, state in states.items() if state is not FileState.LIVE)
     if elsewhere:
         shown = "; ".join(f"{name}: {states[name].value}" for name in elsewhere[:_SHOWN_NAMES])
-        raise rows_elsewhere(sink.place.destination.root, f"{len(elsewhere)} data files; {shown}")
+        raise rows_elsewhere(sink.place.destination.root, f"{count_of(len(elsewhere), 'data file')}; {shown}")
 
 
 def rows_elsewhere(where: str, seen: str) -> IngestError:

@@ -51,6 +51,7 @@ from splitscan.jobs.table_format import (
     is_failure,
 )
 from splitscan.jobs.workplace import DestinationStorage
+from splitscan.sizes import count_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -340,7 +341,7 @@ class TableDestination:
             return read_ledger(storage, number)
         raise IngestError(
             "a job was committed to the table, and its prepared ledger is gone", Where(path=storage.root),
-            f"job number {number}; {len(found)} prepared ledgers of that number, none fits",
+            f"job number {number}; {count_of(len(found), 'prepared ledger')} of that number, none fits",
             f"restore {PREPARED_FOLDER} from a backup; without it, what was ingested cannot be told", "ledger-damaged",
         )  # fmt: skip
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from splitscan.errors import InvariantError, SourceMissingError, Where
 from splitscan.jobs.ledger import LedgerBlock, LedgerFile, LedgerTable, RowRange, WrittenFile
 from splitscan.redaction import redact
+from splitscan.sizes import count_of
 
 
 def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[str]:
@@ -217,7 +218,7 @@ def check_matches_plan(planned: Iterable[tuple[int, int, int, int]], blocks: Ite
     if missing:
         file_index, index, start, stop = min(missing)
         raise _unaccounted(
-            None, f"{len(missing)} blocks did not report, the first is block {index} of file {file_index}: "
+            None, f"{count_of(len(missing), 'block')} did not report, the first is block {index} of file {file_index}: "
             f"[{start}, {stop})",
         )  # fmt: skip
 

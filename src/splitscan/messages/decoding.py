@@ -20,6 +20,7 @@ from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.formats.registry import record_format
 from splitscan.scan.decoders import decoder, with_required
 from splitscan.scan.spec import ScanSpec
+from splitscan.sizes import count_of
 
 NOT_ONE_RECORD = "not-one-record"
 _TOO_LONG = "record-too-long"
@@ -112,7 +113,7 @@ class _Framed:
         ends = frames.next_start == len(value)
         if len(frames) == 1 and ends and not frames.malformed:
             return value[frames.first : int(frames.stops[0])]
-        count = f"{len(frames)} records" if ends else "a record that never ends"
+        count = count_of(len(frames), "record") if ends else "a record that never ends"
         reason = f"the value of a message is one record, and this one has {count}"
         hint = (
             "" if getattr(self._spec.options.format, "multi_line", True) else "; with multiLine=true it may have lines"

@@ -189,7 +189,7 @@ def test_a_record_that_is_too_long_is_a_reject(pairs: str) -> None:
     ("value", "seen"),
     [
         (("a", "b"), r"a value of column 'number' is no int32 .* column 'number', .* seen:  'b'"),
-        (("a",), "a record has 1 values for 2 columns"),
+        (("a",), "a record has 1 value for 2 columns"),
         ({"nme": 1}, "a record has 'nme', which is no column of the schema"),
         ("a", "a record is one value for 2 columns"),
     ],

@@ -33,6 +33,7 @@ from splitscan.content.codecs.formats import CODECS
 from splitscan.content.storage import ByteSource
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 from splitscan.redaction import redact
+from splitscan.sizes import count_of
 
 _LOCAL_SIGNATURE = b"PK\x03\x04"
 _UTF8_NAME = 0x800
@@ -270,7 +271,7 @@ def _find_member(name: str, archive: ByteSource) -> ArchiveMember:
         raise SourceMissingError(
             "an archive has no member of this name",
             Where(redact(f"{archive.path}{MARK}{name}")),
-            seen="the file is no archive" if directory is None else f"{len(directory.members)} other members",
+            seen="the file is no archive" if directory is None else count_of(len(directory.members), "other member"),
             fix="check the spelling, and whether the archive was rewritten",
             code="file-missing",
         )

@@ -63,8 +63,8 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
         if csv.header and csv.header_mapping is HeaderMapping.NAME:
             _check_common_names(looked_at)
         names = _sampled_and_bringers(sampled, looked_at)
-    for file, found in names:
-        check_width(csv, file, found)
+    for each in names:
+        check_width(csv, *each)
     if csv.header_mapping is not HeaderMapping.NAME:
         names = _by_position(csv, names)
     if options.reading.infer_schema:

@@ -12,6 +12,7 @@ from splitscan.errors import SchemaError, Where, quote_bytes
 from splitscan.formats.decoding.contract import Decoded, Fault, Faults, Wording
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_of
+from splitscan.sizes import count_of
 
 
 def as_text(name: str) -> str:
@@ -100,10 +101,12 @@ class ObjectDecoder:
             return [value.get(name) for name in self.fields.names]
         if isinstance(value, tuple):
             if len(value) != len(self.fields):
-                raise self._bad(value, f"a record has {len(value)} values for {len(self.fields)} columns")
+                raise self._bad(
+                    value, f"a record has {count_of(len(value), 'value')} for {count_of(len(self.fields), 'column')}"
+                )
             return value
         if len(self.fields) != 1:
-            raise self._bad(value, f"a record is one value for {len(self.fields)} columns")
+            raise self._bad(value, f"a record is one value for {count_of(len(self.fields), 'column')}")
         return (value,)
 
     def _column(self, index: int, values: list[Any]) -> pa.Array:

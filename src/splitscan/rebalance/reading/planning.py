@@ -17,7 +17,7 @@ from splitscan.redaction import redact
 from splitscan.scan import Cutting, Indexer, ScanPlanner
 from splitscan.scan.block_scan import in_threads
 from splitscan.scan.own_formats import Reading, record_format_of
-from splitscan.sizes import MIB, format_size
+from splitscan.sizes import MIB, count_of, format_size
 
 SEGMENT_BYTES = 4 * MIB
 """What the boundary index knows in one piece, entered in the middle in a few ms."""
@@ -196,8 +196,9 @@ class PlanExplanation:
             if self.rebalanced
             else "each task reads what is planned for it"
         )
+        tasks = f"{count_of(len(self.tasks), 'task')} on {count_of(self.slots, 'slot')}"
         lines = [
-            f"{self.format}, {self.files} files, {total}: {len(self.tasks)} tasks on {self.slots} slots",
+            f"{self.format}, {count_of(self.files, 'file')}, {total}: {tasks}",
             f"first records: {self.entry}; {later}",
             *([f"read by: {self.reader}"] if self.reader else []),
             *(f"  {task}" for task in self.tasks[:_MOST_SHOWN]),
