@@ -343,8 +343,7 @@ class RecordCursor:
         offset = self._position
         skipping: Skipping = self._format
         resume = skipping.resume_after(self._buffer, at_end=self._at_end)
-        kept = min(RAW_BYTES, self._max_record_bytes)  # no more than any buffer has by now
-        raw = bytes(self._buffer[: kept if resume is None else min(kept, resume)])
+        raw = bytes(self._buffer[:resume][: min(RAW_BYTES, self._max_record_bytes)])  # which any buffer has by now
         while resume is None:
             dropped, skipping = drop(skipping, self._buffer)
             self._advance(dropped)
@@ -352,8 +351,7 @@ class RecordCursor:
             resume = skipping.resume_after(self._buffer, at_end=self._at_end)
         never_ends = isinstance(skipping, StatefulSkipping) and self._at_end and skipping.never_ends(self._buffer)
         self._advance(resume)
-        length = self._position - offset
-        return Skipped(offset, length, code, raw[:length]), never_ends
+        return Skipped(offset, length := self._position - offset, code, raw[:length]), never_ends
 
     def _advance(self, count: int) -> None:
         self._buffer = self._buffer[count:]
