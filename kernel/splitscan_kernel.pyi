@@ -82,19 +82,18 @@ class BlockReader:
     @property
     def passed_bytes(self) -> int: ...
 
-def convert_texts(values: list[str | None], schema: Any, rules: dict[str, Any]) -> tuple[Batch, list[int], list[int]]:
-    """Convert texts as CSV has them; also which are bad, and which only the reference can read."""
+def convert_texts(values: list[str | None], schema: Any, rules: dict[str, Any]) -> tuple[Batch, list[int]]:
+    """Convert texts as CSV has them; also which are bad."""
 
-def fit_texts(batch: Any, kinds: list[int], rules: dict[str, Any]) -> list[tuple[int, int, bool, bool]]:
+def fit_texts(batch: Any, kinds: list[int], rules: dict[str, Any]) -> list[tuple[int, int, bool]]:
     """Which types the columns of a batch of texts fit, of those in *kinds*, a bit for each.
 
-    Answers for each column: the types, most digits of a whole number, whether there is a text, and whether only the
-    reference can tell.
+    Answers for each column: the types, most digits of a whole number, and whether there is a text.
     """
 
 def convert_json(
     values: list[tuple[str, bool]], schema: Any, rules: dict[str, Any], allow_named: bool
-) -> tuple[Batch, list[int], list[int]]:
+) -> tuple[Batch, list[int]]:
     """Convert numbers and strings of JSON likewise."""
 
 @final

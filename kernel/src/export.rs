@@ -12,12 +12,12 @@ use arrow_array::{
 use arrow_schema::{Field, Schema, SchemaRef};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyCapsule};
 use splitscan_kernel_core::fault::Fault;
 use splitscan_kernel_core::kinds::nullable;
 use splitscan_kernel_core::parsed::Parsed;
-use splitscan_kernel_core::rules::{Rules, Table, Zone};
+use splitscan_kernel_core::rules::Rules;
+use splitscan_kernel_core::value::zone;
 
 use crate::guard::detached;
 
@@ -259,7 +259,7 @@ impl<'py> FromPyObject<'_, 'py> for PySchema {
     }
 }
 
-/// Rules as a dictionary of Python: the attributes of its class `Rules`, and `zone` instead of `time_zone`.
+/// Rules as a dictionary of Python: the attributes of its class `Rules`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct PyRules {
@@ -269,14 +269,7 @@ pub struct PyRules {
     date_format: Option<String>,
     timestamp_format: Option<String>,
     timestamp_ntz_format: Option<String>,
-    zone: PyZone,
-}
-
-/// Seconds, or a table: starts, offsets, from when it repeats itself.
-#[derive(FromPyObject)]
-enum PyZone {
-    Fixed(i64),
-    Table(PyBackedBytes, PyBackedBytes, i64),
+    time_zone: String,
 }
 
 impl PyRules {
@@ -289,7 +282,9 @@ impl PyRules {
             date_format: self.date_format,
             timestamp_format: self.timestamp_format,
             timestamp_ntz_format: self.timestamp_ntz_format,
-            zone: Arc::new(self.zone.read()?),
+            zone: zone::named(&self.time_zone).ok_or_else(|| {
+                PyValueError::new_err(format!("there is no time zone {}", self.time_zone))
+            })?,
         })
     }
 }
@@ -309,26 +304,6 @@ pub fn rules_of(
     Ok(fields
         .map(|field| own.get(field.name()).unwrap_or(&common).clone())
         .collect())
-}
-
-impl PyZone {
-    fn read(self) -> PyResult<Zone> {
-        let (starts, offsets, repeats_from_us) = match self {
-            PyZone::Fixed(seconds) => return Ok(Zone::Fixed(seconds)),
-            PyZone::Table(starts, offsets, repeats) => (starts, offsets, repeats),
-        };
-        let (starts_us, offsets_us) = (read_positions(&starts)?, read_positions(&offsets)?);
-        if starts_us.is_empty() || starts_us.len() != offsets_us.len() || !starts_us.is_sorted() {
-            return Err(PyValueError::new_err(
-                "a time zone has an offset for each start, and starts that increase",
-            ));
-        }
-        Ok(Zone::Table(Table {
-            starts_us,
-            offsets_us,
-            repeats_from_us,
-        }))
-    }
 }
 
 fn refused(error: arrow_schema::ArrowError) -> PyErr {

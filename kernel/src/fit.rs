@@ -10,8 +10,8 @@ use splitscan_kernel_core::fit::{Fit, Fitter};
 use crate::export::PyRules;
 use crate::guard::detached;
 
-/// Types, digits, whether a text was seen, and whether only the reference engine can tell.
-type Found = (u8, usize, bool, bool);
+/// Types, digits, and whether a text was seen.
+type Found = (u8, usize, bool);
 
 /// A record batch of Python whose columns are texts, through Arrow's PyCapsule interface.
 pub struct Texts(Vec<StringArray>);
@@ -70,12 +70,10 @@ fn fit_column(fitter: &mut Fitter, column: &StringArray, kinds: u8) -> Found {
         ..Fit::default()
     };
     for text in column.iter().flatten() {
-        if !fitter.take(&mut fit, text) {
-            return (kinds, 0, true, true);
-        }
+        fitter.take(&mut fit, text);
         if fit.kinds == 0 {
             break;
         }
     }
-    (fit.kinds, fit.digits, fit.any, false)
+    (fit.kinds, fit.digits, fit.any)
 }

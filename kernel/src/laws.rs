@@ -9,10 +9,9 @@ use crate::Unsupported;
 use crate::export::{Batch, PyRules, PySchema, batch};
 use crate::guard::detached;
 
-type Converted = (Batch, Vec<usize>, Vec<usize>);
+type Converted = (Batch, Vec<usize>);
 
-/// Convert texts as CSV has them: a batch of one column, which values are bad, and which ones only the reference can
-/// read. `None` is null.
+/// Convert texts as CSV has them: a batch of one column, and which values are bad. `None` is null.
 #[pyfunction]
 pub fn convert_texts(
     py: Python<'_>,
@@ -22,7 +21,7 @@ pub fn convert_texts(
 ) -> PyResult<Converted> {
     converted(py, schema, rules, |column| {
         let mut pushed = vec![Pushed::Stored; values.len()];
-        column.push_texts(&Joined::of(&values), |row, refused| pushed[row] = refused);
+        column.push_texts(&Joined::of(&values), |row| pushed[row] = Pushed::Bad);
         pushed
     })
 }
@@ -94,14 +93,6 @@ fn converted(
         Ok::<_, String>((column.finish(), pushed))
     })?
     .map_err(Unsupported::new_err)?;
-    let which = |wanted: Pushed| {
-        (0..pushed.len())
-            .filter(|&index| pushed[index] == wanted)
-            .collect()
-    };
-    Ok((
-        batch(schema.0, vec![array], pushed.len())?,
-        which(Pushed::Bad),
-        which(Pushed::Undecided),
-    ))
+    let bad = (0..pushed.len()).filter(|&index| pushed[index] != Pushed::Stored);
+    Ok((batch(schema.0, vec![array], pushed.len())?, bad.collect()))
 }

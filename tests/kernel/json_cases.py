@@ -11,7 +11,6 @@ import splitscan_kernel
 
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.rescue import Rescue, tail_of
-from splitscan.formats.decoding.zone_tables import kernel_rules
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.text import JsonDialect
@@ -97,8 +96,8 @@ def native_parser(json: Any, decoder: JsonDecoder, fields: tuple[pa.Field, ...] 
         json,
         pa.schema(decoder.fields if fields is None else fields),
         **asdict(decoder.dialect),
-        rules=kernel_rules(decoder.rules),
-        own_rules={name: kernel_rules(rules) for name, rules in decoder.own_rules.items()},
+        rules=vars(decoder.rules),
+        own_rules={name: vars(rules) for name, rules in decoder.own_rules.items()},
         rescue=None if rescue is None else (tail_of(rescue.path), rescue.wanted),
     )
 

@@ -13,7 +13,6 @@ from tests.kernel.value_cases import KINDS, SAMPLERS, json_number, random_case, 
 
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.conversions import Rules, convert
-from splitscan.formats.decoding.zone_tables import kernel_rules
 from splitscan.formats.json.decoder import scalar_value
 
 VALUES = 200  # of a case
@@ -29,17 +28,17 @@ def check_text_case(seed: int) -> Counter[str]:
         expected, mask = convert(pa.array(texts, pa.string()), case.kind, case.rules)
     except UsageError:
         try:
-            splitscan_kernel.convert_texts(texts, schema, kernel_rules(case.rules))
+            splitscan_kernel.convert_texts(texts, schema, vars(case.rules))
         except splitscan_kernel.Unsupported:
             return Counter(refused=1)
         raise AssertionError(f"a pattern has no meaning: {case.rules}") from None
     except pa.ArrowInvalid:  # the reference has no answer for a type of nested values
         expected, mask = pa.nulls(VALUES, case.kind), np.array([text is not None for text in texts])
-    found, bad, undecided = splitscan_kernel.convert_texts(texts, schema, kernel_rules(case.rules))
+    found, bad = splitscan_kernel.convert_texts(texts, schema, vars(case.rules))
     wrong = set() if mask is None else set(np.flatnonzero(mask).tolist())
     where = f"{case.kind} {case.rules}"
-    _compare(texts, found, expected, (set(bad), wrong), set(undecided), where)
-    return _met(case.kind, case.rules, wrong, undecided)
+    _compare(texts, found, expected, (set(bad), wrong), where)
+    return _met(case.kind, case.rules, wrong)
 
 
 def check_json_case(seed: int) -> Counter[str]:
@@ -65,29 +64,26 @@ def check_json_case(seed: int) -> Counter[str]:
         pa.int64() if pa.types.is_timestamp(case.kind) else pa.int32() if pa.types.is_date32(case.kind) else case.kind
     )
     expected = pa.array(read, storage).cast(case.kind)
-    found, bad, undecided = splitscan_kernel.convert_json(values, schema, kernel_rules(case.rules), allow_named)
+    found, bad = splitscan_kernel.convert_json(values, schema, vars(case.rules), allow_named)
     wrong = {index for index, value in enumerate(read) if value is None}
-    _compare(values, found, expected, (set(bad), wrong), set(undecided), f"{case.kind} {case.rules} {allow_named}")
-    return _met(case.kind, case.rules, wrong, undecided)
+    _compare(values, found, expected, (set(bad), wrong), f"{case.kind} {case.rules} {allow_named}")
+    return _met(case.kind, case.rules, wrong)
 
 
 SCALARS = [kind for kind in KINDS if (kind in SAMPLERS and kind != pa.bool_()) or pa.types.is_decimal(kind)]
 
 
-def _compare(
-    values: list[Any], found: Any, expected: pa.Array, bad: tuple[set[int], set[int]], undecided: set[int], where: str
-) -> None:
+def _compare(values: list[Any], found: Any, expected: pa.Array, bad: tuple[set[int], set[int]], where: str) -> None:
     batch = pa.record_batch(found)
     batch.validate(full=True)
     column = batch.column(0)
     assert column.type == expected.type, where
-    rows = [index for index in range(len(values)) if index not in undecided]
-    for index in rows:
+    for index in range(len(values)):
         assert (index in bad[0]) == (index in bad[1]), (values[index], column[index], expected[index], where)
-    left, right = _bits(column.take(pa.array(rows, pa.int64()))), _bits(expected.take(pa.array(rows, pa.int64())))
+    left, right = _bits(column), _bits(expected)
     if not left.equals(right):
         differences = [
-            (values[row], a, b) for row, a, b in zip(rows, left.to_pylist(), right.to_pylist(), strict=True) if a != b
+            (value, a, b) for value, a, b in zip(values, left.to_pylist(), right.to_pylist(), strict=True) if a != b
         ]
         raise AssertionError(f"{differences[:3]} {where}")
 
@@ -99,8 +95,8 @@ def _bits(column: pa.Array) -> pa.Array:
     return column.view(pa.int32() if pa.types.is_float32(column.type) else pa.int64())
 
 
-def _met(kind: pa.DataType, rules: Rules, wrong: set[int], undecided: list[int]) -> Counter[str]:
+def _met(kind: pa.DataType, rules: Rules, wrong: set[int]) -> Counter[str]:
     patterned = rules.date_format is not None
-    met = Counter({"values": VALUES, "bad": len(wrong), "undecided": len(undecided), "zone": "/" in rules.time_zone})
-    met[str(kind) + (" patterned" if patterned else "")] += VALUES - len(wrong) - len(undecided)
+    met = Counter({"values": VALUES, "bad": len(wrong), "zone": "/" in rules.time_zone})
+    met[str(kind) + (" patterned" if patterned else "")] += VALUES - len(wrong)
     return met

@@ -1,11 +1,10 @@
 //! Which types the texts of a column fit: a summary that merges by intersection, so no order and no cut matters.
 
 use crate::rules::Rules;
-use crate::value::calendar::SECOND_US;
-use crate::value::clock::{Clock, within_years};
+use crate::value::clock::Clock;
 use crate::value::float::Named;
 use crate::value::pattern::Pattern;
-use crate::value::{Cell, boolean, date, float, int, timestamp, without_blanks};
+use crate::value::{boolean, date, float, int, timestamp, without_blanks};
 
 /// 32-bit whole numbers.
 pub const INT: u8 = 1;
@@ -70,25 +69,21 @@ impl Fitter {
         })
     }
 
-    /// Take one more text into a summary. `false` if only the reference engine can tell: then nothing was taken.
+    /// Take one more text into a summary.
     #[inline]
-    pub fn take(&mut self, fit: &mut Fit, text: &str) -> bool {
+    pub fn take(&mut self, fit: &mut Fit, text: &str) {
         fit.any = true;
         let mut kinds = fit.kinds;
         if kinds & NUMBERS != 0 {
             kinds &= !NUMBERS | self.numbers(text, kinds, &mut fit.digits);
         }
         if kinds & (DATE | TIMESTAMP) != 0 {
-            match self.times(text, kinds) {
-                Some(times) => kinds &= !(DATE | TIMESTAMP) | times,
-                None => return false,
-            }
+            kinds &= !(DATE | TIMESTAMP) | self.times(text, kinds);
         }
-        if kinds & BOOLEAN != 0 && boolean::parse(text) == Cell::Bad {
+        if kinds & BOOLEAN != 0 && boolean::parse(text).is_none() {
             kinds &= !BOOLEAN;
         }
         fit.kinds = kinds;
-        true
     }
 
     /// The types of numbers that a text fits, of those in `kinds` at least.
@@ -125,50 +120,43 @@ impl Fitter {
         found
     }
 
-    /// The types of times that a text fits; `None` if only the reference engine can tell.
+    /// The types of times that a text fits.
     #[inline]
-    fn times(&mut self, text: &str, kinds: u8) -> Option<u8> {
+    fn times(&mut self, text: &str, kinds: u8) -> u8 {
         let mut found = 0;
-        if kinds & DATE != 0 && (self.date.is_some() || is_full_date(text)) && self.is_date(text)? {
+        if kinds & DATE != 0 && (self.date.is_some() || is_full_date(text)) && self.is_date(text) {
             found |= DATE;
         }
-        if kinds & TIMESTAMP != 0 && self.is_moment(text)? {
+        if kinds & TIMESTAMP != 0 && self.is_moment(text) {
             found |= TIMESTAMP;
         }
-        Some(found)
+        found
     }
 
     /// Whether a text is a fraction, or a whole number.
     #[inline]
     pub(crate) fn is_double(&self, text: &str) -> bool {
-        float::parse::<f64>(text, &self.named) != Cell::Bad
+        float::parse::<f64>(text, &self.named).is_some()
     }
 
-    /// Whether a text is a date; `None` if only the reference engine can tell.
+    /// Whether a text is a date.
     #[inline]
-    pub(crate) fn is_date(&mut self, text: &str) -> Option<bool> {
+    pub(crate) fn is_date(&mut self, text: &str) -> bool {
         match &mut self.date {
-            Some(pattern) => is_value(pattern.parse(text)),
-            None => Some(date::parse(text) != Cell::Bad),
+            Some(pattern) => pattern.day(text).is_some(),
+            None => date::parse(text).is_some(),
         }
     }
 
-    /// Whether a text is a moment; `None` if only the reference engine can tell.
+    /// Whether a text is a moment.
     #[inline]
-    pub(crate) fn is_moment(&mut self, text: &str) -> Option<bool> {
-        let Some(pattern) = &mut self.time else {
-            return is_value(timestamp::parse(text, Some(&mut self.clock)));
+    pub(crate) fn is_moment(&mut self, text: &str) -> bool {
+        let clock = Some(&mut self.clock);
+        let moment = match &mut self.time {
+            Some(pattern) => pattern.moment(text, clock),
+            None => timestamp::parse(text, clock),
         };
-        let moment = match pattern.parse(text) {
-            Cell::Value(moment) => moment,
-            Cell::Bad => return Some(false),
-            Cell::Undecided => return None,
-        };
-        let found = match moment.offset {
-            None => self.clock.moment(moment.shown_us),
-            Some(offset) => within_years(moment.shown_us - offset * SECOND_US),
-        };
-        Some(found.is_some())
+        moment.is_some()
     }
 
     /// Whether dates are written by a pattern, and whether moments are.
@@ -177,21 +165,13 @@ impl Fitter {
     }
 }
 
-fn is_value<T>(cell: Cell<T>) -> Option<bool> {
-    match cell {
-        Cell::Value(_) => Some(true),
-        Cell::Bad => Some(false),
-        Cell::Undecided => None,
-    }
-}
-
 /// The types of whole numbers that a text fits.
 fn whole(text: &str) -> u8 {
     let mut found = 0;
-    if int::parse::<i64>(text) != Cell::Bad {
+    if int::parse::<i64>(text).is_some() {
         found |= LONG;
     }
-    if int::parse::<i32>(text) != Cell::Bad {
+    if int::parse::<i32>(text).is_some() {
         found |= INT;
     }
     found
@@ -215,7 +195,7 @@ mod tests {
         let mut fitter = Fitter::new(&Rules::default()).expect("no pattern");
         let mut found = Fit::default();
         for text in texts {
-            assert!(fitter.take(&mut found, text));
+            fitter.take(&mut found, text);
         }
         found
     }

@@ -30,8 +30,7 @@ pub enum Zone {
     Table(Table),
 }
 
-/// Offsets from UTC by wall clock time, in microseconds since 1970 as the clock shows them. Made by Python from its
-/// time zone database; of two moments with the same wall clock time the earlier is meant.
+/// Offsets from UTC by wall clock time, in microseconds since 1970 as the clock shows them. Of two moments with the same wall clock time the earlier is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     /// Wall clock times, increasing; the first is not later than any that there is.

@@ -11,6 +11,7 @@ from splitscan.options.table import Kind, ValueRefusedError, show_text
 
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?")
 _MAX_OFFSET_HOURS = 18  # as java.time.ZoneOffset
+_NOT_REGIONS = {"localtime", "posixrules"}  # files of some systems, which no other machine reads
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -35,6 +36,8 @@ def zone_of(name: str) -> dt.tzinfo:
         offset = dt.timedelta(hours=hours, minutes=minutes)
         return dt.timezone(-offset if match.group(1) == "-" else offset)
     try:
+        if name in _NOT_REGIONS or name.startswith(("posix/", "right/")):
+            raise KeyError(name)
         return zoneinfo.ZoneInfo(name)
     except (KeyError, OSError) as failure:
         message = f"there is no time zone {name}"

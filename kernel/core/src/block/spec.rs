@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::BlockError;
-use crate::rules::{Rules, Table, Zone};
+use crate::rules::Rules;
+use crate::value::zone;
 
 /// Version of both documents; others are refused.
 pub const VERSION: u32 = 1;
@@ -158,16 +159,7 @@ pub struct RulesSpec {
     pub date_format: Option<String>,
     pub timestamp_format: Option<String>,
     pub timestamp_ntz_format: Option<String>,
-    pub zone: ZoneSpec,
-}
-
-/// Seconds east of UTC; or a table of starts, offsets, and from where it repeats itself, in microseconds.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-#[expect(missing_docs, reason = "those of Zone")]
-pub enum ZoneSpec {
-    Fixed(i64),
-    Table(Vec<i64>, Vec<i64>, i64),
+    pub time_zone: String,
 }
 
 /// A column of a batch.
@@ -322,22 +314,9 @@ fn refuse_other_version(version: u32) -> Result<(), BlockError> {
 
 impl RulesSpec {
     pub(super) fn rules(&self) -> Result<Rules, BlockError> {
-        let zone = match &self.zone {
-            ZoneSpec::Fixed(seconds) => Zone::Fixed(*seconds),
-            ZoneSpec::Table(starts, offsets, _)
-                if starts.is_empty() || starts.len() != offsets.len() || !starts.is_sorted() =>
-            {
-                return Err(BlockError::bad_document(
-                    "a time zone has an offset for each start",
-                    "another",
-                ));
-            }
-            ZoneSpec::Table(starts, offsets, repeats) => Zone::Table(Table {
-                starts_us: starts.clone(),
-                offsets_us: offsets.clone(),
-                repeats_from_us: *repeats,
-            }),
-        };
+        let zone = zone::named(&self.time_zone).ok_or_else(|| {
+            BlockError::bad_document("a time zone has a name that is known", &self.time_zone)
+        })?;
         Ok(Rules {
             nan_value: self.nan_value.clone(),
             positive_inf: self.positive_inf.clone(),
@@ -345,7 +324,7 @@ impl RulesSpec {
             date_format: self.date_format.clone(),
             timestamp_format: self.timestamp_format.clone(),
             timestamp_ntz_format: self.timestamp_ntz_format.clone(),
-            zone: zone.into(),
+            zone,
         })
     }
 }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::nulls::{GROUP, Nulls};
 use super::{Column, Pushed};
-use crate::value::Cell;
 
 /// Where the text of a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,18 +72,17 @@ pub(super) fn fill<T: Copy + Default, C: Cells>(
     values: &mut Vec<T>,
     nulls: &mut Nulls,
     cells: &C,
-    refuse: &mut impl FnMut(usize, Pushed),
+    refuse: &mut impl FnMut(usize),
     quick: impl Fn(&[u8], usize, usize) -> Option<T>,
-    mut read: impl FnMut(&str) -> Cell<T>,
+    mut read: impl FnMut(&str) -> Option<T>,
 ) {
     let bytes = cells.bytes();
-    let mut slow = |row: usize, refuse: &mut dyn FnMut(usize, Pushed)| {
-        let cell = read(&cells.text(row)?);
-        if let Cell::Value(value) = cell {
-            return Some(value);
+    let mut slow = |row: usize, refuse: &mut dyn FnMut(usize)| {
+        let value = read(&cells.text(row)?);
+        if value.is_none() {
+            refuse(row);
         }
-        refuse(row, refused(&cell));
-        None
+        value
     };
     for from in (0..cells.rows()).step_by(GROUP) {
         let rows = GROUP.min(cells.rows().wrapping_sub(from)); // from is below it
@@ -129,16 +127,9 @@ pub(super) fn fill_texts<C: Cells>(texts: &mut super::Texts, nulls: &mut Nulls, 
     }
 }
 
-fn refused<T>(cell: &Cell<T>) -> Pushed {
-    match cell {
-        Cell::Undecided => Pushed::Undecided,
-        _ => Pushed::Bad,
-    }
-}
-
 impl Column {
     /// Append the values that some texts are, as CSV has them; `refuse` is told of those that are none, which are null.
-    pub fn push_texts(&mut self, cells: &impl Cells, mut refuse: impl FnMut(usize, Pushed)) {
+    pub fn push_texts(&mut self, cells: &impl Cells, mut refuse: impl FnMut(usize)) {
         self.read_texts(cells, &mut refuse);
     }
 
@@ -146,7 +137,7 @@ impl Column {
     #[inline]
     pub fn push_text(&mut self, text: &str) -> Pushed {
         let mut pushed = Pushed::Stored;
-        self.read_texts(&One(text), &mut |_, refused| pushed = refused);
+        self.read_texts(&One(text), &mut |_| pushed = Pushed::Bad);
         pushed
     }
 }

@@ -8,11 +8,10 @@ use super::cells::{Cells, fill, fill_texts};
 use super::nulls::Nulls;
 use super::{Column, Data, Pushed};
 use crate::rules::Rules;
-use crate::value::calendar::SECOND_US;
 use crate::value::clock::{Clock, within_years};
 use crate::value::float::{Float, Named};
-use crate::value::pattern::{Moment, Pattern};
-use crate::value::{Cell, base64, boolean, date, decimal, float, int, timestamp};
+use crate::value::pattern::Pattern;
+use crate::value::{base64, boolean, date, decimal, float, int, timestamp};
 
 /// What reading the texts of a column needs, besides the type of its values.
 #[derive(Debug)]
@@ -55,11 +54,7 @@ impl Reading {
 impl Column {
     /// Append the values that texts are, as CSV has them.
     #[inline(always)] // twice: for many, and for one
-    pub(super) fn read_texts<C: Cells>(
-        &mut self,
-        cells: &C,
-        refuse: &mut impl FnMut(usize, Pushed),
-    ) {
+    pub(super) fn read_texts<C: Cells>(&mut self, cells: &C, refuse: &mut impl FnMut(usize)) {
         let nulls = &mut self.nulls;
         match (&mut self.data, &mut self.reading) {
             (Data::Text(texts) | Data::Binary(texts), _) => fill_texts(texts, nulls, cells),
@@ -99,7 +94,7 @@ impl Column {
                 fill(values, nulls, cells, refuse, date::quick, date::parse)
             }
             (Data::Date(values), Reading::Date(Some(pattern))) => {
-                let read = |text: &str| patterned_day(text, pattern);
+                let read = |text: &str| pattern.day(text);
                 fill(values, nulls, cells, refuse, never, read)
             }
             (Data::Time(values), Reading::Time(None, clock)) => {
@@ -115,7 +110,7 @@ impl Column {
                 fill(values, nulls, cells, refuse, quick, read)
             }
             (Data::Time(values), Reading::Time(Some(pattern), clock)) => {
-                let read = |text: &str| patterned_time(text, pattern, clock.as_mut());
+                let read = |text: &str| pattern.moment(text, clock.as_mut());
                 fill(values, nulls, cells, refuse, never, read)
             }
             _ => self.read_others(cells, refuse),
@@ -123,7 +118,7 @@ impl Column {
     }
 
     /// The same for truth values, and for types that no text is a value of.
-    fn read_others<C: Cells>(&mut self, cells: &C, refuse: &mut impl FnMut(usize, Pushed)) {
+    fn read_others<C: Cells>(&mut self, cells: &C, refuse: &mut impl FnMut(usize)) {
         for row in 0..cells.rows() {
             let pushed = match (&mut self.data, cells.text(row)) {
                 (_, None) => {
@@ -131,13 +126,13 @@ impl Column {
                     Pushed::Stored
                 }
                 (Data::Boolean(_), Some(text)) => match boolean::parse(&text) {
-                    Cell::Value(value) => self.push_bool(value),
+                    Some(value) => self.push_bool(value),
                     _ => self.push_bad(),
                 },
                 _ => self.push_bad(),
             };
             if pushed != Pushed::Stored {
-                refuse(row, pushed);
+                refuse(row);
             }
         }
     }
@@ -176,12 +171,11 @@ impl Column {
             },
             (Data::Binary(texts), true) => {
                 match texts.push_with(|bytes| base64::decode(written, bytes)) {
-                    Cell::Value(()) => {
+                    Some(()) => {
                         nulls.push_valid();
                         Pushed::Stored
                     }
-                    Cell::Bad => self.push_bad(),
-                    Cell::Undecided => self.push_undecided(),
+                    None => self.push_bad(),
                 }
             }
             (Data::Decimal(_), _) | (Data::Date(_) | Data::Time(_), true) => {
@@ -202,25 +196,25 @@ impl Column {
         };
         let exponent = || i64::try_from(places).map_or(i64::MIN, |places| -places);
         Some(match &mut self.data {
-            Data::Int8(values) => store(values, nulls, Cell::Value(whole()?.try_into().ok()?)),
-            Data::Int16(values) => store(values, nulls, Cell::Value(whole()?.try_into().ok()?)),
-            Data::Int32(values) => store(values, nulls, Cell::Value(whole()?.try_into().ok()?)),
-            Data::Int64(values) => store(values, nulls, Cell::Value(whole()?)),
+            Data::Int8(values) => store(values, nulls, Some(whole()?.try_into().ok()?)),
+            Data::Int16(values) => store(values, nulls, Some(whole()?.try_into().ok()?)),
+            Data::Int32(values) => store(values, nulls, Some(whole()?.try_into().ok()?)),
+            Data::Int64(values) => store(values, nulls, Some(whole()?)),
             Data::Float32(values) => store(
                 values,
                 nulls,
-                Cell::Value(f32::exact(digits, exponent(), is_negative)?),
+                Some(f32::exact(digits, exponent(), is_negative)?),
             ),
             Data::Float64(values) => store(
                 values,
                 nulls,
-                Cell::Value(f64::exact(digits, exponent(), is_negative)?),
+                Some(f64::exact(digits, exponent(), is_negative)?),
             ),
             _ => return None,
         })
     }
 
-    /// Append a null for a value that only the reference engine can tell.
+    /// Append a null for a value of which only the reference engine can tell what is wrong with it.
     pub fn push_undecided(&mut self) -> Pushed {
         self.push_null();
         Pushed::Undecided
@@ -238,41 +232,14 @@ fn never<T>(_bytes: &[u8], _start: usize, _stop: usize) -> Option<T> {
     None
 }
 
-/// The day that a text says; its time, and its zone, do not matter, if there are such.
-fn patterned_day(text: &str, pattern: &mut Pattern) -> Cell<i32> {
-    match pattern.parse(text) {
-        Cell::Value(Moment { day, .. }) => Cell::Value(day),
-        Cell::Bad => Cell::Bad,
-        Cell::Undecided => Cell::Undecided,
-    }
-}
-
-/// The moment that a text says; without a clock, texts may name no zone.
-fn patterned_time(text: &str, pattern: &mut Pattern, clock: Option<&mut Clock>) -> Cell<i64> {
-    let moment = match (pattern.parse(text), &clock) {
-        (Cell::Value(moment), _) => moment,
-        (Cell::Undecided, Some(_)) => return Cell::Undecided,
-        (Cell::Undecided, None) | (Cell::Bad, _) => return Cell::Bad,
-    };
-    match (moment.offset, clock) {
-        (None, Some(clock)) => clock.moment(moment.shown_us).into(),
-        (Some(offset), Some(_)) => within_years(moment.shown_us - offset * SECOND_US).into(),
-        (None, None) => within_years(moment.shown_us).into(),
-        (Some(_), None) => Cell::Bad,
-    }
-}
-
 #[inline]
-fn store<T: Default>(values: &mut Vec<T>, nulls: &mut Nulls, cell: Cell<T>) -> Pushed {
-    if let Cell::Value(value) = cell {
+fn store<T: Default>(values: &mut Vec<T>, nulls: &mut Nulls, cell: Option<T>) -> Pushed {
+    if let Some(value) = cell {
         values.push(value);
         nulls.push_valid();
         return Pushed::Stored;
     }
     values.push(T::default());
     nulls.push_null();
-    match cell {
-        Cell::Undecided => Pushed::Undecided,
-        _ => Pushed::Bad,
-    }
+    Pushed::Bad
 }

@@ -3,7 +3,6 @@
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 
 use crate::limits::MAX_COLUMN_BYTES;
-use crate::value::Cell;
 
 /// Where lists end: offsets that begin with 0, as Arrow has them.
 #[derive(Debug)]
@@ -95,9 +94,12 @@ impl Texts {
     }
 
     /// Append what `write` adds to the bytes; nothing if that is no value.
-    pub(super) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Cell<()>) -> Cell<()> {
+    pub(super) fn push_with(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Option<()>,
+    ) -> Option<()> {
         let cell = write(&mut self.bytes);
-        if cell == Cell::Value(()) {
+        if cell == Some(()) {
             self.offsets.push(self.bytes.len());
         }
         cell

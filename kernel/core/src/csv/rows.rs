@@ -9,7 +9,7 @@ use super::layout::{Layout, Named, Rescue, Shape};
 use super::tape::{Fields, Record};
 use super::texts::Reader;
 use super::values::{OneField, filled, shown};
-use crate::columns::{self, Column, Pushed};
+use crate::columns::{self, Column};
 use crate::fault::{Code, Fault};
 use crate::kinds::kind_name;
 use crate::parsed::Parsed;
@@ -28,12 +28,11 @@ pub(super) struct Rows<'a> {
     pub rows: usize,
     faults: Vec<Fault>,
     counts: Vec<(u32, u32)>,
-    undecided: Vec<u32>,
     refused: Vec<Refused>,
 }
 
-/// A value that is not in its column: row among those that are added, column, and why.
-type Refused = (usize, usize, Pushed);
+/// A value that is not in its column: row among those that are added, and column.
+type Refused = (usize, usize);
 
 impl<'a> Rows<'a> {
     /// No rows; `rules` are those of each column, and no column gets more bytes than `limit`. An error names what is not
@@ -74,7 +73,6 @@ impl<'a> Rows<'a> {
             rows: 0,
             faults: Vec::new(),
             counts: Vec::new(),
-            undecided: Vec::new(),
             refused: Vec::new(),
         };
         rows.make_room();
@@ -132,13 +130,13 @@ impl<'a> Rows<'a> {
                 blanks: &named.blanks,
                 is_text: is_text && !named.blanks.iter().any(|(field, _)| *field == index),
             };
-            column.push_texts(&cells, |row, pushed| refused.push((row, number, pushed)));
+            column.push_texts(&cells, |row| refused.push((row, number)));
         }
         let is_regular =
             |record: &Record| record.fields() == named.names.len() && !record.is_malformed;
         let asks = named.rescue.is_some() || self.layout.max_field_chars.is_some();
         if asks || !refused.is_empty() || !fields.records.iter().all(is_regular) {
-            refused.sort_by_key(|&(row, number, _)| (row, number));
+            refused.sort_unstable();
             self.judge(named, fields, reader, &refused);
         } else {
             self.rows += fields.records.len();
@@ -166,13 +164,13 @@ impl<'a> Rows<'a> {
             {
                 fault = Some(self.fault(Code::FieldTooLong, String::new()));
             }
-            while let Some(&(_, number, pushed)) = refused.next_if(|&&(at, ..)| at == row) {
+            while let Some(&(_, number)) = refused.next_if(|&&(at, _)| at == row) {
                 let index = named.wanted.get(number).copied().unwrap_or_default();
                 let span = fields.get(record, index);
                 if let Some(text) =
                     span.and_then(|span| filled(index, span, &reader, &named.blanks))
                 {
-                    self.refuse(pushed, named, number, &text, &mut fault);
+                    self.refuse(named, number, &text, &mut fault);
                 }
             }
             if let Some(rescue) = &named.rescue {
@@ -189,11 +187,7 @@ impl<'a> Rows<'a> {
         } else {
             fault
         };
-        if let Some(fault) = fault
-            && self.undecided.last() != Some(&(self.rows as u32))
-        {
-            self.faults.push(fault);
-        }
+        self.faults.extend(fault);
         self.rows += 1;
     }
 
@@ -221,37 +215,18 @@ impl<'a> Rows<'a> {
 
     /// A text that is no value of its column, if it is not.
     #[cold]
-    fn refuse(
-        &mut self,
-        pushed: Pushed,
-        named: &Named,
-        number: usize,
-        text: &str,
-        fault: &mut Option<Fault>,
-    ) {
+    fn refuse(&mut self, named: &Named, number: usize, text: &str, fault: &mut Option<Fault>) {
         let index = named.wanted.get(number).copied().unwrap_or_default();
-        match pushed {
-            Pushed::Stored => {}
-            Pushed::Bad if named.rescue.is_some() => self.members.keep(index, text),
-            Pushed::Bad if fault.is_some() => {} // of another column, or the whole record
-            Pushed::Bad => {
-                let (column, kind) = self.said.get(number).cloned().unwrap_or_default();
-                *fault = Some(Fault {
-                    column,
-                    kind,
-                    ..self.fault(Code::BadValue, shown(text))
-                });
-            }
-            Pushed::Undecided => self.set_undecided(),
-        }
-    }
-
-    #[cold]
-    fn set_undecided(&mut self) {
-        let row = self.rows as u32;
-        if self.undecided.last() != Some(&row) {
-            self.undecided.push(row);
-        }
+        if named.rescue.is_some() {
+            self.members.keep(index, text);
+        } else if fault.is_none() {
+            let (column, kind) = self.said.get(number).cloned().unwrap_or_default();
+            *fault = Some(Fault {
+                column,
+                kind,
+                ..self.fault(Code::BadValue, shown(text))
+            });
+        } // else it is of another column, or the whole record
     }
 
     /// Whether the text of one of the first fields has more characters than allowed.
@@ -351,7 +326,6 @@ impl<'a> Rows<'a> {
                 .collect(),
             faults: self.faults,
             counts: self.counts,
-            undecided: self.undecided,
             ..Parsed::default()
         }
     }

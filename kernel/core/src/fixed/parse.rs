@@ -7,7 +7,7 @@ use arrow_schema::{DataType, SchemaRef};
 
 use super::tile::{Extent, Meaning, OneColumn, Tile};
 use crate::charsets::Charset;
-use crate::columns::{Cells, Pushed};
+use crate::columns::Cells;
 use crate::fault::{Code, Fault, shown};
 use crate::filling::{Filling, Outcome, Rescue};
 use crate::frames::Frames;
@@ -59,8 +59,8 @@ pub struct Parser {
     names: Vec<String>,
 }
 
-/// A value that is not in its column: row, column, and why.
-type Refused = (usize, usize, Pushed);
+/// A value that is not in its column: row and column.
+type Refused = (usize, usize);
 
 impl Parser {
     /// A parser for the columns of `schema`, each with its rules. An error says what is not supported.
@@ -239,25 +239,23 @@ impl Parser {
         for (number, (column, &extent)) in filling.columns.iter_mut().zip(&self.extents).enumerate()
         {
             let cells = column_of(number, extent);
-            column.push_texts(&cells, |row, pushed| refused.push((row, number, pushed)));
+            column.push_texts(&cells, |row| refused.push((row, number)));
         }
         let replaced = if tile.is_text() { 1 } else { 3 };
         if refused.is_empty() && !tile.has_shorter(self.least) {
             filling.end_rows(tile.len(), bytes * replaced);
             return;
         }
-        refused.sort_by_key(|&(row, number, _)| (row, number));
+        refused.sort_unstable();
         let mut left = refused.iter().peekable();
         for row in 0..tile.len() {
             let (length, places) = tile.size(row);
             let (mut fault, mut members) = (self.short(places), Members::default());
-            let mut is_undecided = false;
-            while let Some(&(_, number, pushed)) = left.next_if(|&&(at, ..)| at == row) {
+            while let Some(&(_, number)) = left.next_if(|&&(at, _)| at == row) {
                 let extent = self.extents.get(number).copied();
                 let cells = extent.map(|extent| column_of(number, extent));
                 let text = cells.as_ref().and_then(|cells| cells.text(row));
-                is_undecided |= pushed == Pushed::Undecided;
-                if let (Some(text), Pushed::Bad) = (text, pushed) {
+                if let Some(text) = text {
                     members.keep(number, &text);
                     fault = fault.or_else(|| Some(self.bad(number, &text)));
                 }
@@ -265,11 +263,7 @@ impl Parser {
             let kept = filling
                 .tail()
                 .and_then(|tail| members.take(&self.names, tail));
-            let outcome = match is_undecided {
-                true => Outcome::Undecided,
-                false => Outcome::of(fault),
-            };
-            filling.end_row(length * replaced, outcome, kept.as_deref());
+            filling.end_row(length * replaced, Outcome::of(fault), kept.as_deref());
         }
     }
 

@@ -1,9 +1,7 @@
 //! Bytes written as letters.
 
-use super::Cell;
-
 /// Append what a text says in Base64 to `bytes`, which is left as it was if it says nothing.
-pub fn decode(text: &str, bytes: &mut Vec<u8>) -> Cell<()> {
+pub fn decode(text: &str, bytes: &mut Vec<u8>) -> Option<()> {
     let text = text.as_bytes();
     let digits = text
         .iter()
@@ -11,38 +9,21 @@ pub fn decode(text: &str, bytes: &mut Vec<u8>) -> Cell<()> {
         .unwrap_or(text.len());
     let (digits, padding) = text.split_at(digits);
     if padding.iter().any(|&byte| byte != b'=') {
-        return odd(text);
+        return None;
     }
     match (digits.len() % 4, padding.len()) {
         (0, 0) | (2, 2) | (3, 1) => {}
-        (0, _) if !digits.is_empty() => return odd(text),
-        _ => return Cell::Bad,
+        _ => return None,
     }
     let before = bytes.len();
     for group in digits.chunks(4) {
         let Some(word) = word(group) else {
             bytes.truncate(before);
-            return Cell::Bad;
+            return None;
         };
         bytes.extend_from_slice(&word[..group.len() - 1]);
     }
-    Cell::Value(())
-}
-
-/// Padding that is not at the end, or that is too much: Python's versions differ where it follows a whole group.
-fn odd(text: &[u8]) -> Cell<()> {
-    let is_known = text
-        .iter()
-        .all(|&byte| byte == b'=' || digit(byte).is_some());
-    let whole = text
-        .iter()
-        .position(|&byte| byte == b'=')
-        .is_some_and(|at| at > 0 && at % 4 == 0);
-    if is_known && whole {
-        Cell::Undecided
-    } else {
-        Cell::Bad
-    }
+    Some(())
 }
 
 /// The three bytes of up to four digits; those that are missing count as zero.
@@ -82,17 +63,16 @@ mod tests {
             ("YWJjZA==", "abcd"),
         ] {
             let mut bytes = b"x".to_vec();
-            assert_eq!(decode(text, &mut bytes), Cell::Value(()), "{text}");
+            assert_eq!(decode(text, &mut bytes), Some(()), "{text}");
             assert_eq!(bytes, format!("x{expected}").as_bytes());
         }
         for text in [
             "=", "YQ", "YQ=", "YQ===", "Y", "Y===", "YW-_", "YQ==YQ==", "YQ=a", "YWJjé", "YW Jj",
-            "YWJj-===",
+            "YWJj-===", "YWJj=", "YWJj==",
         ] {
             let mut bytes = b"x".to_vec();
-            assert_eq!(decode(text, &mut bytes), Cell::Bad, "{text}");
+            assert_eq!(decode(text, &mut bytes), None, "{text}");
             assert_eq!(bytes, b"x");
         }
-        assert_eq!(decode("YWJj=", &mut Vec::new()), Cell::Undecided);
     }
 }

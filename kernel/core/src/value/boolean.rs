@@ -1,15 +1,13 @@
 //! True and false.
 
-use super::Cell;
-
 /// `true` or `false` in any case, and nothing around it.
-pub fn parse(text: &str) -> Cell<bool> {
+pub fn parse(text: &str) -> Option<bool> {
     if text.eq_ignore_ascii_case("true") {
-        return Cell::Value(true);
+        return Some(true);
     }
     if text.eq_ignore_ascii_case("false") {
-        Cell::Value(false)
+        Some(false)
     } else {
-        Cell::Bad
+        None
     }
 }

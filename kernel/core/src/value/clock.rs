@@ -15,6 +15,7 @@ pub struct Clock {
     from_us: i64,
     until_us: i64,
     offset_us: i64,
+    named: Option<(String, Option<Box<Clock>>)>, // of the zone that a text named last, if there is one of that name
 }
 
 impl Clock {
@@ -25,6 +26,7 @@ impl Clock {
             from_us: 0,
             until_us: 0,
             offset_us: 0,
+            named: None,
         }
     }
 
@@ -40,6 +42,16 @@ impl Clock {
             self.find(shown_us);
         }
         within_years(shown_us.checked_sub(self.offset_us)?)
+    }
+
+    /// The same of what the clocks of another zone show, by its name; `None` if there is no such zone either.
+    pub fn moment_in(&mut self, zone: &str, shown_us: i64) -> Option<i64> {
+        if self.named.as_ref().is_none_or(|(name, _)| name != zone) {
+            let found = super::zone::named(zone).map(|zone| Box::new(Clock::new(zone)));
+            self.named = Some((zone.into(), found));
+        }
+        let (_, clock) = self.named.as_mut()?;
+        clock.as_mut()?.moment(shown_us)
     }
 
     #[cold]

@@ -2,12 +2,12 @@
 
 use super::calendar::day;
 use super::digits::{self, number};
-use super::{Cell, without_space};
+use super::without_space;
 
 /// The day since 1970-01-01 of `2024-01-31`, `2024-1`, `2024`, or of such a date with `T` or a space and anything.
 #[inline]
-pub fn parse(text: &str) -> Cell<i32> {
-    read(without_space(text).as_bytes()).into()
+pub fn parse(text: &str) -> Option<i32> {
+    read(without_space(text).as_bytes())
 }
 
 /// The same of `bytes[start..stop]`, if it is written as `2024-01-31`.
@@ -73,10 +73,10 @@ mod tests {
         fn quick_dates_are_dates(text in "[0-9]{4}-[01][0-9]-[0-3][0-9]|[0-9]{4}.[0-9]{2}.[0-9]{2}|[-0-9 T]{9,11}") {
             let bytes = format!("77777777{text}77777777");
             if let Some(found) = quick(bytes.as_bytes(), 8, 8 + text.len()) {
-                prop_assert_eq!(parse(&text), Cell::Value(found));
+                prop_assert_eq!(parse(&text), Some(found));
             } else {
                 let is_long = text.len() == LENGTH && [4, 7].iter().all(|&at| text.as_bytes()[at] == b'-');
-                prop_assert!(!is_long || parse(&text) == Cell::Bad);
+                prop_assert!(!is_long || parse(&text).is_none());
             }
         }
     }
@@ -90,10 +90,10 @@ mod tests {
             "1970-1-03 no time at all",
             "\x1c1970-01-03",
         ] {
-            assert_eq!(parse(text), Cell::Value(2), "{text:?}");
+            assert_eq!(parse(text), Some(2), "{text:?}");
         }
-        assert_eq!(parse("1970"), Cell::Value(0));
-        assert_eq!(parse("1970-2"), Cell::Value(31));
+        assert_eq!(parse("1970"), Some(0));
+        assert_eq!(parse("1970-2"), Some(31));
         for text in [
             "",
             "abc",
@@ -106,7 +106,7 @@ mod tests {
             "1970-01-03 a\nb",
             "1970-01 1",
         ] {
-            assert_eq!(parse(text), Cell::Bad, "{text:?}");
+            assert_eq!(parse(text), None, "{text:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Decimal fractions of fixed precision.
 
-use super::{Cell, digits, without_blanks};
+use super::{digits, without_blanks};
 
 const MOST_CHARS: usize = 400; // of a number, commas apart
 const MOST_DIGITS: i64 = 38; // of any type
@@ -19,16 +19,14 @@ const MOST_EXPONENT: i64 = 999_999_999_999_999_999; // the same, above
 
 /// The value times 10 to the power of `scale`, rounded half up. With blanks around it, any sign, an exponent, and commas
 /// between groups of three digits; `None` if it has more than `precision` digits.
-pub fn parse(text: &str, precision: u8, scale: i8) -> Cell<i128> {
+pub fn parse(text: &str, precision: u8, scale: i8) -> Option<i128> {
     let text = without_blanks(text).as_bytes();
     match text {
-        [b'0'..=b'9' | b'+' | b'-' | b'.', ..] => short(text, scale)
-            .map_or_else(
-                || read(text, precision, scale),
-                |value| fitting(value, precision),
-            )
-            .into(),
-        _ => Cell::Bad,
+        [b'0'..=b'9' | b'+' | b'-' | b'.', ..] => short(text, scale).map_or_else(
+            || read(text, precision, scale),
+            |value| fitting(value, precision),
+        ),
+        _ => None,
     }
 }
 
@@ -196,7 +194,7 @@ impl<'a> Parts<'a> {
 mod tests {
     use super::*;
 
-    fn cents(text: &str) -> Cell<i128> {
+    fn cents(text: &str) -> Option<i128> {
         parse(text, 10, 2)
     }
 
@@ -219,7 +217,7 @@ mod tests {
             ("0e999999999", 0),
             ("1e-999999999", 0),
         ] {
-            assert_eq!(cents(text), Cell::Value(expected), "{text}");
+            assert_eq!(cents(text), Some(expected), "{text}");
         }
         for text in [
             "99999999.995",
@@ -229,15 +227,12 @@ mod tests {
             "0e1000000000000000000",
             "1e-1999999999999999998",
         ] {
-            assert_eq!(cents(text), Cell::Bad, "{text}");
+            assert_eq!(cents(text), None, "{text}");
         }
-        assert_eq!(
-            parse(&"9".repeat(38), 38, 0),
-            Cell::Value(10i128.pow(38) - 1)
-        );
-        assert_eq!(parse(&format!("{}.5", "9".repeat(38)), 38, 0), Cell::Bad);
-        assert_eq!(cents(&format!("1.{}", "0".repeat(398))), Cell::Value(100));
-        assert_eq!(cents(&format!("1.{}", "0".repeat(399))), Cell::Bad);
+        assert_eq!(parse(&"9".repeat(38), 38, 0), Some(10i128.pow(38) - 1));
+        assert_eq!(parse(&format!("{}.5", "9".repeat(38)), 38, 0), None);
+        assert_eq!(cents(&format!("1.{}", "0".repeat(398))), Some(100));
+        assert_eq!(cents(&format!("1.{}", "0".repeat(399))), None);
     }
 
     #[test]
@@ -249,7 +244,7 @@ mod tests {
             ("1,234.", 123_400),
             ("1,234e,1", 1_234_000),
         ] {
-            assert_eq!(cents(text), Cell::Value(expected), "{text}");
+            assert_eq!(cents(text), Some(expected), "{text}");
         }
         for text in [
             "1,5",
@@ -269,7 +264,7 @@ mod tests {
             "abc",
             "Infinity",
         ] {
-            assert_eq!(cents(text), Cell::Bad, "{text}");
+            assert_eq!(cents(text), None, "{text}");
         }
     }
 }

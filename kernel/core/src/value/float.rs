@@ -1,6 +1,6 @@
 //! Binary fractions, each the nearest one to what is written.
 
-use super::{Cell, digits, without_blanks};
+use super::{digits, without_blanks};
 use crate::rules::Rules;
 
 const MOST_DIGITS: usize = 19; // that fit into 64 bits
@@ -110,47 +110,47 @@ impl Named {
 
 /// A fraction with blanks around it, any sign and a suffix, or one that has a name, as CSV has it.
 #[inline]
-pub fn parse<T: Float>(text: &str, named: &Named) -> Cell<T> {
+pub fn parse<T: Float>(text: &str, named: &Named) -> Option<T> {
     let text = without_blanks(text);
     if named.has_digits
         && let Some(value) = named.find(text)
     {
-        return Cell::Value(value);
+        return Some(value);
     }
     let bare = match text.as_bytes() {
         [.., b'f' | b'F' | b'd' | b'D'] => text.get(..text.len() - 1).unwrap_or(text),
         _ => text,
     };
     match decimal(bare) {
-        Some(value) => Cell::Value(value),
-        None => named.find(text).or_else(|| without_digits(text)).into(),
+        Some(value) => Some(value),
+        None => named.find(text).or_else(|| without_digits(text)),
     }
 }
 
 /// A number of JSON, or a string that is the name of one.
 #[inline]
-pub fn parse_json<T: Float>(written: &str, is_text: bool, allow_named: bool) -> Cell<T> {
+pub fn parse_json<T: Float>(written: &str, is_text: bool, allow_named: bool) -> Option<T> {
     if !is_text && let Some(value) = decimal(written) {
-        return Cell::Value(value);
+        return Some(value);
     }
     let is_named = matches!(
         written,
         "NaN" | "Infinity" | "+Infinity" | "-Infinity" | "+INF" | "-INF"
     );
     if is_text && !(allow_named && is_named) {
-        return Cell::Bad;
+        return None;
     }
     if written.contains("NaN") {
-        return Cell::Value(T::NAN);
+        return Some(T::NAN);
     }
     if written.contains('I') {
-        return Cell::Value(if written.starts_with('-') {
+        return Some(if written.starts_with('-') {
             T::NEG_INFINITY
         } else {
             T::INFINITY
         });
     }
-    without_digits(written).into()
+    without_digits(written)
 }
 
 /// The same of `bytes[start..stop]`, if it is at most 16 characters: digits, a minus, a point.
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn number(text: &str) -> Cell<f64> {
+    fn number(text: &str) -> Option<f64> {
         parse(text, &Named::new(&Rules::default()))
     }
 
@@ -272,7 +272,7 @@ mod tests {
             ("-iNFINITY", f64::NEG_INFINITY),
             ("9007199254740993", 9_007_199_254_740_992.0),
         ] {
-            let Cell::Value(found) = number(text) else {
+            let Some(found) = number(text) else {
                 panic!("{text}")
             };
             assert_eq!(found.to_bits(), expected.to_bits(), "{text}");
@@ -281,7 +281,7 @@ mod tests {
             "", ".", "-", "abc", "n/a", "1 2", "1,5", "0x10", "1e", "1e+", "1ff", "inff", "f",
             "nan(", "--1", "1\u{a0}", "nanf",
         ] {
-            assert_eq!(number(text), Cell::Bad, "{text:?}");
+            assert_eq!(number(text), None, "{text:?}");
         }
     }
 
@@ -293,9 +293,9 @@ mod tests {
             ..Rules::default()
         };
         let named = Named::new(&rules);
-        assert_eq!(parse("NaN", &named), Cell::Value(f64::INFINITY));
-        assert!(matches!(parse::<f64>(" -1", &named), Cell::Value(value) if value.is_nan()));
-        let Cell::Value(negative) = parse::<f32>("-nan(x_1)", &named) else {
+        assert_eq!(parse("NaN", &named), Some(f64::INFINITY));
+        assert!(matches!(parse::<f64>(" -1", &named), Some(value) if value.is_nan()));
+        let Some(negative) = parse::<f32>("-nan(x_1)", &named) else {
             panic!("no number")
         };
         assert_eq!(negative.to_bits(), 0xffc0_0000);
@@ -303,21 +303,18 @@ mod tests {
 
     #[test]
     fn strings_of_json_are_numbers_only_by_name() {
-        assert_eq!(parse_json("1.5", false, false), Cell::Value(1.5f64));
-        assert_eq!(parse_json::<f64>("1.5", true, true), Cell::Bad);
-        assert_eq!(
-            parse_json("-INF", true, true),
-            Cell::Value(f64::NEG_INFINITY)
-        );
-        assert_eq!(parse_json::<f64>("-INF", true, false), Cell::Bad);
+        assert_eq!(parse_json("1.5", false, false), Some(1.5f64));
+        assert_eq!(parse_json::<f64>("1.5", true, true), None);
+        assert_eq!(parse_json("-INF", true, true), Some(f64::NEG_INFINITY));
+        assert_eq!(parse_json::<f64>("-INF", true, false), None);
     }
 
     proptest! {
         #[test]
         fn numbers_are_the_nearest(text in r"-?[0-9]{0,22}\.?[0-9]{1,24}([eE][+-]?[0-9]{1,3})?") {
-            let Cell::Value(double) = number(&text) else { panic!("{text}") };
+            let Some(double) = number(&text) else { panic!("{text}") };
             prop_assert_eq!(double.to_bits(), text.parse::<f64>().unwrap().to_bits());
-            let Cell::Value(single) = parse::<f32>(&text, &Named::new(&Rules::default())) else { panic!("{text}") };
+            let Some(single) = parse::<f32>(&text, &Named::new(&Rules::default())) else { panic!("{text}") };
             prop_assert_eq!(single.to_bits(), text.parse::<f32>().unwrap().to_bits());
         }
     }

@@ -1,13 +1,13 @@
 //! Whole numbers.
 
-use super::{Cell, digits, without_blanks};
+use super::{digits, without_blanks};
 
 const MOST_CHARS: usize = 40; // of a number, its sign included
 const SHORT: usize = 18; // digits that always fit into 64 bits
 
 /// A whole number with blanks around it and any sign, as CSV has it.
 #[inline]
-pub fn parse<T: TryFrom<i64>>(text: &str) -> Cell<T> {
+pub fn parse<T: TryFrom<i64>>(text: &str) -> Option<T> {
     let bytes = without_blanks(text).as_bytes();
     match bytes {
         [b'-', digits @ ..] => fitting(digits, bytes.len(), true),
@@ -27,7 +27,7 @@ pub fn quick<T: TryFrom<i64>>(bytes: &[u8], start: usize, stop: usize) -> Option
 
 /// A whole number as JSON has it: nothing around it, no plus. Leading zeros are for the caller to refuse.
 #[inline]
-pub fn parse_json<T: TryFrom<i64>>(text: &str) -> Cell<T> {
+pub fn parse_json<T: TryFrom<i64>>(text: &str) -> Option<T> {
     match text.as_bytes() {
         [b'-', digits @ ..] => fitting(digits, text.len(), true),
         digits => fitting(digits, text.len(), false),
@@ -35,15 +35,13 @@ pub fn parse_json<T: TryFrom<i64>>(text: &str) -> Cell<T> {
 }
 
 #[inline]
-fn fitting<T: TryFrom<i64>>(digits: &[u8], chars: usize, is_negative: bool) -> Cell<T> {
+fn fitting<T: TryFrom<i64>>(digits: &[u8], chars: usize, is_negative: bool) -> Option<T> {
     let value = if digits.len() <= SHORT {
         short(digits, is_negative)
     } else {
         long(digits, chars, is_negative)
     };
-    value
-        .and_then(|value| T::try_from(value).ok())
-        .map_or(Cell::Bad, Cell::Value)
+    value.and_then(|value| T::try_from(value).ok())
 }
 
 /// At least one digit, and so few that nothing overflows.
@@ -80,24 +78,21 @@ mod tests {
 
     #[test]
     fn limits_are_exact() {
-        assert_eq!(parse::<i8>("-128"), Cell::Value(-128));
-        assert_eq!(parse::<i8>("128"), Cell::Bad);
-        assert_eq!(parse("9223372036854775807"), Cell::Value(i64::MAX));
-        assert_eq!(parse("-9223372036854775808"), Cell::Value(i64::MIN));
-        assert_eq!(parse::<i64>("9223372036854775808"), Cell::Bad);
-        assert_eq!(
-            parse::<i64>(&format!("{}1", "0".repeat(39))),
-            Cell::Value(1)
-        );
-        assert_eq!(parse::<i64>(&format!("{}1", "0".repeat(40))), Cell::Bad);
+        assert_eq!(parse::<i8>("-128"), Some(-128));
+        assert_eq!(parse::<i8>("128"), None);
+        assert_eq!(parse("9223372036854775807"), Some(i64::MAX));
+        assert_eq!(parse("-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(parse::<i64>("9223372036854775808"), None);
+        assert_eq!(parse::<i64>(&format!("{}1", "0".repeat(39))), Some(1));
+        assert_eq!(parse::<i64>(&format!("{}1", "0".repeat(40))), None);
     }
 
     #[test]
     fn signs_and_blanks_are_for_csv_alone() {
-        assert_eq!(parse::<i32>("\t +7 "), Cell::Value(7));
-        assert_eq!(parse_json::<i32>("+7"), Cell::Bad);
+        assert_eq!(parse::<i32>("\t +7 "), Some(7));
+        assert_eq!(parse_json::<i32>("+7"), None);
         for text in ["", "+", "-", "1 2", "1.0", "n/a", "\u{a0}1", "1_000", "--1"] {
-            assert_eq!(parse::<i32>(text), Cell::Bad, "{text:?}");
+            assert_eq!(parse::<i32>(text), None, "{text:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Texts to values, one grammar in each file.
+//! Texts to values, one grammar in each file. `None` is what no text of the type says.
 
 pub mod base64;
 pub mod boolean;
@@ -11,25 +11,7 @@ pub mod float;
 pub mod int;
 pub mod pattern;
 pub mod timestamp;
-mod zone_text;
-
-/// What a text is for a type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cell<T> {
-    /// This value.
-    Value(T),
-    /// No value of the type.
-    Bad,
-    /// Only the reference engine can tell.
-    Undecided,
-}
-
-impl<T> From<Option<T>> for Cell<T> {
-    #[inline]
-    fn from(value: Option<T>) -> Cell<T> {
-        value.map_or(Cell::Bad, Cell::Value)
-    }
-}
+pub mod zone;
 
 /// The text without the blanks that may surround a number: spaces and tabs.
 #[inline]

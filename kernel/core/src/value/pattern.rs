@@ -4,7 +4,9 @@ mod compile;
 mod letters;
 mod said;
 
-use super::Cell;
+use super::calendar::SECOND_US;
+use super::clock::{Clock, within_years};
+use super::zone;
 use letters::Form;
 use said::{Said, Spoken};
 
@@ -18,13 +20,22 @@ pub struct Pattern {
 
 /// What a text says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct Moment<'t> {
     /// Day since 1970-01-01.
     pub day: i32,
     /// Microseconds since 1970 as the clock shows them.
     pub shown_us: i64,
-    /// Seconds that the clock is ahead of UTC; `None` where the text names no zone.
-    pub offset: Option<i64>,
+    /// The zone of the clock; `None` where the text names none.
+    pub zone: Option<SaidZone<'t>>,
+}
+
+/// A zone as a text says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SaidZone<'t> {
+    /// Seconds that its clocks are ahead of UTC.
+    Offset(i64),
+    /// A region, if there is one of that name.
+    Region(&'t str),
 }
 
 /// A step of a pattern.
@@ -57,8 +68,31 @@ impl Pattern {
         })
     }
 
-    /// What a text says, if it matches as a whole; undecided where it names a region, if it is a moment at all.
-    pub fn parse(&mut self, text: &str) -> Cell<Moment> {
+    /// The day that a text says; its time, and its zone, do not matter, if there are such.
+    pub fn day(&mut self, text: &str) -> Option<i32> {
+        let Moment { day, zone, .. } = self.parse(text)?;
+        match zone {
+            Some(SaidZone::Region(name)) => zone::named(name).map(|_| day),
+            _ => Some(day),
+        }
+    }
+
+    /// The moment that a text says; without a clock, texts may name no zone.
+    pub fn moment(&mut self, text: &str, clock: Option<&mut Clock>) -> Option<i64> {
+        let Moment { shown_us, zone, .. } = self.parse(text)?;
+        match (zone, clock) {
+            (None, Some(clock)) => clock.moment(shown_us),
+            (None, None) => within_years(shown_us),
+            (Some(SaidZone::Offset(offset)), Some(_)) => {
+                within_years(shown_us - offset * SECOND_US)
+            }
+            (Some(SaidZone::Region(name)), Some(clock)) => clock.moment_in(name, shown_us),
+            (Some(_), None) => None,
+        }
+    }
+
+    /// What a text says, if it matches as a whole. That there is a region of the name is not known yet.
+    fn parse<'t>(&mut self, text: &'t str) -> Option<Moment<'t>> {
         let text = text.as_bytes();
         self.spans.fill(None);
         let mut matching = Matching {
@@ -66,15 +100,13 @@ impl Pattern {
             spans: &mut self.spans,
             text,
         };
-        if matching.run(&self.nodes, 0, true).is_none() {
-            return Cell::Bad;
-        }
+        matching.run(&self.nodes, 0, true)?;
         let mut spoken = Spoken::default();
         for (piece, span) in self.pieces.iter().zip(&self.spans) {
             let Some((start, stop)) = *span else { continue };
             let said = text.get(start..stop).and_then(|part| piece.form.read(part));
             if !said.is_some_and(|value| spoken.hear(piece.said, value)) {
-                return Cell::Bad;
+                return None;
             }
         }
         spoken.moment()
@@ -151,15 +183,12 @@ impl Matching<'_> {
 mod tests {
     use super::*;
 
-    fn read(pattern: &str, text: &str) -> Cell<Moment> {
+    fn read<'t>(pattern: &str, text: &'t str) -> Option<Moment<'t>> {
         Pattern::new(pattern).expect("a pattern").parse(text)
     }
 
     fn shown(pattern: &str, text: &str) -> Option<i64> {
-        match read(pattern, text) {
-            Cell::Value(moment) => Some(moment.shown_us),
-            _ => None,
-        }
+        read(pattern, text).map(|moment| moment.shown_us)
     }
 
     #[test]
@@ -181,7 +210,7 @@ mod tests {
             "",
             "02-01-1970",
         ] {
-            assert_eq!(read("dd/MM/yyyy[ HH:mm]", text), Cell::Bad, "{text:?}");
+            assert_eq!(read("dd/MM/yyyy[ HH:mm]", text), None, "{text:?}");
         }
     }
 
@@ -189,7 +218,7 @@ mod tests {
     fn numbers_leave_digits_to_numbers_of_fixed_length() {
         assert_eq!(shown("yMMdd", "19700102"), Some(86_400_000_000));
         assert_eq!(shown("HHmmssSSS", "000001500"), Some(1_500_000));
-        assert_eq!(read("ydd'x'", "197002"), Cell::Bad);
+        assert_eq!(read("ydd'x'", "197002"), None);
     }
 
     #[test]
@@ -202,13 +231,13 @@ mod tests {
             shown("EEEE, d MMMM y", "FRIDAY, 2 january 1970"),
             Some(86_400_000_000)
         );
-        assert_eq!(read("EEEE, d MMMM y", "Monday, 2 January 1970"), Cell::Bad);
+        assert_eq!(read("EEEE, d MMMM y", "Monday, 2 January 1970"), None);
         assert_eq!(shown("d 'o''clock' yyyy", "1 o'clock 1970"), Some(0));
         assert_eq!(shown("d '' yyyy", "1 ' 1970"), Some(0));
     }
 
     #[test]
-    fn zones_are_offsets_or_undecided() {
+    fn zones_are_offsets_or_regions() {
         for (pattern, text, offset) in [
             ("yyyy XXX", "1970 +01:30", 5400),
             ("yyyy X", "1970 z", 0),
@@ -216,15 +245,33 @@ mod tests {
             ("y VV", "1970 UTC", 0),
             ("y z", "1970 ut", 0),
         ] {
-            let Cell::Value(moment) = read(pattern, text) else {
-                panic!("{pattern} {text}")
-            };
-            assert_eq!(moment.offset, Some(offset), "{pattern} {text}");
+            let said = read(pattern, text).and_then(|moment| moment.zone);
+            assert_eq!(said, Some(SaidZone::Offset(offset)), "{pattern} {text}");
         }
-        assert_eq!(read("y VV", "1970 Europe/Berlin"), Cell::Undecided);
-        assert_eq!(read("y z", "1970 PST"), Cell::Undecided);
-        assert_eq!(read("MM VV", "13 Europe/Berlin"), Cell::Bad);
-        assert_eq!(read("y VV", "1970 1"), Cell::Bad);
+        let moment = |pattern: &str, text| {
+            let mut pattern = Pattern::new(pattern).expect("a pattern");
+            let utc = &mut Clock::utc();
+            (
+                pattern.day(text),
+                pattern.moment(text, Some(utc)),
+                pattern.moment(text, None),
+            )
+        };
+        assert_eq!(
+            moment("y VV", "1970 Europe/Berlin"),
+            (Some(0), Some(-3_600_000_000), None)
+        );
+        assert_eq!(
+            moment("y z", "1970 pst"),
+            (Some(0), Some(28_800_000_000), None)
+        );
+        assert_eq!(moment("y VV", "1970 Europe/Nowhere"), (None, None, None));
+        assert_eq!(
+            moment("y VV z", "1970 Europe/Berlin Europe/Rome"),
+            (None, None, None)
+        );
+        assert_eq!(read("MM VV", "13 Europe/Berlin"), None);
+        assert_eq!(read("y VV", "1970 1"), None);
     }
 
     #[test]
@@ -243,7 +290,7 @@ mod tests {
             ("kk", "00"),
             ("yyyy D", "1970 366"),
         ] {
-            assert_eq!(read(pattern, text), Cell::Bad, "{pattern} {text}");
+            assert_eq!(read(pattern, text), None, "{pattern} {text}");
         }
         assert_eq!(shown("kk", "24"), Some(0));
         assert_eq!(shown("a", "pm"), Some(43_200_000_000));

@@ -15,7 +15,7 @@ use crate::places::{
     Summarise, TEXT, TIMESTAMP,
 };
 use crate::rules::Rules;
-use crate::value::{Cell, int, without_space};
+use crate::value::{int, without_space};
 use crate::windows::{Sink, push_framed};
 
 /// How types are found.
@@ -204,10 +204,8 @@ impl Summary {
 
     #[inline]
     fn scalar(&mut self, place: usize, text: &str) -> Option<()> {
-        match self.types.of(without_space(text)) {
-            Cell::Value(seen) => self.see_scalar(place, seen),
-            Cell::Bad => {}
-            Cell::Undecided => return None,
+        if let Some(seen) = self.types.of(without_space(text)) {
+            self.see_scalar(place, seen);
         }
         Some(())
     }
@@ -228,30 +226,25 @@ impl Summary {
 
 impl Types {
     /// The kind of a value; none of one that is null.
-    fn of(&mut self, written: &str) -> Cell<Seen> {
-        let Some(last) = written.bytes().last() else {
-            return Cell::Bad;
-        };
+    fn of(&mut self, written: &str) -> Option<Seen> {
+        let last = written.bytes().last()?;
         if self.null_value.as_deref() == Some(written) {
-            return Cell::Bad;
+            return None;
         }
         let unsigned = written.strip_prefix(['+', '-']).unwrap_or(written);
         // a leading zero is lost in any number
         let is_number = !matches!(unsigned.as_bytes(), [b'0', b'0'..=b'9', ..]);
         if is_number && let Some(number) = self.exact(written, unsigned) {
-            return Cell::Value(number);
+            return Some(number);
         }
         if written.eq_ignore_ascii_case("true") || written.eq_ignore_ascii_case("false") {
-            return Cell::Value(Seen::of(BOOLEAN));
+            return Some(Seen::of(BOOLEAN));
         }
         let is_number = is_number && !matches!(last, b'd' | b'D' | b'f' | b'F');
         if is_number && self.fitter.is_double(written) {
-            return Cell::Value(Seen::of(DOUBLE));
+            return Some(Seen::of(DOUBLE));
         }
-        match self.time(written) {
-            Some(seen) => Cell::Value(seen),
-            None => Cell::Undecided,
-        }
+        Some(self.time(written))
     }
 
     /// Whole numbers, and decimals where those are wanted.
@@ -265,7 +258,7 @@ impl Types {
         if whole.len() == unsigned.len() {
             return match int::parse::<i64>(written) {
                 _ if digits > MOST_DIGITS => None,
-                Cell::Bad => Some(Seen::decimal(digits, 0)),
+                None => Some(Seen::decimal(digits, 0)),
                 _ => Some(Seen::of(LONG)),
             };
         }
@@ -274,20 +267,20 @@ impl Types {
             .then(|| Seen::decimal(digits, fraction.len()))
     }
 
-    /// Dates, moments and texts; `None` if only the reference engine can tell.
-    fn time(&mut self, written: &str) -> Option<Seen> {
+    /// Dates, moments and texts.
+    fn time(&mut self, written: &str) -> Seen {
         const DATE_CHARACTERS: usize = 10;
         let (has_dates, has_moments) = self.fitter.has_patterns();
         if has_dates || has_moments || is_dated(written) {
             let may_be_date = has_dates || written.chars().nth(DATE_CHARACTERS).is_none();
-            if may_be_date && self.wanted.prefer_date && self.fitter.is_date(written)? {
-                return Some(Seen::of(DATE));
+            if may_be_date && self.wanted.prefer_date && self.fitter.is_date(written) {
+                return Seen::of(DATE);
             }
-            if self.fitter.is_moment(written)? {
-                return Some(Seen::of(TIMESTAMP));
+            if self.fitter.is_moment(written) {
+                return Seen::of(TIMESTAMP);
             }
         }
-        Some(Seen::of(TEXT))
+        Seen::of(TEXT)
     }
 }
 

@@ -12,7 +12,6 @@ from splitscan.engine import kernel
 from splitscan.formats.contract import Summaries
 from splitscan.formats.csv.options import CsvOptions
 from splitscan.formats.decoding.conversions import Rules, all_convert
-from splitscan.formats.decoding.zone_tables import kernel_rules
 from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE
 
 # A bit for each type, from the narrowest on, as in the kernel.
@@ -113,11 +112,8 @@ def _summarise(batch: pa.RecordBatch, csv: CsvOptions, kinds: list[int]) -> list
     module = kernel()
     if module is None or not batch.num_columns:
         return [TypeSummary.of(column, csv) for column in batch.columns]
-    found = module.fit_texts(batch, kinds, kernel_rules(_rules(csv)))
-    return [
-        TypeSummary.of(column, csv) if undecided else TypeSummary(left, digits, seen)
-        for column, (left, digits, seen, undecided) in zip(batch.columns, found, strict=True)
-    ]
+    found = module.fit_texts(batch, kinds, vars(_rules(csv)))
+    return [TypeSummary(*each) for each in found]
 
 
 def _rules(csv: CsvOptions) -> Rules:

@@ -35,7 +35,6 @@ from splitscan.formats.decoding.contract import (
 )
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.rescue import tail_of
-from splitscan.formats.decoding.zone_tables import kernel_rules, plain_rules
 from splitscan.formats.framing.frames import native
 
 _FIELD_COUNT, _FIELD_TOO_LONG = 1, 4  # the kernel's numbers of reasons
@@ -56,8 +55,8 @@ def with_kernel(decoder: CsvDecoder) -> Decoder:
             names=list(layout.names),
             wanted=list(layout.wanted),
             least=len(layout.names) if layout.least is None else layout.least,
-            rules=kernel_rules(decoder.rules),
-            own_rules={index: kernel_rules(rules) for index, rules in layout.rules.items()},
+            rules=vars(decoder.rules),
+            own_rules={index: vars(rules) for index, rules in layout.rules.items()},
             null_value=decoder.null_value,
             empty_value=decoder.empty_value,
             max_field_chars=decoder.max_field_chars,
@@ -88,7 +87,7 @@ def spelled(decoder: CsvDecoder, *, header: bool, checks_header: bool, skip_line
         skip_lines: Lines before that.
     """
     layout, dialect, rescue = decoder.layout, decoder.dialect, decoder.rescue
-    if layout.defaults or not all(_is_decided(layout.kinds[i], rules_of_field(decoder, i)) for i in layout.wanted):
+    if layout.defaults:
         return None
     format = {
         **_grammar(dialect, trim_trailing=decoder.trim_trailing),
@@ -109,7 +108,7 @@ def spelled(decoder: CsvDecoder, *, header: bool, checks_header: bool, skip_line
         {
             "name": layout.names[i],
             "type": type_name(layout.kinds[i]),
-            "rules": plain_rules(rules_of_field(decoder, i)),
+            "rules": vars(rules_of_field(decoder, i)),
             "written": rules_of_field(decoder, i).written(layout.kinds[i], own=i in layout.rules),
         }
         for i in layout.wanted
@@ -120,13 +119,6 @@ def spelled(decoder: CsvDecoder, *, header: bool, checks_header: bool, skip_line
 def rules_of_field(decoder: CsvDecoder, index: int) -> Rules:
     """How the values of a field are written."""
     return decoder.layout.rules.get(index, decoder.rules)
-
-
-def _is_decided(kind: pa.DataType, rules: Rules) -> bool:
-    """Whether the kernel needs the reference for no text of a type: only that knows all names of time zones."""
-    if pa.types.is_timestamp(kind):
-        return kind.tz is None
-    return not pa.types.is_date(kind) or rules.date_format is None
 
 
 def _grammar(dialect: Dialect, *, trim_trailing: bool) -> dict[str, Any]:

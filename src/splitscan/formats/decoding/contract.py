@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 
 from splitscan.arrays import flag_array, number_array, numbers_of, text_array, text_scalar
 from splitscan.engine import kernel
+from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.rescue import Rescue, tail_of
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, as_bytes, frames_of, native_charset, records_in_utf8
 from splitscan.protocols import QuickProtocol
@@ -393,6 +395,15 @@ def decoder_by_kernel(parser_in: Callable[[ModuleType], Any], reference: Referen
     except module.Unsupported:
         return reference
     return NativeDecoder(parser, reference, reference.encoding, word, rescues=reference.rescues)
+
+
+def parser_rules(rules: Rules, own_rules: Mapping[str, Rules], rescue: Rescue | None) -> dict[str, object]:
+    """What the native parsers are told of values: how those of columns are written, and what is kept of the unfit."""
+    return {
+        "rules": vars(rules),
+        "own_rules": {name: vars(each) for name, each in own_rules.items()},
+        "rescue": None if rescue is None else (tail_of(rescue.path), rescue.wanted),
+    }
 
 
 def framed_in_utf8(data: memoryview, frames: Frames, encoding: Encoding) -> tuple[bytes, bytes, bytes]:

@@ -17,7 +17,6 @@ from splitscan.formats.decoding.contract import (
     wrong_value,
 )
 from splitscan.formats.decoding.values import SHORT_RECORD, SHORT_WORDING
-from splitscan.formats.decoding.zone_tables import parser_rules
 from splitscan.formats.fixed_width.decoder import FixedWidthDecoder, missing_places
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.framing.encodings import UTF_8

@@ -139,6 +139,9 @@ def scalar_value(written: str, kind: pa.DataType, rules: Rules, *, is_text: bool
 
 
 def _bytes(text: str) -> bytes | None:
+    at = text.find("=")
+    if at >= 0 and at % 4 < 2:
+        return None  # of padding after a whole group versions of Python differ
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -14,9 +14,9 @@ from splitscan.formats.decoding.contract import (
     FaultKind,
     Wording,
     decoder_by_kernel,
+    parser_rules,
     wrong_value,
 )
-from splitscan.formats.decoding.zone_tables import parser_rules
 from splitscan.formats.json.decoder import BAD_JSON, NOT_AN_OBJECT, JsonDecoder
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import JsonLinesFormat

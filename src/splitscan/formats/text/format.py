@@ -16,7 +16,6 @@ from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, PlainF
 from splitscan.formats.decoding.contract import Decoder, NativeDecoder
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.values import SHORT_WORDING, TextDecoder
-from splitscan.formats.decoding.zone_tables import plain_rules
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import native_charset, native_lines
@@ -86,7 +85,7 @@ class Text(PlainFormat[TextOptions]):
         format = self.framing(own)
         if own.escape is not None or not isinstance(format, LineFormat | DelimitedFormat) or format.encoding != UTF_8:
             return None
-        field = {"name": "value", "type": "string", "rules": plain_rules(Rules()), "written": ""}
+        field = {"name": "value", "type": "string", "rules": vars(Rules()), "written": ""}
         return BlockSpelling({"text": {"line_sep": own.line_sep}}, [field] * bool(wanted.validated))
 
     def infer(self, own: TextOptions, options: ReadOptions, heads: Heads) -> FoundSchema:

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from splitscan.formats.decoding.conversions import Rules, stored_value
 from splitscan.formats.decoding.types import MOST_LEVELS, bounded
-from splitscan.formats.decoding.zone_tables import kernel_rules
 from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, join, settled
 from splitscan.formats.xml.decoder import Element, NotXmlError, ValueReader, parse_element
 from splitscan.formats.xml.options import XmlOptions
@@ -51,7 +50,7 @@ class XmlMembers:
         """The kernel's summary of no records."""
         own = self.own
         return module.MemberSummary.xml(
-            kernel_rules(self.rules),
+            vars(self.rules),
             attribute_prefix=own.attribute_prefix,
             value_tag=own.value_tag,
             exclude_attribute=own.exclude_attribute,

@@ -14,9 +14,9 @@ from splitscan.formats.decoding.contract import (
     FaultKind,
     Wording,
     decoder_by_kernel,
+    parser_rules,
     wrong_value,
 )
-from splitscan.formats.decoding.zone_tables import parser_rules
 from splitscan.formats.xml.decoder import BAD_XML, XmlDecoder
 
 

@@ -3,7 +3,7 @@
 use super::Piece;
 use super::said::{Said, Value};
 use crate::value::digits;
-use crate::value::zone_text;
+use crate::value::zone::{self, ZoneText};
 
 const MONTHS: [&str; 12] = [
     "january",
@@ -30,6 +30,17 @@ const DAYS: [&str; 7] = [
 ];
 const HALVES: [&str; 2] = ["am", "pm"];
 const SHORT: usize = 3; // letters of a short name
+const SHORT_ZONES: [(&str, &str); 9] = [
+    ("EST", "America/New_York"),
+    ("EDT", "America/New_York"),
+    ("CST", "America/Chicago"),
+    ("CDT", "America/Chicago"),
+    ("MST", "America/Denver"),
+    ("MDT", "America/Denver"),
+    ("PST", "America/Los_Angeles"),
+    ("PDT", "America/Los_Angeles"),
+    ("UT", "UTC"),
+];
 const MOST_DIGITS: usize = 19;
 const CENTURY: u64 = 2000; // years of two digits belong to it
 
@@ -184,7 +195,7 @@ impl Form {
     }
 
     /// What a matched text says; `None` if it is out of range.
-    pub(super) fn read(self, text: &[u8]) -> Option<Value> {
+    pub(super) fn read(self, text: &[u8]) -> Option<Value<'_>> {
         match self {
             Form::Fixed { base, .. } => Some(Value::Number(base + digits::all(text)?)),
             Form::Digits { .. } => digits::all(text).map(Value::Number),
@@ -205,20 +216,23 @@ impl Form {
                     .position(|name| text.eq_ignore_ascii_case(head(name, short).as_bytes()))?;
                 Some(Value::Number(first + u64::try_from(index).ok()?))
             }
-            Form::Offset { .. } => zone(text),
-            Form::Region { short: true } if text.eq_ignore_ascii_case(b"UT") => {
-                Some(Value::Offset(0))
-            }
-            Form::Region { .. } => zone(text),
+            Form::Offset { .. } => zone(text, false),
+            Form::Region { short } => zone(text, short),
         }
     }
 }
 
-fn zone(text: &[u8]) -> Option<Value> {
-    match zone_text::read(text) {
-        zone_text::ZoneText::Offset(seconds) => Some(Value::Offset(seconds)),
-        zone_text::ZoneText::Region => Some(Value::Region),
-        zone_text::ZoneText::Bad => None,
+/// The zone that a text names; `short`: or its short name.
+fn zone(text: &[u8], short: bool) -> Option<Value<'_>> {
+    let is = |name: &&(&str, &str)| short && text.eq_ignore_ascii_case(name.0.as_bytes());
+    let name = match SHORT_ZONES.iter().find(is) {
+        Some((_, name)) => name,
+        None => std::str::from_utf8(text).ok()?,
+    };
+    match zone::read(name.as_bytes()) {
+        ZoneText::Offset(seconds) => Some(Value::Offset(seconds)),
+        ZoneText::Region => Some(Value::Region(name)),
+        ZoneText::Bad => None,
     }
 }
 

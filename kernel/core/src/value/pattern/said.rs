@@ -1,7 +1,7 @@
 //! The parts of a moment that a text says, and the moment that has them.
 
-use super::Moment;
-use crate::value::{Cell, calendar};
+use super::{Moment, SaidZone};
+use crate::value::calendar;
 
 /// A part of a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,30 +27,25 @@ const NOON: u64 = 12;
 
 /// What is said about a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum Value<'t> {
     Number(u64),
     /// Seconds that clocks are ahead of UTC.
     Offset(i64),
-    /// A zone that only the time zone database knows.
-    Region,
+    /// A zone of the time zone database, if there is one of that name.
+    Region(&'t str),
 }
 
 /// Everything that a text says.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spoken {
-    values: [Option<Value>; PARTS],
-    has_region: bool,
+pub(super) struct Spoken<'t> {
+    values: [Option<Value<'t>>; PARTS],
 }
 
-impl Spoken {
+impl<'t> Spoken<'t> {
     /// Note what is said about a part; false if something else was said before.
-    pub(super) fn hear(&mut self, part: Said, value: Value) -> bool {
-        self.has_region |= value == Value::Region;
-        let Some(place) = self.values.get_mut(part as usize) else {
-            return false;
-        };
-        let before = *place.get_or_insert(value);
-        before == value || before == Value::Region || value == Value::Region
+    pub(super) fn hear(&mut self, part: Said, value: Value<'t>) -> bool {
+        let place = self.values.get_mut(part as usize);
+        place.is_some_and(|place| *place.get_or_insert(value) == value)
     }
 
     fn number(&self, part: Said) -> Option<u64> {
@@ -61,14 +56,7 @@ impl Spoken {
     }
 
     /// The moment; parts that are not said are those of 1970-01-01 00:00:00.
-    pub(super) fn moment(&self) -> Cell<Moment> {
-        match self.calendar_moment() {
-            Some(_) if self.has_region => Cell::Undecided,
-            found => found.into(),
-        }
-    }
-
-    fn calendar_moment(&self) -> Option<Moment> {
+    pub(super) fn moment(&self) -> Option<Moment<'t>> {
         let part =
             |part: Said, default: u64| u32::try_from(self.number(part).unwrap_or(default)).ok();
         let hour = u32::try_from(self.hour()?).ok()?;
@@ -97,15 +85,15 @@ impl Spoken {
             part(Said::Micros, 0)?,
         );
         let shown_us = calendar::moment(day, hour, minute, second, micros)?;
-        let offset = match self.values.get(Said::Zone as usize) {
-            Some(Some(Value::Offset(seconds))) => Some(*seconds),
-            Some(Some(Value::Region)) => Some(0),
+        let zone = match self.values.get(Said::Zone as usize) {
+            Some(Some(Value::Offset(seconds))) => Some(SaidZone::Offset(*seconds)),
+            Some(Some(Value::Region(name))) => Some(SaidZone::Region(name)),
             _ => None,
         };
         Some(Moment {
             day,
             shown_us,
-            offset,
+            zone,
         })
     }
 
