@@ -14,6 +14,7 @@ from splitscan.formats.decoding.contract import (
     NativeDecoder,
     Wording,
     can_cross,
+    parser_rules,
     wrong_value,
 )
 from splitscan.formats.decoding.values import SHORT_RECORD, SHORT_WORDING
