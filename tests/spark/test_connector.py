@@ -1,6 +1,8 @@
 """Rows by the connector: the same as by Python, for all that Spark may ask; and how its jar comes to a session."""
 
+import io
 import random
+import tarfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -221,8 +223,9 @@ def test_what_the_connector_does_not_read_is_read_by_python(
     ("name", "data", "reason"),
     [
         ("a.csv.gz", b"1\n", "is compressed"),
-        ("a.csv", b"\x1f\x8b\x08\x00 and so on\n", "begin as text"),
-        ("a.csv", b"PK\x03\x04....\n", "begin as text"),
+        ("a.csv", b"\x1f\x8b\x08\x00 and so on\n", "is compressed"),
+        ("a.csv", b"PK\x03\x04....\n", "a container"),
+        ("a.csv", bytes(range(32)) * 8, "no text"),
     ],
 )
 def test_files_that_are_no_plain_text_are_read_by_python(
@@ -232,6 +235,16 @@ def test_files_that_are_no_plain_text_are_read_by_python(
     said = why_python(ss.scan_csv(tmp_path / name, "k int", dialect="spark").planner, spark)
     assert said is not None
     assert reason in said
+
+
+def test_members_of_archives_are_read_by_python(spark: SparkSession, tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        member = tarfile.TarInfo("b.csv")
+        member.size = 2
+        archive.addfile(member, io.BytesIO(b"1\n"))
+    scan = ss.scan_csv(tmp_path, "k int", dialect="spark", archive_path_filter="*")
+    assert "is in an archive" in str(why_python(scan.planner, spark))
+    assert scan.to_spark(spark).collect() == [(1,)]
 
 
 def test_other_ways_of_a_call_and_a_session_are_python(spark: SparkSession, tmp_path: Path) -> None:

@@ -20,15 +20,15 @@ from pyspark.sql.types import StructType
 
 from splitscan.block_json import write_blocks
 from splitscan.blocks import FileMetadata
-from splitscan.content.codecs.formats import archive_of, promised_by, recognise
+from splitscan.content.archives import open_planned
+from splitscan.content.codecs.formats import promised_by
 from splitscan.content.storage import redact
-from splitscan.content.storage.opening import open_planned
-from splitscan.errors import UsageError
-from splitscan.formats.framing.encodings import UTF_8
-from splitscan.formats.framing.not_text import LOOKED_AT_BYTES, is_no_text
+from splitscan.errors import SourceError, UsageError
+from splitscan.formats.framing.not_text import LOOKED_AT_BYTES
 from splitscan.jar import JAR, connector_jar, jar_version
 from splitscan.options import FileOptions, Mode, OnFileChange
 from splitscan.options.files import SourceCompression
+from splitscan.read.contents import codec_in, refuse_no_text
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_documents import scan_document
 from splitscan.scan.spec import ScanSpec
@@ -115,24 +115,30 @@ def _why_no_document(spec: ScanSpec) -> str | None:
 
 
 def _why_not_these(scan: ScanPlanner) -> str | None:
-    files = scan.options.files
+    files, format = scan.options.files, scan.spec.record_format
     if files.ignore_missing_files or files.ignore_corrupt_files or files.on_file_change is not OnFileChange.FAIL:
         return "files may be missing, damaged, or change"
     if files.source_compression not in {SourceCompression.AUTO, SourceCompression.NONE}:
         return f"sourceCompression={files.source_compression.value}"
-    return next(filter(None, (_why_not_this(file, files) for file in scan.files())), None)
+    return next(filter(None, (_why_not_this(file, files, format) for file in scan.files())), None)
 
 
-def _why_not_this(file: FileMetadata, files: FileOptions) -> str | None:
+def _why_not_this(file: FileMetadata, files: FileOptions, format: object) -> str | None:
     path = file.path
-    if not path.startswith("/") or file.packed is not None or not path.isprintable():
+    if not path.startswith("/") or not path.isprintable():
         return f"{redact(path)!r} is no local file"
     if file.compression is not None or promised_by(path):
         return f"{redact(path)} is compressed"
     with closing(open_planned(file, files.storage_options)) as source:
+        if getattr(source, "descriptor", None) is None:
+            return f"{redact(path)} is in an archive"
+        if codec_in(source, path, files, format) is not None:
+            return f"{redact(path)} is compressed"
         head = source.read_at(0, LOOKED_AT_BYTES)
-    if recognise(head) is not None or archive_of(head) is not None or is_no_text(head, UTF_8):
-        return f"{redact(path)} does not begin as text"
+    try:
+        refuse_no_text(path, format, head)
+    except SourceError as error:
+        return f"{redact(path)}: {error.rule}"
     return None
 
 
