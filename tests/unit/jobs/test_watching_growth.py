@@ -363,3 +363,11 @@ def test_an_object_store_is_followed_too(tmp_path, s3_root, s3_options):
         followed.drain()
     report = verify(followed.out, deep=True, storage_options=s3_options)
     assert (report.ok, report.rows, report.files) == (True, 2, 1)
+
+
+def test_each_task_of_a_window_writes_one_file_as_the_window_was_planned(followed):
+    for name in "abcd":
+        followed.append(name, b"1\n2\n")
+    (window,) = followed.drain()
+    assert window.report.blocks == 4
+    assert window.report.data_files == window.readers < 4
