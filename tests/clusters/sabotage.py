@@ -17,8 +17,8 @@ from pyspark.sql.types import StructType
 from splitscan.rebalance import Coordinator
 from splitscan.rebalance import client as client_module
 from splitscan.rebalance.client import Connection
-from splitscan.spark import SplitscanDataSource
 from splitscan.spark.coordination import ClaimedPartition, reachable
+from splitscan.spark.source import SplitscanDataSource
 
 from .faults import do, take_turn
 from .processes import wait_until

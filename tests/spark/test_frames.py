@@ -15,7 +15,9 @@ from pyspark.sql import SparkSession
 import splitscan as ss
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, SourceMissingError, SplitscanError
-from splitscan.spark import count_rows, jobs, spark_indexer, to_spark
+from splitscan.spark import jobs
+from splitscan.spark.frames import count_rows, to_spark
+from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.jobs import default_parallelism, run_tasks, task_frame
 from splitscan.spark.schemas import spark_schema
 

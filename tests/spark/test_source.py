@@ -17,8 +17,7 @@ import pyspark_splitscan
 import splitscan as ss
 from splitscan.errors import SchemaError, SourceMissingError, UsageError
 from splitscan.plan.files import FileListing
-from splitscan.spark import SplitscanDataSource
-from splitscan.spark.source import SplitscanReader
+from splitscan.spark.source import SplitscanDataSource, SplitscanReader
 
 from .samples import CSV_SCHEMA, SAMPLES, Sample, write_csv
 

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 import splitscan as ss
 from splitscan.errors import SchemaError, UsageError
-from splitscan.spark import SplitscanDataSource
+from splitscan.spark.source import SplitscanDataSource
 
 from ..clusters.processes import wait_until
 from ..postgresql import PASSWORD

@@ -18,12 +18,12 @@ import pytest
 import typer
 
 import splitscan as ss
-import splitscan.spark
 from splitscan.cli.program import app
 from splitscan.formats.registry import FORMATS, describe_options
 from splitscan.messages.options import describe_kafka_options
 from splitscan.options.database import describe_table_options
 from splitscan.scan import open_reader
+from splitscan.spark import operators
 
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
@@ -119,7 +119,7 @@ def unknown_names(tree: ast.Module) -> list[str]:
             wrong.append(ast.unparse(node))
         if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("ss."):
             name = ast.unparse(node.func).removeprefix("ss.")
-            function = getattr(splitscan.spark, name, getattr(ss, name, None))  # there the arguments are spelled out
+            function = getattr(operators, name, getattr(ss, name, None))  # there the arguments are spelled out
             if inspect.isroutine(function):
                 known = {*inspect.signature(function).parameters, *option_names()}
                 wrong += [f"{name}({each.arg}=)" for each in node.keywords if each.arg not in known]

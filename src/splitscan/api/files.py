@@ -209,7 +209,7 @@ class Scan(Rows):
         """
         if spark is None:
             return self.planner.count()
-        from splitscan.spark import count_rows  # noqa: PLC0415 - Spark is optional
+        from splitscan.spark.frames import count_rows  # noqa: PLC0415 - Spark is optional
 
         return count_rows(self.planner, spark)
 
@@ -233,7 +233,7 @@ class Scan(Rows):
             apply: A function over the batches of a task, as for ``mapInArrow``, that runs where they are read.
             apply_schema: DDL text or an Arrow schema: what *apply* returns.
         """
-        from splitscan.spark import to_spark  # noqa: PLC0415 - Spark is optional
+        from splitscan.spark.frames import to_spark  # noqa: PLC0415 - Spark is optional
 
         return to_spark(self.planner, spark, rebalance, apply, apply_schema)
 
@@ -250,7 +250,8 @@ class Scan(Rows):
 
         if spark is None:
             return explain_plan(self.planner, os.cpu_count() or 1, rebalance=rebalance)
-        from splitscan.spark import spark_indexer, why_python  # noqa: PLC0415 - Spark is optional
+        from splitscan.spark.connector import why_python  # noqa: PLC0415 - Spark is optional
+        from splitscan.spark.indexing import spark_indexer  # noqa: PLC0415 - Spark is optional
         from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 - Spark is optional
 
         slots, indexer = default_parallelism(spark), spark_indexer(spark)

@@ -98,21 +98,21 @@ def verify(
 
 def register(spark: SparkSession) -> None:
     """Make ``spark.read.format("splitscan")`` known to a session, and fast: see :func:`splitscan.spark.register`."""
-    from splitscan.spark import register as register_source  # noqa: PLC0415 - Spark is optional
+    from splitscan.spark.registration import register as register_source  # noqa: PLC0415 - Spark is optional
 
     register_source(spark)
 
 
 def rebalance_report(spark: SparkSession) -> RebalanceReport:
     """What the latest rebalanced scan of a session did: see :func:`splitscan.spark.rebalance_report`."""
-    from splitscan.spark import rebalance_report as report  # noqa: PLC0415 - Spark is optional
+    from splitscan.spark.coordination import rebalance_report as report  # noqa: PLC0415 - Spark is optional
 
     return report(spark)
 
 
 def split_files(paths_df: DataFrame, **options: Any) -> DataFrame:
     """Files in, blocks out: see :func:`splitscan.spark.split_files`."""
-    from splitscan.spark import split_files as split  # noqa: PLC0415 - Spark is optional
+    from splitscan.spark.operators import split_files as split  # noqa: PLC0415 - Spark is optional
 
     return split(paths_df, **options)
 
@@ -144,6 +144,6 @@ def recommended_conf() -> dict[str, str]:
 
 def read_blocks(blocks_df: DataFrame, format: str = "csv", **options: Any) -> DataFrame:
     """Blocks in, records out: see :func:`splitscan.spark.read_blocks`."""
-    from splitscan.spark import read_blocks as read  # noqa: PLC0415 - Spark is optional
+    from splitscan.spark.operators import read_blocks as read  # noqa: PLC0415 - Spark is optional
 
     return read(blocks_df, format=format, **options)

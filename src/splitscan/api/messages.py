@@ -21,7 +21,7 @@ class KafkaScan(MessageScan):
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """A DataFrame of the rows; what there is, is looked up when Spark plans it, and read in parallel."""
-        from splitscan.spark import messages_to_spark  # noqa: PLC0415 - Spark is optional
+        from splitscan.spark.registration import messages_to_spark  # noqa: PLC0415 - Spark is optional
 
         return messages_to_spark(self, spark)
 

@@ -43,7 +43,7 @@ class TableScan(DatabaseScan):
             apply: A function over the batches of a task, as for ``mapInArrow``, that runs where they are read.
             apply_schema: DDL text or an Arrow schema: what *apply* returns.
         """
-        from splitscan.spark import table_to_spark  # noqa: PLC0415 - Spark is optional
+        from splitscan.spark.tables import table_to_spark  # noqa: PLC0415 - Spark is optional
 
         return table_to_spark(self, spark, rebalance, apply, apply_schema)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +15,9 @@ from splitscan.spark.interpreter import check_workers
 from splitscan.spark.planner import Planner
 from splitscan.spark.schemas import spark_schema
 from splitscan.spark.source import NAME, SplitscanDataSource, register_python
-from splitscan.streaming.message_scan import MessageScan
+
+if TYPE_CHECKING:
+    from splitscan.streaming.message_scan import MessageScan
 
 
 def register(spark: SparkSession) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -27,11 +27,12 @@ from splitscan.spark.connector import advise
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.interpreter import check_workers
-from splitscan.spark.messages import MessageSource
 from splitscan.spark.schemas import arrow_schema, spark_schema
-from splitscan.spark.stream import SplitscanStreamReader, check_streams
-from splitscan.spark.tables import TableSource
 from splitscan.spark.time_zones import in_task_zone, machine_zone
+
+if TYPE_CHECKING:
+    from splitscan.spark.messages import MessageSource
+    from splitscan.spark.tables import TableSource
 
 NAME = "splitscan"
 _VIEW_INSTEAD = f"write CREATE TEMPORARY VIEW name USING {NAME} OPTIONS (path '...', recordFormat '...')"
@@ -40,7 +41,7 @@ _OWN = ("path", "paths", "recordformat", "source")
 _FILES = "files"
 _ARTIFACTS = "SPARK_JOB_ARTIFACT_UUID"  # Spark's Python processes start in the folder of these artifacts
 _NO_ARTIFACTS = "default"
-_OTHERS: Mapping[str, type[MessageSource] | type[TableSource]] = {"kafka": MessageSource, "table": TableSource}
+_OTHERS = ("kafka", "table")
 
 
 def register_python(spark: SparkSession) -> None:
@@ -138,6 +139,8 @@ class SplitscanDataSource(DataSource):
                 state, or PySpark is older than 4.2.
             SchemaError: If it declares a metadata column with another type than it has.
         """
+        from splitscan.spark.stream import SplitscanStreamReader, check_streams  # noqa: PLC0415 - only streams need it
+
         check_streams()
         self._check_taken()
         if self._other is not None:
@@ -387,4 +390,10 @@ def other_source(options: Mapping[str, str]) -> MessageSource | TableSource | No
         return None
     if source not in _OTHERS:
         raise bad_option("source", show_value(source), f"one of {', '.join((_FILES, *_OTHERS))}", "name one of them")
-    return _OTHERS[source](options)
+    if source == "kafka":
+        from splitscan.spark.messages import MessageSource  # noqa: PLC0415 - a scan of files needs no others
+
+        return MessageSource(options)
+    from splitscan.spark.tables import TableSource  # noqa: PLC0415
+
+    return TableSource(options)
