@@ -173,6 +173,15 @@ def test_what_only_python_reads_goes_on_to_python(
     assert spark.sql("SELECT * FROM s").count() == 200
 
 
+def test_workers_need_no_python_for_what_the_connector_reads(
+    spark: SparkSession, reader: DataFrameReader, notes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/nothing/python")
+    ss.register(spark)
+    assert reader.load(notes).count() == 200
+    assert ss.scan_csv(notes, header=True, multi_line=True).to_spark(spark).count() == 200
+
+
 @pytest.mark.slow
 def test_where_no_driver_answers_a_process_does(spark: SparkSession, reader: DataFrameReader, notes: str) -> None:
     loader = spark.sparkContext._jvm.java.lang.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]

@@ -9,6 +9,7 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -42,6 +43,7 @@ _log = logging.getLogger(__name__)
 
 _UNLESS_SAID = "false"
 _TAKES_NONE = "the session takes no more jars: name the jar in spark.jars when it is made"
+_SENT: WeakSet[SparkSession] = WeakSet()  # sessions of Spark Connect that have the jar
 _LINES = re.compile(r"\s+")
 _PACKAGE = "splitscan.connector"
 SOURCE = f"{_PACKAGE}.PlanSource"
@@ -224,9 +226,12 @@ def attach(spark: SparkSession, python: Any = None) -> bool:
 
 
 def _add_to_server(spark: SparkSession, jar: Path) -> str | None:
-    """Send the jar to a server of Spark Connect; why it did not take it, if it did not."""
+    """Send the jar to a server of Spark Connect, once for a session; why it did not take it, if it did not."""
+    if spark in _SENT:
+        return None
     try:
         spark.addArtifacts(str(jar))
+        _SENT.add(spark)
     except (PySparkException, RuntimeError) as error:
         return f"the server takes no jar: {str(error).partition(chr(10))[0]}"
     return None

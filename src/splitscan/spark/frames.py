@@ -62,17 +62,17 @@ def to_spark(
         SourceError: If a file cannot be listed or read.
         SchemaError: If Spark has no type for a column.
     """
-    check_interpreter(spark)
     scan = in_session_zone(scan, spark).found_by(spark_workers(spark))
     spec, limit = scan.spec, scan.options.reading.limit
     applied = as_applied(apply, as_schema(apply_schema), limit)
     schema = spark_schema(spec.schema if applied is None else applied.schema)
-    frame = None
     is_claimed = limit != 0 and (scan.options.files.rebalance if rebalance is None else rebalance)
-    if is_claimed:
-        frame = _claimed_frame(scan, spark, schema, applied)
-    elif limit != 0 and why_python(scan, spark, applies=applied is not None) is None:
+    frame = None
+    if limit != 0 and why_python(scan, spark, rebalance=is_claimed, applies=applied is not None) is None:
         frame = connector_frame(scan, spark, schema)
+    if frame is None:
+        check_interpreter(spark)
+        frame = _claimed_frame(scan, spark, schema, applied) if is_claimed else None
     if frame is None:
         payloads = [] if limit == 0 else plan_payloads(scan, spark)
         frame = _static_frame(spec, payloads, spark, schema, applied)
