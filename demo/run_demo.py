@@ -22,11 +22,7 @@ from splitscan.cli.session import start_session
 
 SOURCE = Path("demo-data/python-sources.csv")
 DESTINATION = Path("demo-data/out")
-INGEST = [
-    *("splitscan", "ingest", str(SOURCE), str(DESTINATION), "--format", "csv"),
-    *("--option", "header=true", "--option", "multiLine=true", "--option", 'escape="'),
-    *("--schema", "path string, size long, docstring string, source string"),
-]
+INGEST = ["splitscan", "ingest", str(SOURCE), str(DESTINATION)]  # the dialect and the types are found
 
 console = Console(highlight=False)
 

@@ -94,30 +94,38 @@ impl Fitter {
             [b'-' | b'+', rest @ ..] => rest,
             rest => rest,
         };
-        if let [b'0', b'0'..=b'9', ..] = unsigned {
-            return 0; // a leading zero is lost in any number
+        match unsigned {
+            [b'0', b'0'..=b'9', ..] => return 0, // a leading zero is lost in any number
+            [b'0'..=b'9' | b'.', .., b'd' | b'D' | b'f' | b'F'] => return 0, // and so is the letter of 12D
+            _ => {}
         }
         let has_blanks = bare.len() < text.len();
         if !has_blanks && !unsigned.is_empty() && unsigned.iter().all(u8::is_ascii_digit) {
             *digits = (*digits).max(unsigned.len());
-            let wide = if unsigned.len() <= MOST_DIGITS {
-                DECIMAL | DOUBLE
+            return if unsigned.len() <= SHORT_DIGITS {
+                NUMBERS
+            } else if unsigned.len() <= MOST_DIGITS {
+                DECIMAL | DOUBLE | whole(text)
             } else {
-                DOUBLE
-            };
-            return match unsigned.len() {
-                ..=SHORT_DIGITS => NUMBERS,
-                _ => wide | whole(text),
+                self.double(text, unsigned)
             };
         }
         let mut found = match kinds & (INT | LONG) {
             0 => 0,
             _ => whole(text), // with blanks around it: no decimal
         };
-        if kinds & DOUBLE != 0 && self.is_double(text) {
-            found |= DOUBLE;
+        if kinds & DOUBLE != 0 {
+            found |= self.double(text, unsigned);
         }
         found
+    }
+
+    /// Whether a text is a floating point number. What is too large for one is no infinity, unless it says so.
+    fn double(&self, text: &str, unsigned: &[u8]) -> u8 {
+        let is_number = float::parse::<f64>(text, &self.named).is_some_and(|value| {
+            value.is_finite() || !matches!(unsigned, [b'0'..=b'9' | b'.', ..])
+        });
+        if is_number { DOUBLE } else { 0 }
     }
 
     /// The types of times that a text fits.
@@ -127,7 +135,8 @@ impl Fitter {
         if kinds & DATE != 0 && (self.date.is_some() || is_full_date(text)) && self.is_date(text) {
             found |= DATE;
         }
-        if kinds & TIMESTAMP != 0 && self.is_moment(text) {
+        if kinds & TIMESTAMP != 0 && (self.time.is_some() || has_day(text)) && self.is_moment(text)
+        {
             found |= TIMESTAMP;
         }
         found
@@ -187,6 +196,19 @@ fn is_full_date(text: &str) -> bool {
         })
 }
 
+/// Whether a text begins with year, month and day: a year or a month alone is no moment.
+fn has_day(text: &str) -> bool {
+    let mut parts = text
+        .trim_start_matches(|c: char| !c.is_ascii_digit())
+        .splitn(3, '-');
+    let mut number = || {
+        parts
+            .next()
+            .is_some_and(|part| part.bytes().next().is_some_and(|b| b.is_ascii_digit()))
+    };
+    number() && number() && number()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,6 +242,17 @@ mod tests {
             assert_eq!(fit(&["1", text]).kinds & NUMBERS, 0, "{text}");
         }
         assert_eq!(fit(&["0", "0.5", "-0"]).kinds & NUMBERS, DOUBLE);
+    }
+
+    #[test]
+    fn what_a_number_would_lose_makes_a_column_one_of_texts() {
+        let long = "9".repeat(400);
+        for text in ["12D", "14f", ".5d", "-3F", "1e400", &long] {
+            assert_eq!(fit(&["1", text]).kinds & NUMBERS, 0, "{text}");
+        }
+        assert_eq!(fit(&["inf", "-Infinity", "NaN"]).kinds & NUMBERS, DOUBLE);
+        assert_eq!(fit(&["2024-01"]).kinds, 0);
+        assert_eq!(fit(&["2024"]).kinds, NUMBERS);
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub struct TaskReader {
     files: Vec<Value>,
     blocks: VecDeque<(usize, u64, u64, u64, Option<u64>, Value)>,
     left: Option<u64>,
+    counts: bool,
     open: Option<BlockReader>,
     path: String,
     lent: Vec<ArrayRef>,
@@ -37,9 +38,15 @@ pub struct TaskReader {
     losses: Losses,
 }
 
-/// The records that are no rows.
+/// The broken records: those that are no rows, and those that have nulls where their values do not fit.
 #[derive(Default)]
 struct Losses {
+    lost: Broken,
+    delivered: Broken,
+}
+
+#[derive(Default)]
+struct Broken {
     records: u64,
     first: Option<String>,
 }
@@ -71,6 +78,7 @@ impl TaskReader {
             files: blocks.files,
             blocks: blocks.blocks,
             left: limit,
+            counts: !columns.is_empty(), // values that do not fit; none is read for a number of rows
             open: None,
             path: String::new(),
             lent: Vec::new(),
@@ -102,7 +110,7 @@ impl TaskReader {
                 let source = Self::open_file(path, planned)?;
                 let document = json!({
                     "version": VERSION, "file": file, "block": (start, stop, index, first, seek),
-                    "validate": false, "with_digest": false, "limit": self.left,
+                    "validate": self.counts, "with_digest": false, "limit": self.left,
                 });
                 self.path = path.to_string();
                 self.open = Some(
@@ -141,18 +149,30 @@ impl TaskReader {
         &self.places
     }
 
-    /// Which records are no rows, as a warning; `None` if all are.
+    /// Which records are no rows, or have nulls where their values do not fit, as a warning; `None` if there is none.
     pub fn losses(&self) -> Option<String> {
-        let first = self.losses.first.as_ref()?;
-        let records = self.losses.records;
-        let which = if records == 1 {
-            "1 record is no row".into()
-        } else {
-            format!("{records} records are no rows")
-        };
-        Some(format!(
-            "{which}; the first {first}. mode=FAILFAST stops there, and an ingest keeps them as rejects"
-        ))
+        let Losses { lost, delivered } = &self.losses;
+        let said = [
+            lost.first.as_ref().map(|first| {
+                let which = match lost.records {
+                    1 => "1 record is no row".into(),
+                    records => format!("{records} records are no rows"),
+                };
+                format!("{which}; the first {first}. mode=FAILFAST stops there, and an ingest keeps them as rejects")
+            }),
+            delivered.first.as_ref().map(|first| {
+                let which = match delivered.records {
+                    1 => "1 record breaks a rule".into(),
+                    records => format!("each of {records} records breaks a rule"),
+                };
+                format!(
+                    "{which}, and has nulls where its values do not fit; the first {first}. scan.rejects() lists them, \
+                     rejectReasonColumn=_reject_reason says why in each row"
+                )
+            }),
+        ];
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        (!said.is_empty()).then(|| said.join("\n"))
     }
 
     /// Open a file, and make sure that it is the one that was planned.
@@ -183,11 +203,13 @@ impl TaskReader {
 
 impl Losses {
     fn take(&mut self, reject: &Reject, reader: &BlockReader, path: &str) {
-        if reject.delivered {
-            return;
-        }
-        self.records += 1;
-        self.first.get_or_insert_with(|| {
+        let broken = if reject.delivered {
+            &mut self.delivered
+        } else {
+            &mut self.lost
+        };
+        broken.records += 1;
+        broken.first.get_or_insert_with(|| {
             format!(
                 "begins at byte {} of {path}: {} [{}]",
                 reject.offset,
@@ -266,4 +288,89 @@ fn fault(error: BlockError) -> Fault {
         text += &format!("\n  fix:   {}", error.fix);
     }
     Fault(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: &str = r#"{"nan_value": "NaN", "positive_inf": "Inf", "negative_inf": "-Inf", "date_format": null,
+        "timestamp_format": null, "timestamp_ntz_format": null, "zone": 0}"#;
+
+    /// A scan of CSV with the columns `id int, v int`.
+    fn scan() -> String {
+        format!(
+            r#"{{"version": 1, "format": {{"csv": {{"sep": ",", "quote": "\"", "escape": "\\", "doubled": false,
+            "comment": null, "line_sep": null, "multi_line": false, "trim_leading": false, "trim_trailing": false,
+            "header": false, "checks_header": false, "skip_lines": 0, "null_value": "", "empty_value": "",
+            "max_field_chars": null, "names": ["id", "v"], "least": 2, "wanted": [0, 1], "unmatched": [],
+            "blanks": [], "rescue": null}}}},
+            "fields": [{{"name": "id", "type": "int", "rules": {RULES}, "written": ""}},
+            {{"name": "v", "type": "int", "rules": {RULES}, "written": ""}}],
+            "columns": [{{"name": "id", "type": "int", "nullable": true, "source": {{"field": 0}}}},
+            {{"name": "v", "type": "int", "nullable": true, "source": {{"field": 1}}}}],
+            "mode": "PERMISSIVE", "keeps_given_up": false, "max_record_bytes": 20, "read_bytes": 4096,
+            "batch_rows": 65536, "batch_bytes": 16777216}}"#
+        )
+    }
+
+    /// What is said at the end of a task that reads these columns of a file, and how many rows it has.
+    fn read(name: &str, text: &str, columns: &[&str]) -> (usize, Option<String>) {
+        let path = std::env::temp_dir().join(format!("{name}-{}.csv", std::process::id()));
+        std::fs::write(&path, text).expect("a file");
+        let planned = LocalFile::open(&path).and_then(|file| file.fingerprint());
+        let file = json!([
+            path.to_str(),
+            text.len(),
+            0,
+            planned.expect("it is there"),
+            name,
+            null
+        ]);
+        let blocks =
+            json!({"version": 1, "files": [file], "blocks": [[0, 0, text.len(), 0, null, null]]});
+        let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
+        let mut task = TaskReader::open(&scan(), &blocks.to_string(), &columns, None)
+            .unwrap_or_else(|fault| panic!("{}", fault.0));
+        let mut rows = 0;
+        while let Some(more) = task
+            .next_batch()
+            .unwrap_or_else(|fault| panic!("{}", fault.0))
+        {
+            rows += more;
+        }
+        std::fs::remove_file(&path).expect("it is there");
+        (
+            rows,
+            task.losses()
+                .map(|said| said.replace(path.to_str().unwrap_or("?"), "FILE")),
+        )
+    }
+
+    #[test]
+    fn records_that_break_a_rule_are_counted_with_the_first_place() {
+        let (rows, said) = read("misfits", "1,2\nx,3\n4,y\n", &["id", "v"]);
+        assert_eq!(rows, 3);
+        assert_eq!(
+            said.as_deref(),
+            Some(
+                "each of 2 records breaks a rule, and has nulls where its values do not fit; the first begins at byte \
+                 4 of FILE: column 'id': 'x' is no int [bad-value]. scan.rejects() lists them, \
+                 rejectReasonColumn=_reject_reason says why in each row"
+            )
+        );
+        let long = format!("1,2\n{},3\n5,z\n", "9".repeat(40));
+        let (rows, said) = read("long", &long, &["id", "v"]);
+        let said = said.unwrap_or_default();
+        assert_eq!((rows, said.lines().count()), (2, 2));
+        assert!(said.starts_with("1 record is no row; the first begins at byte 4 of FILE"));
+        assert!(said.contains("\n1 record breaks a rule"));
+    }
+
+    #[test]
+    fn a_value_that_is_not_read_breaks_none() {
+        assert_eq!(read("other", "1,2\n4,y\n", &["id"]), (2, None));
+        assert_eq!(read("count", "1,2\nx,y\n", &[]), (2, None));
+        assert_eq!(read("whole", "1,2\n", &["id", "v"]), (1, None));
+    }
 }

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import enum
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,13 @@ READ = "What is read"
 WRITTEN = "How it is written"
 SPARK = "Spark"
 OUTPUT = "Output"
+
+
+class TypesOfColumns(enum.StrEnum):
+    """Which types columns of CSV have for which there is no schema."""
+
+    FOUND = "found"
+    TEXT = "text"
 
 
 def _formats() -> list[str]:
@@ -84,7 +92,15 @@ Schema = Annotated[
         "--schema",
         "-s",
         metavar="DDL",
-        help="Columns in Spark's DDL, as 'id long, name string'. Without it: names from the data, all of them text.",
+        help="Columns in Spark's DDL, as 'id long, name string'. Without it, names come from the data.",
+        rich_help_panel=READ,
+    ),
+]
+Types = Annotated[
+    TypesOfColumns | None,
+    typer.Option(
+        "--types",
+        help="Types of CSV columns without --schema: found in all values, which is the default, or text.",
         rich_help_panel=READ,
     ),
 ]
@@ -251,6 +267,7 @@ class ScanArguments:
         sep: Separator of CSV.
         quote: Quote of CSV.
         header: Whether CSV has headers.
+        types: Which types columns of CSV have.
     """
 
     sources: Sequence[str]
@@ -264,6 +281,7 @@ class ScanArguments:
     sep: str | None = None
     quote: str | None = None
     header: bool | None = None
+    types: TypesOfColumns | None = None
 
     @property
     def has_block_size(self) -> bool:
@@ -303,6 +321,10 @@ class ScanArguments:
         format, options = self._said()
         return scan(self.paths(), format, self.schema, **options)
 
+    def build_typed_scan(self) -> Scan:
+        """The same with types that are found in the data, unless a schema, ``--types`` or ``inferSchema`` says them."""
+        return Scan(self.build_scan().planner.typed())
+
     def looked_at(self) -> ScanArguments:
         """The same with everything settled that a look at the files decides: what of CSV's dialect nobody named.
 
@@ -318,7 +340,7 @@ class ScanArguments:
         texts = [f"{name}={value if name in said else spelled(value)}" for name, value in pinned.items()]
         return replace(
             self, format=format, options=texts, columns=None, block_size=None, limit=None, where=None, sep=None,
-            quote=None, header=None,
+            quote=None, header=None, types=None,
         )  # fmt: skip
 
     def at_first_glance(self) -> ScanArguments:
@@ -376,6 +398,12 @@ class ScanArguments:
     def _look(self) -> tuple[str, dict[str, Any], Dialect | None]:
         """The record format, all options, and the dialect if the files were asked for it."""
         format, options = self._said()
+        if self.types is not None and (self.schema is not None or not finds_dialect(format)):
+            raise UsageError(
+                "--types is about columns of CSV for which there is no schema",
+                seen=f"--types {self.types} beside {'--schema' if finds_dialect(format) else f'--format {format}'}",
+                fix="leave it out", code="bad-option",
+            )  # fmt: skip
         if not finds_dialect(format):
             needed = needed_options(self.paths(), format, options)
             if needed:
@@ -407,6 +435,7 @@ class ScanArguments:
         flags = {
             "columns": self.columns, "blockSize": self.block_size, "limit": self.limit, "where": self.where,
             "sep": self.sep, "quote": self.quote, "header": self.header,
+            "inferSchema": None if self.types is None else self.types is TypesOfColumns.FOUND,
         }  # fmt: skip
         for name, value in flags.items():
             if value is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import typer
 
@@ -18,6 +17,7 @@ from splitscan.cli.arguments import (
     Schema,
     Sep,
     Sources,
+    Types,
     Where,
 )
 from splitscan.cli.help_text import GroupedCommand, examples
@@ -44,6 +44,7 @@ def check(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
     format: Format = None,
     schema: Schema = None,
+    types: Types = None,
     columns: Columns = None,
     where: Where = None,
     sep: Sep = None,
@@ -59,13 +60,9 @@ def check(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     where no schema is given. Exit code 4 if a record breaks a rule, 0 if none does.
     """
     arguments = ScanArguments(
-        sources, format, schema, option, columns, where=where, sep=sep, quote=quote, header=header
+        sources, format, schema, option, columns, where=where, sep=sep, quote=quote, header=header, types=types
     )
-    looked = arguments.looked_at()
-    said = {name.replace("_", "").lower() for name in looked.named_options()}
-    if schema is None and "inferschema" not in said:
-        looked = replace(looked, options=[*(looked.options or ()), "inferSchema=true"])
-    scan = looked.build_scan()
+    scan = arguments.looked_at().build_typed_scan()
     arguments.check_layout(scan)
     report = scan.check()
     if as_json:

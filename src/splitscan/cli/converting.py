@@ -25,6 +25,7 @@ from splitscan.cli.arguments import (
     Schema,
     Sep,
     Sources,
+    Types,
     Where,
 )
 from splitscan.cli.help_text import GroupedCommand, examples
@@ -40,7 +41,7 @@ def add_commands(app: typer.Typer) -> None:
     app.command(
         cls=GroupedCommand,
         epilog=examples(
-            ("CSV to Parquet, with types from the data", "splitscan convert data.csv data.parquet --infer"),
+            ("CSV to Parquet, with the types that all values fit", "splitscan convert data.csv data.parquet"),
             ("two columns of many files as compressed JSON Lines", "splitscan convert in/ all.jsonl.gz -c id,name"),
             ("values that are no numbers become null", "splitscan convert a.csv b.csv -s 'id long' -o mode=PERMISSIVE"),
         ),
@@ -88,7 +89,7 @@ def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     ],
     format: Format = None,
     schema: Schema = None,
-    infer: Annotated[bool, typer.Option("--infer", help="Find types in the data.")] = False,
+    types: Types = None,
     columns: Columns = None,
     where: Where = None,
     sep: Sep = None,
@@ -106,13 +107,17 @@ def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     and nothing is written, unless option mode says what to do with it. So is a column of JSON or XML that no sample
     has shown, unless --columns or a schema says which to write. For a folder of Parquet with a ledger that can
     be verified, see ingest.
+
+    Without a schema, columns of CSV get the types that all their values fit; written to CSV they stay as they are.
     """
-    from splitscan.jobs.single_file import FileTarget, write_file  # noqa: PLC0415 -- Parquet loads with it
+    from splitscan.jobs.single_file import FileKind, FileTarget, write_file  # noqa: PLC0415 -- Parquet loads with it
 
     target = FileTarget.of(destination)
     scan = _scan(
-        ScanArguments(sources, format, schema, option, columns, where=where, sep=sep, quote=quote, header=header),
-        infer=infer,
+        ScanArguments(
+            sources, format, schema, option, columns, where=where, sep=sep, quote=quote, header=header, types=types
+        ),
+        typed=target.kind is not FileKind.CSV,
         strict=True,
     )
     rejected = Rejected()
@@ -138,6 +143,7 @@ def stats(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
     format: Format = None,
     schema: Schema = None,
+    types: Types = None,
     columns: Columns = None,
     where: Where = None,
     sep: Sep = None,
@@ -148,15 +154,18 @@ def stats(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
 ) -> None:
     """Show what is in each column: rows, nulls, least, greatest, distinct values. Needs no Spark.
 
-    Types are found in the data where no schema is given; standard error says how many values do not fit them, which
-    count as nulls. Up to 4,096 distinct values are counted, more are estimated, within a few percent: 'estimated' says
-    of which column. NaN is neither least nor greatest.
+    Types are those that all values fit where no schema is given. Standard error says how many values do not fit the
+    types of a schema, or of a sample that options ask for: they count as nulls. Up to 4,096 distinct values are
+    counted, more are estimated, within a few percent: 'estimated' says of which column. NaN is neither least nor
+    greatest.
     """
     from splitscan.scan.statistics import column_statistics  # noqa: PLC0415 -- numbers load with it
 
     scan = _scan(
-        ScanArguments(sources, format, schema, option, columns, where=where, sep=sep, quote=quote, header=header),
-        infer=schema is None,
+        ScanArguments(
+            sources, format, schema, option, columns, where=where, sep=sep, quote=quote, header=header, types=types
+        ),
+        typed=True,
         strict=False,
     )
     rejected = Rejected()
@@ -168,12 +177,11 @@ def stats(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     rejected.tell("values that do not fit their type count as nulls")
 
 
-def _scan(arguments: ScanArguments, *, infer: bool, strict: bool) -> Scan:
-    """The scan, with options of the command where the user's do not say otherwise."""
+def _scan(arguments: ScanArguments, *, typed: bool, strict: bool) -> Scan:
+    """The scan, as the command reads it where the user's options do not say otherwise."""
     looked = arguments.looked_at()
-    own = [("inferSchema", "true")] * infer + [("mode", "FAILFAST")] * strict
-    given = {name.replace("_", "").lower() for name in looked.named_options()}
-    added = [f"{name}={value}" for name, value in own if name.lower() not in given]
-    scan = replace(looked, options=[*(looked.options or ()), *added]).build_scan()
+    if strict and "mode" not in map(str.lower, looked.named_options()):
+        looked = replace(looked, options=[*(looked.options or ()), "mode=FAILFAST"])
+    scan = looked.build_typed_scan() if typed else looked.build_scan()
     arguments.check_layout(scan)
     return scan

@@ -51,7 +51,7 @@ ingested 3 records into /data/out
   rejects  0
   read     62 bytes in 7.4 s, 8 bytes/s, after 10.7 s to start Spark
   time     planning 0.1 s, indexing 0.0 s, reading 17.8 s, checking 0.1 s, publishing 0.1 s
-  Parquet  988 bytes in 1 file
+  Parquet  1,125 bytes in 1 file
   proof    every byte accounted for
   ledger   /data/out/_splitscan/ledger/00000001.jsonl
 """,
@@ -62,7 +62,7 @@ data, ledger and source agree: /data/out
   blocks   1
   records  3
   rejects  0
-  Parquet  988 bytes in 1 file
+  Parquet  1,125 bytes in 1 file
   source   compared by size and time; --deep reads the bytes again
   took     0.0 s
 """,
@@ -117,7 +117,7 @@ option	values	default	meaning
 sep, delimiter	one character or more; \\t is a tab, \\u0001 the character of that code	","	Separates fields; may have several characters.
 quote	exactly one character, or empty text to turn it off	"\\""	Encloses fields that hold special characters; empty: off.
 """,  # noqa: E501 -- as it is printed
-    "convert": r"""$ splitscan convert orders.csv orders.jsonl --infer
+    "convert": r"""$ splitscan convert orders.csv orders.jsonl
 read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
 3 rows in orders.jsonl, 124 bytes
 $ cat orders.jsonl
@@ -147,13 +147,13 @@ $ splitscan index orders.csv.gz
 path	codec	places	content_bytes	index
 /data/orders.csv.gz	gzip	1	62	no place inside, or none worth keeping
 """,
-    "schema": r"""$ splitscan schema orders.csv --infer
+    "schema": r"""$ splitscan schema orders.csv
 read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
 column	type	from	file	seen
 id	int	file	orders.csv	int
 note	string	file	orders.csv	string
 price	double	file	orders.csv	double
-$ splitscan schema orders.csv --infer --ddl
+$ splitscan schema orders.csv --ddl
 read with -o 'escape="' --header -o multiLine=true (found in samples); give all of these to pin them
 id int, note string, price double
 """,

@@ -38,6 +38,7 @@ from splitscan.cli.arguments import (
     StorageOptions,
     StoredSources,
     Table,
+    Types,
     Where,
     names_of,
     storage_options_of,
@@ -58,7 +59,8 @@ def add_commands(app: typer.Typer) -> None:
     app.command(
         cls=GroupedCommand,
         epilog=examples(
-            ("CSV to Parquet", "splitscan ingest 'in/*.csv' out/ -o header=true -s 'id long, name string'"),
+            ("CSV to Parquet, with the types that all values fit", "splitscan ingest 'in/*.csv' out/"),
+            ("with columns that are known", "splitscan ingest 'in/*.csv' out/ --header -s 'id long, name string'"),
             (
                 "newlines inside quotes; fail if more than ten records are broken",
                 "splitscan ingest a.csv out/ -o header=true -o multiLine=true --max-rejects 10",
@@ -115,6 +117,7 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     destination: Destination,
     format: Format = None,
     schema: Schema = None,
+    types: Types = None,
     columns: Columns = None,
     where: Where = None,
     sep: Sep = None,
@@ -184,12 +187,25 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     The whole job becomes visible in one step. Run it again: files that were ingested before are skipped, and a run
     that was killed is finished. Broken records go to a reject table, and what was read by whom to a ledger, both
     in DEST/_splitscan, which other readers ignore.
+
+    Without a schema, columns of CSV get the types that all their values fit. Columns that DEST has keep their types: a
+    file whose values do not fit them is refused.
     """
     from splitscan.cli.runs import IngestArguments, IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
     given = IngestArguments(
         ScanArguments(
-            sources, format, schema, option, columns, block_size, where=where, sep=sep, quote=quote, header=header
+            sources,
+            format,
+            schema,
+            option,
+            columns,
+            block_size,
+            where=where,
+            sep=sep,
+            quote=quote,
+            header=header,
+            types=types,
         ),
         destination,
         table,
@@ -287,6 +303,7 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     destination: Destination,
     format: Format = None,
     schema: Schema = None,
+    types: Types = None,
     columns: Columns = None,
     where: Where = None,
     sep: Sep = None,
@@ -314,12 +331,25 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     Files are found, planned in windows and ingested as by 'splitscan ingest': the same ledger, the same rejects, one
     atomic step for each window. Options of streams ('maxFilesPerTrigger', 'minAgeMs', 'onModified' ...) are given as
     --option. Killed at any instant, the same command goes on where it was.
+
+    Without a schema, the first window decides on the columns, and on their types if they are of CSV. Values of later
+    files that do not fit are rejects.
     """
     from splitscan.cli.runs import IngestArguments, WatchRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
     given = IngestArguments(
         ScanArguments(
-            sources, format, schema, option, columns, block_size, where=where, sep=sep, quote=quote, header=header
+            sources,
+            format,
+            schema,
+            option,
+            columns,
+            block_size,
+            where=where,
+            sep=sep,
+            quote=quote,
+            header=header,
+            types=types,
         ),
         destination,
         table,

@@ -81,7 +81,13 @@ _IN_PYTHON = re.compile(
     r"|\b(layout|table|compression)='(\w+)'"
 )
 _OPTION = re.compile(r"(?<![-\w.'\"?&])([a-z]\w*)=('[^']*'|\"[^\"]*\"|[^\s,;)'\"]+)")
-_FLAGS = {"blocksize": "--block-size", "columns": "--columns", "where": "--where", "recordformat": "--format"}
+_FLAGS = {
+    "blocksize": "--block-size",
+    "columns": "--columns",
+    "where": "--where",
+    "recordformat": "--format",
+    "schema": "--schema",
+}
 
 
 def spell_hint(text: str) -> str:
@@ -125,7 +131,7 @@ def _as_flag(found: re.Match[str]) -> str:
 def _as_option(found: re.Match[str]) -> str:
     name = found[1]
     value = found[2][1:-1] if found[2][0] in "'\"" else found[2]
-    if name.lower() not in _known_options():
+    if name.lower() not in _known_options() | {"schema"}:
         return found[0]
     if name == "header" and value in {"true", "false"}:
         return "--header" if value == "true" else "--no-header"

@@ -151,7 +151,8 @@ def blocks(
     headers of compressed ones: their blocks are ranges of their content, and column cut says why. A block owns the
     records whose first byte lies in it: start <= byte < stop.
     """
-    scan = ScanArguments(sources, format, None, option, block_size=block_size, where=where).build_scan()
+    given = ScanArguments(sources, format, None, option, block_size=block_size, where=where)
+    scan = (given.looked_at() if index else given).build_scan()  # where records start is a matter of the dialect
     planned = scan.plan() if index else scan.blocks()
     names = ["path", "index", "start", "stop", *(["first_record_start"] if index else []), "cut"]
     rows = (

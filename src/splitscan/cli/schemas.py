@@ -9,7 +9,19 @@ from typing import Annotated
 
 import typer
 
-from splitscan.cli.arguments import Columns, Format, Header, Json, Options, Quote, ScanArguments, Sep, Sources, Where
+from splitscan.cli.arguments import (
+    Columns,
+    Format,
+    Header,
+    Json,
+    Options,
+    Quote,
+    ScanArguments,
+    Sep,
+    Sources,
+    Types,
+    Where,
+)
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_note, write_rows
 from splitscan.cli.standard_input import DASH, is_spooled
@@ -23,19 +35,19 @@ def add_commands(app: typer.Typer) -> None:
     app.command(
         cls=GroupedCommand,
         epilog=examples(
-            ("names from the header, types from the data", "splitscan schema data.csv -o header=true --infer"),
+            ("names from the header, and the types that all values fit", "splitscan schema data.csv"),
             (
-                "types of two columns, the others inferred",
-                "splitscan schema in/ --infer -o header=true -o 'schemaHints=id long, day date'",
+                "types of two columns, the others found",
+                "splitscan schema in/ -o 'schemaHints=id long, day date'",
             ),
-            ("and use it", 'splitscan ingest data.csv out/ -s "$(splitscan schema data.csv --infer --ddl)"'),
+            ("and use it", 'splitscan ingest data.csv out/ -s "$(splitscan schema data.csv --ddl)"'),
         ),
     )(schema)
 
 
 def schema(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     sources: Sources,
-    infer: Annotated[bool, typer.Option("--infer", help="Find types in the data.")] = False,
+    types: Types = None,
     ddl: Annotated[bool, typer.Option("--ddl", help="Only the schema, as DDL, ready to paste after --schema.")] = False,
     format: Format = None,
     columns: Columns = None,
@@ -53,10 +65,10 @@ def schema(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     """
     if ddl and as_json:
         raise UsageError("--ddl and --json are two outputs", seen="both", fix="give one of them", code="bad-option")
-    given = list(option or ())
-    chosen = [*given, "inferSchema=true"] if infer else given
-    arguments = ScanArguments(sources, format, None, chosen, columns, where=where, sep=sep, quote=quote, header=header)
-    explained = arguments.looked_at().build_scan().explain_schema()
+    arguments = ScanArguments(
+        sources, format, None, option, columns, where=where, sep=sep, quote=quote, header=header, types=types
+    )
+    explained = arguments.looked_at().build_typed_scan().explain_schema()
     if as_json:
         write_json(_as_json(explained))
     elif ddl:

@@ -61,6 +61,19 @@ class FileSource:
         return self.scan.spec.schema
 
     @property
+    def _is_told(self) -> bool:
+        """True if the columns of the records are known without a look at the files."""
+        return self.scan.asked.columns(self.scan.selected) is not None
+
+    @property
+    def is_guessed(self) -> bool:
+        """True if types of columns were found in a sample, because the user wants one or there is too much to read."""
+        options = self.scan.options
+        if self._is_told or (options.format.types_if_asked and not options.reading.infer_schema):
+            return False
+        return options.samples or sum(file.size_bytes for file in self.scan.files()) > options.reading.infer_bytes
+
+    @property
     def own_names(self) -> bool:
         """True if files may vanish or change while they are read."""
         options = self.scan.spec.options.files
@@ -103,6 +116,8 @@ class FileSource:
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
     ) -> EvolvedSource[Source]:
         """Restrict the source to new files, by the columns of :func:`settle_columns`."""
+        if there is not None and not found.fresh and not self._is_told:
+            return EvolvedSource(replace(self, scan=self.scan.with_schema(there)))  # no file is read for its columns
         scan = self.scan.with_files(found.fresh) if found.fresh else self.scan
         begun = {path for path, growth in self.growth.items() if growth.start}
         done = settle_columns(scan, begun, there, mode, destination, keeps_types=self.keeps_types)

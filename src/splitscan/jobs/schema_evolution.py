@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from dataclasses import replace
 
 import pyarrow as pa
 
+from splitscan.blocks import Reject
 from splitscan.errors import SchemaError, UsageError, Where, quote_list
+from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.merge import NO_VALUE, has_more_members, join, join_all, settled
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.source import EvolvedSource
+from splitscan.options import Mode
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
+from splitscan.scan.block_scan import open_reader
 from splitscan.scan.new_columns import EVERY_RECORD, SOME_RECORDS, NewColumns
 from splitscan.scan.schema.explanation import ColumnSource, shown_type
 from splitscan.scan.schema.resolution import ResolvedColumn
+
+_MOST_DDL = 400  # characters of a schema in a message
 
 
 def settle_columns(
@@ -45,6 +52,7 @@ def settle_columns(
         UsageError: ``[bad-option]`` if what does not fit is to be rescued, and nobody says where to.
         SchemaError: ``[destination-schema]`` for a new column that may not be added.
     """
+    scan = scan.typed()
     rescues = scan.options.schema.rescued_data_column is not None
     if mode is SchemaEvolution.RESCUE and not rescues:
         raise UsageError(
@@ -70,6 +78,8 @@ def settle_columns(
         return EvolvedSource(scan.with_schema(there))  # nothing to look at has a record
     columns.check_new(mode, destination)
     keeps_types |= mode is SchemaEvolution.ADD
+    if not keeps_types and (scan.options.reading.infer_schema or not scan.options.format.types_if_asked):
+        columns.check_types(rescues)
     return EvolvedSource(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
 
 
@@ -161,6 +171,40 @@ class _Columns:
             path = redact(known.sightings[0].path) if known is not None and known.sightings else destination
             seen = f"column {quote_list([_spell(column)])}\n         but the destination has: {there}"
             raise SchemaError(rule, Where(path=path, column=column.name), seen, fix, "destination-schema")
+
+    def check_types(self, rescues: bool) -> None:
+        """Refuse files that say their columns by their values, where these do not fit the destination's types."""
+        for here in self._there:
+            found = self._found.get(self._key(here.name))
+            column = None if found is None else self._resolved.get(found.name)
+            if found is None or column is None or column.source is not ColumnSource.FILE:
+                continue
+            if _takes(here.type, column, False, rescues) or has_more_members(column.field.type, here.type):
+                continue
+            sighting = next(each for each in column.sightings if join(here.type, each.kind) != here.type)
+            where, value = self._first_misfit(here, sighting.path)
+            ddl = format_ddl(self._there)
+            raise SchemaError(
+                "values of a file do not fit a column of the destination",
+                where,
+                seen=f"{value}{found.name} is {shown_type(sighting.kind)} there, the destination has: {_spell(here)}",
+                fix="correct the file, or ingest into another destination; give the schema of the "
+                f"destination{f': schema={ddl!r}' if len(ddl) <= _MOST_DDL else ''}, and such records are rejects",
+                code="destination-schema",
+            )
+
+    def _first_misfit(self, here: pa.Field, path: str) -> tuple[Where, str]:
+        """The place of the first value that does not fit a column, and what it is; only the file if none is found."""
+        scan = self._scan.with_schema(self._there)
+        spec = scan.spec.select([here.name])
+        reading = replace(spec.options.reading, mode=Mode.PERMISSIVE)
+        spec = replace(spec, options=replace(spec.options, reading=reading))
+        found: list[Reject] = []
+        for block in scan.with_files([file for file in scan.files() if file.path == path]).plan():
+            for _ in open_reader(spec, block, on_reject=found.extend):
+                if found:
+                    return Where(redact(path), found[0].offset, column=here.name), f"{found[0].reason}\n         "
+        return Where(redact(path), column=here.name), ""
 
     def settle(self, keeps_types: bool, rescues: bool) -> ScanPlanner:
         """The scan by the columns of the destination and the new ones; as it is, where that cannot be or need not."""

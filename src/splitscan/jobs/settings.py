@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.errors import IngestError, UsageError, Where
+from splitscan.formats.decoding.contract import BAD_VALUE
 from splitscan.jobs.partitioning import Layout
-from splitscan.sizes import MIB
+from splitscan.sizes import MIB, count_of
 
 
 class OnChanged(enum.Enum):
@@ -153,6 +154,28 @@ class IngestSettings:
             "compare the options with the file (`splitscan head` shows what they read), correct the records or the "
             "schema, or allow more with max_reject_ratio or max_rejects; what was read so far is kept for the next run",
             "reject-budget",
+        )  # fmt: skip
+
+    def check_guessed(self, rejects: int, examples: list[str], destination: str, *, guessed: bool) -> None:
+        """Make sure that values fit the types that a sample showed, unless a limit says how many need not.
+
+        Args:
+            rejects: Records that broke a rule.
+            examples: The first few, for the message.
+            destination: For the message.
+            guessed: Whether types were found in a sample.
+
+        Raises:
+            IngestError: ``[reject-budget]`` if one does not.
+        """
+        misfits = [example for example in examples if example.endswith(f"[{BAD_VALUE}]")]
+        if not guessed or not misfits or self.max_rejects is not None or self.max_reject_ratio is not None:
+            return
+        raise IngestError(
+            "values do not fit the types that a sample showed; nothing was published", Where(path=destination),
+            "\n         ".join([f"{count_of(rejects, 'record')} broke a rule; the first:", *misfits]),
+            "leave sampleBytes and sampleFiles out, so that all values decide on the types; or give a schema, raise "
+            "inferBytes, or allow such records with max_rejects", "reject-budget",
         )  # fmt: skip
 
     def _broken_limit(self, records: int, rejects: int, broken: int) -> str | None:

@@ -87,6 +87,10 @@ class Source(Protocol):
         """The columns of the rows."""
 
     @property
+    def is_guessed(self) -> bool:
+        """True if types of columns were found in a sample of what is read."""
+
+    @property
     def own_names(self) -> bool:
         """True if two attempts at a part may read other bytes, or in another order, and so write other files."""
 

@@ -176,6 +176,7 @@ class TableIngestSource:
 
     scan: DatabaseScan
     job: str
+    is_guessed: ClassVar[bool] = False  # the database knows the types
     own_names: ClassVar[bool] = True  # a database delivers rows in any order
     record_format: ClassVar[str] = "table"
 

@@ -71,6 +71,9 @@ class RecordOptions:
     finds_dialect: ClassVar[bool] = False
     """Whether what nobody says of a dialect can be found by a look at the files."""
 
+    types_if_asked: ClassVar[bool] = False
+    """Whether columns that are found are texts, unless ``inferSchema`` asks for their types."""
+
     ignores_case: ClassVar[bool] = False
     """Whether names of columns are compared without regard to case."""
 

@@ -141,6 +141,13 @@ class Asked:
         """The same with another zone of times that name none, unless the user gave one."""
         return replace(self, options=self.options.in_zone(zone))
 
+    def typed(self) -> Self:
+        """The same with types that are found in the data, unless a schema or ``inferSchema`` says what they are."""
+        if not self.options.format.types_if_asked or self.given is not None or "inferSchema" in self.options.given:
+            return self
+        reading = replace(self.options.reading, infer_schema=True)
+        return replace(self, options=replace(self.options, reading=reading))
+
     def with_schema(self, schema: pa.Schema) -> Self:
         """The same by a full schema: what else the records have is not read, or rescued where that is asked for."""
         said = replace(self.options.schema, provided_schema=None, schema_hints=None, schema_mode=SchemaMode.LENIENT)

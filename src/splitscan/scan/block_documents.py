@@ -100,7 +100,7 @@ def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamb
 def _wants_faults(request: BlockRequest) -> bool:
     """Whether somebody takes broken records, or counts them because no column shows them."""
     spec = request.spec
-    counts = request.losses is not None and spec.options.reading.mode is Mode.PERMISSIVE
+    counts = request.losses is not None and spec.options.reading.mode is not Mode.FAILFAST
     return request.on_reject is not None or (counts and not spec.shows_faults and not spec.delivers_no_value)
 
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
-from splitscan.errors import SchemaError
+from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.formats.contract import AdvisingFormat
 from splitscan.formats.framing.contract import RecordFormat, Splittability
+from splitscan.formats.registry import format_of
 from splitscan.options import Mode, ReadOptions
 from splitscan.plan.packing import fill_tasks
+from splitscan.redaction import redact
 from splitscan.scan.block_scan import in_threads, open_reader
 from splitscan.scan.decoders import check_header
 from splitscan.scan.given_up import Counted, counted_in, total
 from splitscan.scan.own_formats import Reading
 from splitscan.scan.planning import Indexer, OnBytes, index_files
 from splitscan.scan.spec import ScanSpec
-from splitscan.sizes import KIB, MIB
+from splitscan.sizes import KIB, MIB, count_of
 
 _SHARE_BYTES = MIB  # what is counted at a time, in some hundred microseconds at least
 _OPEN_BYTES = 64 * KIB  # counted in the time in which a file is opened
@@ -134,6 +138,33 @@ def count_up_to(spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int) -> 
         if counted.rows >= limit:
             return Counted(limit)  # all rows that were asked for are there
     return counted
+
+
+def check_layout(options: ReadOptions, paths: Sequence[str], counted: Callable[[ReadOptions], Counted]) -> None:
+    """Count records as samples say they are written, and in the other layout that the format knows.
+
+    Args:
+        options: Of the scan.
+        paths: What it reads.
+        counted: Counts its records with other options.
+
+    Raises:
+        UsageError: ``[dialect-contradicted]`` with both counts, if they differ.
+    """
+    format = format_of(options)
+    other = format.other_layout(options.format) if isinstance(format, AdvisingFormat) else None
+    if other is None:
+        return
+    lenient = replace(options, reading=replace(options.reading, mode=Mode.PERMISSIVE))
+    here, there = (each.rows + each.given_up for each in map(counted, (lenient, replace(lenient, format=other.own))))
+    if here != there:
+        raise UsageError(
+            "a look at the files decided how their records are written, and the rest of them contradicts it",
+            Where(redact(paths[0])) if len(paths) == 1 else None,
+            seen=f"{count_of(here, 'record')} with {other.this_option}, {there:,} with {other.other_option}",
+            fix=f"say which it is: -o {other.this_option} or -o {other.other_option}",
+            code="dialect-contradicted",
+        )
 
 
 def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> Counted:

@@ -69,8 +69,8 @@ def total(parts: Iterable[Counted]) -> Counted:
 class Losses:
     """Counts the broken records of a read, and says so once, where nobody else takes them and no column shows them.
 
-    In mode ``DROPMALFORMED`` it says nothing of them: there broken records are dropped because the user wants it.
-    Columns that records have and the scan does not are said in every mode.
+    In mode ``DROPMALFORMED`` it says nothing of those that are dropped, because the user wants it. Values that do not
+    fit their column drop no record, and are said in this mode too, as are columns that the scan does not have.
 
     Args:
         options: Of the scan.
@@ -112,7 +112,7 @@ class Losses:
         if self._first is not None:
             first = self._first
             _warn(self._options, self._records, first.path, first.offset, f"{first.reason} [{first.code}]")
-        if self._first_delivered is not None and self._options.reading.mode is Mode.PERMISSIVE:
+        if self._first_delivered is not None:
             broken, first = self._delivered, self._first_delivered
             _LOG.warning(
                 "%s, and has nulls where its values do not fit; the first begins at byte %d of %s: %s. scan.rejects() "

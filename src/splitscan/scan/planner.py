@@ -12,16 +12,21 @@ from typing import Any, Self
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import SchemaError, UsageError, Where
-from splitscan.formats.contract import AdvisingFormat
+from splitscan.errors import SchemaError
 from splitscan.formats.framing.contract import CountingFormat
-from splitscan.formats.registry import format_of
 from splitscan.options import Mode, ReadOptions, SchemaMode
 from splitscan.plan.splitter import MOST_SHARES
-from splitscan.redaction import redact
 from splitscan.scan.asked import Asked
 from splitscan.scan.block_scan import cores
-from splitscan.scan.counting import BlockCounter, count_here, count_rows, count_up_to, spec_for_counting, with_kept
+from splitscan.scan.counting import (
+    BlockCounter,
+    check_layout,
+    count_here,
+    count_rows,
+    count_up_to,
+    spec_for_counting,
+    with_kept,
+)
 from splitscan.scan.dialects import advise
 from splitscan.scan.file_set import FileSet, FileTest, Paths, as_paths
 from splitscan.scan.given_up import Counted, report_given_up, total
@@ -32,7 +37,6 @@ from splitscan.scan.schema.explanation import ColumnSource
 from splitscan.scan.schema.inference import WORKERS_HERE, Workers
 from splitscan.scan.schema.resolution import ResolvedSchema
 from splitscan.scan.spec import ScanSpec
-from splitscan.sizes import count_of
 
 _LOG = logging.getLogger("splitscan")
 _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower than others
@@ -61,12 +65,12 @@ class _Sample:
 
     @cached_property
     def schema(self) -> ResolvedSchema:
-        """The columns that the files show. Where they show none, it says what is probably not meant."""
+        """The columns that the files show; what is probably not meant is said before."""
+        _ = self.advice if self.file_set.listing.listed else None
         try:
             return self.asked.found_in(self.file_set.telling, names_all=self.names_all, workers=self.workers)
-        except SchemaError as error:
-            if error.reason_code == "no-schema" and self.file_set.files:
-                _ = self.advice  # which is logged
+        except SchemaError:
+            _ = self.file_set.files  # without any, that is the error
             raise
 
     @cached_property
@@ -204,6 +208,11 @@ class ScanPlanner:
     def in_zone(self, zone: str) -> Self:
         """The same with another zone of times that name none, unless the user gave one."""
         return replace(self, asked=self.asked.in_zone(zone))
+
+    def typed(self) -> Self:
+        """The same with types that are found in the data, unless a schema or ``inferSchema`` says what they are."""
+        asked = self.asked.typed()
+        return replace(self, asked=asked, sample=replace(self.sample, asked=asked))
 
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """The same of only these of its files; they are not listed again, and only they have a say in the schema."""
@@ -351,7 +360,10 @@ class ScanPlanner:
         if limit is None:
             indexer, counter = partial(index_here, on_bytes=on_bytes), partial(count_here, on_bytes=on_bytes)
             return self.count_with(cores(), indexer, counter)
-        return min(limit, self._rows(count_up_to(self.counting_spec, self.portions(), limit))) if limit else 0
+        if limit == 0:
+            return 0
+        self.warn()
+        return min(limit, self._rows(count_up_to(self.counting_spec, self.portions(), limit)))
 
     def count_with(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_here) -> int:
         """Number of rows, whatever the limit.
@@ -378,22 +390,8 @@ class ScanPlanner:
         Raises:
             UsageError: ``[dialect-contradicted]`` with both counts.
         """
-        format = format_of(self.options)
-        other = format.other_layout(self.options.format) if isinstance(format, AdvisingFormat) else None
-        if other is None:
-            return
-        lenient = replace(self.options, reading=replace(self.options.reading, mode=Mode.PERMISSIVE))
-        both = (lenient, replace(lenient, format=other.own))
-        counts = [replace(self, asked=replace(self.asked, options=each)).counted(cores()) for each in both]
-        here, there = (counted.rows + counted.given_up for counted in counts)
-        if here != there:
-            raise UsageError(
-                "a look at the files decided how their records are written, and the rest of them contradicts it",
-                Where(redact(self.paths[0])) if len(self.paths) == 1 else None,
-                seen=f"{count_of(here, 'record')} with {other.this_option}, {there:,} with {other.other_option}",
-                fix=f"say which it is: -o {other.this_option} or -o {other.other_option}",
-                code="dialect-contradicted",
-            )
+        asked = partial(replace, self.asked)
+        check_layout(self.options, self.paths, lambda o: replace(self, asked=asked(options=o)).counted(cores()))
 
     def _rows(self, counted: Counted) -> int:
         """Number of rows; a warning says which records are none."""

@@ -274,10 +274,12 @@ class RecordBlockReader:
             return keep
         validated = _records_of(self._remaining, decoded.rows, keep)
         count = int(np.searchsorted(broken, validated))
-        if count and not self._reports_faults and not self._drops:
-            self._rejects.take_delivered(count, lambda: self._rejects_of(step, decoded, 1)[0])
-        elif count and self._reports_faults:  # in mode FAILFAST the first one ends the scan
+        if count and self._reports_faults:  # in mode FAILFAST the first one ends the scan
             self._reject(self._rejects_of(step, decoded, 1 if self._fails else count))
+        elif count:
+            dropped_too = decoded.faults.structural[:count] if self._drops else np.zeros(count, np.bool_)
+            if rows := np.flatnonzero(~dropped_too).tolist():
+                self._rejects.take_delivered(len(rows), lambda: self._rejects_of(step, decoded, rows[0] + 1)[rows[0]])
         return keep
 
     def _reject(self, rejects: Sequence[Reject]) -> None:

@@ -22,6 +22,7 @@ from splitscan.plan.inputs import no_files
 from splitscan.plan.splitter import BlockLengths, split_file
 from splitscan.scan import ScanSpec, fill_index, scan_blocks
 from splitscan.scan.asked import Asked
+from splitscan.scan.dialects import advise
 from splitscan.scan.own_formats import record_format_of
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.spark.block_rows import (
@@ -183,8 +184,12 @@ def read_blocks(
     _, context, _ = _resolve(format, options)
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        advised = False
         for batch in batches:
             for block in read_block_rows(batch, allowed):
+                if not (advised or block.start):  # as scans are, before the first file that is read from its beginning
+                    advise(spec.options, [block.file])
+                    advised = True
                 ready = block if context is None else find_first_start(block, context, spec.options)
                 yield from scan_blocks(spec, [ready])
 

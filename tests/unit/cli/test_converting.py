@@ -43,11 +43,14 @@ def test_a_column_of_long_distinct_texts_has_a_bounded_dictionary_as_an_ingest_w
     assert pq.read_table(out / "a.parquet")["value"].to_pylist() == texts
 
 
-def test_convert_finds_types_when_asked(run, basic, out):
+def test_convert_finds_types_unless_texts_are_wanted(run, basic, out):
     assert run("convert", basic, out / "a.parquet", *TYPED[:4])[0] == 0
-    assert run("convert", basic, out / "b.parquet", *TYPED[:4], "--infer")[0] == 0
+    assert run("convert", basic, out / "b.parquet", *TYPED[:4], "--types", "text")[0] == 0
     kinds = [pq.read_schema(out / name).field("id").type for name in ("a.parquet", "b.parquet")]
-    assert kinds == [pa.string(), pa.int32()]
+    assert kinds == [pa.int32(), pa.string()]
+    (out / "a.csv").write_text("n,day\n1.50,2024-01-31 10:00\n-0,2024-02-01\n")
+    assert run("convert", out / "a.csv", out / "b.csv")[0] == 0  # texts of CSV stay as they are written in CSV
+    assert (out / "b.csv").read_text() == '"n","day"\n"1.50","2024-01-31 10:00"\n"-0","2024-02-01"\n'
 
 
 def test_convert_writes_json_lines_and_compresses(run, basic, out):
@@ -222,3 +225,18 @@ def test_check_finds_types_that_hold(run, basic):
         0,
         ["3 rows in 1 file, 34 B: no record breaks a rule", "column id: int", "column name: string"],
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [(("head", "-n", "200"), 0), (("stats",), 0), (("check",), 4), (("convert",), 4)]
+)
+def test_what_contradicts_types_of_a_sample_is_said_by_every_command(run, tmp_path, caplog, command, code):
+    path = tmp_path / "late.csv"
+    path.write_text("k,v\n" + "k,1\n" * 100 + "k,x\nk,y\n")
+    name, *options = command
+    target = [tmp_path / "out.parquet"] if name == "convert" else []
+    sampled = ("--header", "-o", "inferSchema=true", "-o", "sampleBytes=256")
+    found, said, noted = run(name, path, *target, *options, *sampled)
+    told = said + noted + caplog.text
+    assert (found, "column 'v': 'x' is no int" in told, "byte 404" in told) == (code, True, True)
+    assert not (tmp_path / "out.parquet").exists()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
+from datetime import date, datetime
 
 import pyarrow.parquet as pq
 import pytest
@@ -24,13 +26,28 @@ def outcome(run, folder, number, file):
         assert not list(out.glob("*.parquet"))
         return "refused"
     table = pq.read_table(out)
-    found = [[value or "" for value in row.values()] for row in table.to_pylist()]
+    found = [list(row.values()) for row in table.to_pylist()]
     width = len(table.column_names)
     wanted = [(record + [""] * width)[:width] for record in file.records]
-    if file.header is not None and found[:1] == [file.header] and found[1:] == wanted:
+    if file.header is not None and found[:1] == [file.header] and same(found[1:], wanted):
         return "header as data"
     names = file.header or [f"_c{column}" for column in range(width)]
-    return "right" if (table.column_names, found) == (names, wanted) else "wrong"
+    return "right" if table.column_names == names and same(found, wanted) else "wrong"
+
+
+def same(found, wanted):
+    """Whether values are what texts say, in the types that were found for their columns."""
+    return len(found) == len(wanted) and all(map(says, itertools.chain(*found), itertools.chain(*wanted)))
+
+
+def says(value, text):
+    if value is None or isinstance(value, str):
+        return (value or "") == text
+    if isinstance(value, bool):
+        return str(value).lower() == text.lower()
+    if isinstance(value, datetime):
+        return text.startswith(value.date().isoformat())
+    return str(value) == text if isinstance(value, date) else type(value)(text) == value
 
 
 @pytest.mark.slow

@@ -432,3 +432,19 @@ def report_of_two_readers():
     )
     chunks = (ChunkRecord(0, 0, 0, 50, 7.0, 3.0, 0, 50, 0.0), ChunkRecord(1, 0, 50, 100, 7.0, 1.0, 0, 50, 0.0))
     return RebalanceReport(ScanRecord("s", 0.0, 100, partitions, chunks, ()))
+
+
+def test_a_value_that_does_not_fit_the_destination_is_refused_with_a_schema_that_makes_it_a_reject(
+    run, tmp_path, out, without_spark
+):
+    (tmp_path / "a.csv").write_text("id,name\n1,ada\n2,grace\n")
+    assert run("ingest", tmp_path / "*.csv", out, "-q")[0] == 0
+    (tmp_path / "b.csv").write_text("id,name\n3,joan\nx,mary\n5,rosa\n6,lise\n")
+    code, _, errors = run("ingest", tmp_path / "*.csv", out, "-q")
+    assert (code, f"where: {tmp_path}/b.csv, byte 15, column 'id'" in errors) == (4, True)
+    assert "column 'id': 'x' is no int" in errors
+    (schema,) = re.findall(r"--schema '(.*?)'", errors)
+    assert run("ingest", tmp_path / "*.csv", out, "--schema", schema, "--json")[0] == 8
+    assert sorted(map(str, pq.read_table(out)["id"].to_pylist())) == ["1", "2", "3", "5", "6", "None"]
+    assert run("ingest", tmp_path / "*.csv", tmp_path / "texts", "-q", "--types", "text")[0] == 0
+    assert "x" in pq.read_table(tmp_path / "texts")["id"].to_pylist()

@@ -138,7 +138,7 @@ def test_a_schema_cannot_steer_a_terminal(tmp_path, run, on_a_terminal):
         shown = on_a_terminal(*args)
         assert r"a\u009b2J\u202ex" in shown
         assert not set(shown) & {"\x9b", "\u202e"}
-    assert run("schema", path, "-o", "header=true", "--ddl")[1] == "`a\x9b2J\u202ex` string\n"  # as -s takes it
+    assert run("schema", path, "-o", "header=true", "--ddl")[1] == "`a\x9b2J\u202ex` int\n"  # as -s takes it
 
 
 def test_a_long_list_of_blocks_is_cut_on_a_terminal(basic, on_a_terminal):

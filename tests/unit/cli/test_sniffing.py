@@ -41,7 +41,10 @@ def test_what_was_found_is_not_mixed_with_what_was_assumed(run, tmp_path):
 @pytest.mark.parametrize(
     ("given", "records"),
     [(("--header",), "2"), (("--sep", ","), "2"), (("-o", "multiLine=true"), "2"), (("--no-header",), "3"),
-     (("-o", "columnsArray=true"), "3"), (("--quote", '"', "-o", "escape=\\"), "2")],
+     (("-o", "columnsArray=true"), "3"), (("--quote", '"', "-o", "escape=\\"), "2"), (("--quote", '"'), "2"),
+     (("-o", 'escape="'), "2"), (("-o", "encoding=UTF-8"), "2"), (("-o", "comment=#"), "2"),
+     (("-o", "skipRows=0"), "2"),
+     (("-o", "nullValue=x"), "2"), (("-o", "mode=FAILFAST"), "2"), (("-s", "id int, note string, n int"), "2")],
 )  # fmt: skip
 def test_what_is_given_narrows_the_search_and_the_rest_is_still_found(run, tmp_path, given, records):
     (tmp_path / "notes.csv").write_text('id,note,n\n1,"a\nb",10\n2,c,20\n')

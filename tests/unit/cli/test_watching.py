@@ -125,7 +125,7 @@ def test_auto_is_looked_for_once_and_not_for_each_window(run, semicolons, tmp_pa
     code, _, err = run("watch", semicolons, tmp_path / "out", *options)
     assert code == 0
     assert err.count("read with") == 1
-    assert sorted(pq.read_table(tmp_path / "out").column("id").to_pylist()) == ["1", "2", "3"]
+    assert sorted(pq.read_table(tmp_path / "out").column("id").to_pylist()) == [1, 2, 3]
 
 
 def test_without_a_record_there_is_nothing_to_do_once(run, tmp_path, without_spark):
@@ -167,7 +167,7 @@ def test_the_plain_flags_of_csv_are_those_of_ingest(run, tmp_path, without_spark
     (tmp_path / "1.csv").write_text("id|note\n1|'a|b'\n")
     flags = ("--sep", "|", "--quote", "'", "--header", "-q")
     assert run("watch", tmp_path / "*.csv", tmp_path / "out", "--once", *flags) == (0, "", "")
-    assert pq.read_table(tmp_path / "out").to_pydict() == {"id": ["1"], "note": ["a|b"]}
+    assert pq.read_table(tmp_path / "out").to_pydict() == {"id": [1], "note": ["a|b"]}
 
 
 def test_a_flag_goes_before_the_dialect_that_was_kept(run, semicolons, tmp_path, without_spark):

@@ -41,7 +41,7 @@ def grown(request, tmp_path, run, layout):
 
 
 EXPECTED = [
-    ("0", None, None), ("1", None, None), ("2", "x2", None), ("3", "x3", None), ("4", None, "y4"), ("5", None, None),
+    (0, None, None), (1, None, None), (2, "x2", None), (3, "x3", None), (4, None, "y4"), (5, None, None),
 ]  # fmt: skip
 
 READERS = {

@@ -136,3 +136,26 @@ def test_a_stray_zero_is_no_wide_text(caplog, tmp_path):
 def test_a_compressed_file_of_nothing_gets_none(caplog, tmp_path):
     messages = _warnings(caplog, tmp_path, gzip.compress(b""))
     assert all(message.endswith("it is read as what it is") for message in messages)
+
+
+@pytest.mark.parametrize(
+    "door",
+    ["to_arrow", "count", "plan", "explain", "explain_schema", "check", "show", "to_pandas", "to_polars", "schema",
+     "limit", "count of a limit", "rejects"],
+)  # fmt: skip
+def test_every_door_says_it_once(caplog, tmp_path, door, capsys):
+    (tmp_path / "a.csv").write_text('id,note,n\n1,"a\nb",10\n2,c,20\n')
+    scan = ss.scan_csv(tmp_path / "a.csv", header=True)
+    doors = {
+        "schema": lambda: scan.schema,
+        "limit": lambda: scan.limit(1).to_arrow(),
+        "count of a limit": lambda: scan.limit(2).count(),
+        "rejects": lambda: scan.rejects().to_arrow(),
+    }
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        doors.get(door, getattr(scan, door, None))()
+    said = [record.getMessage() for record in caplog.records if "probably wants" in record.getMessage()]
+    assert [message.partition(" probably")[2] for message in said] == [
+        " wants option multiLine=true (1 quoted value holds a line end)"
+    ]
+    capsys.readouterr()

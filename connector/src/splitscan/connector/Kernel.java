@@ -35,7 +35,8 @@ final class Kernel {
   /**
    * Frees the reader and the batch that it lent.
    *
-   * @return which of the records that it read are no rows, as a warning; null where all are
+   * @return which of the records that it read are no rows, or have nulls where values do not fit, as a warning; null
+   *     for none
    */
   static native String close(long reader);
 }

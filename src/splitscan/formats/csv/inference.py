@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isinf
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -25,7 +26,9 @@ _KINDS = {
 
 _FULL_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"  # written otherwise, Spark finds timestamps
 _WHOLE = "^[+-]?[0-9]+$"
-_LEADING_ZERO = r"^[ \t]*[+-]?0[0-9]"  # it would be lost in any number
+_LOST = r"^[ \t]*[+-]?(0[0-9]|[0-9.].*[dDfF][ \t]*$)"  # in a number: a leading zero, and the letter of 12D
+_MAY_OVERFLOW = r"^[ \t]*[+-]?[0-9.].*([eE]|[0-9]{308})"
+_HAS_DAY = "^[^0-9]*[0-9][^-]*-[0-9][^-]*-[0-9]"  # a year or a month alone is no moment
 
 
 class TypeSummary(NamedTuple):
@@ -62,15 +65,19 @@ class TypeSummary(NamedTuple):
         if _all_match(values, _WHOLE):
             digits = pc.max(pc.binary_length(pc.ascii_ltrim(values, "+-"))).as_py()
             kinds |= _DECIMAL if digits <= MOST_DIGITS else 0
-        if pc.any(pc.match_substring_regex(values, _LEADING_ZERO)).as_py():
+        if pc.any(pc.match_substring_regex(values, _LOST)).as_py():
             kinds &= ~_NUMBERS
+        if kinds & _DOUBLE and any(map(isinf, map(float, _matching(values, _MAY_OVERFLOW)))):
+            kinds &= ~_DOUBLE
+        if csv.timestamp_format is None and not _all_match(values, _HAS_DAY):
+            kinds &= ~_TIMESTAMP
         return cls(kinds, digits, any=True)
 
     def kind(self, csv: CsvOptions) -> pa.DataType:
         """The narrowest type that all values fit; ``null`` without a value, ``string`` where none does.
 
         Integers become ``int``, ``bigint`` or, beyond 64 bits, decimals; then come ``double``, ``date``, ``timestamp``
-        and ``boolean``. A number with a leading zero makes its column one of texts.
+        and ``boolean``. What a number would lose makes a column one of texts: a leading zero, the letter of ``12D``.
         """
         if not self.any:
             return NO_VALUE
@@ -118,6 +125,10 @@ def _summarise(batch: pa.RecordBatch, csv: CsvOptions, kinds: list[int]) -> list
 
 def _rules(csv: CsvOptions) -> Rules:
     return Rules(csv.nan_value, csv.positive_inf, csv.negative_inf, csv.date_format, csv.timestamp_format)
+
+
+def _matching(values: pa.Array, pattern: str) -> list[str]:
+    return list(values.filter(pc.match_substring_regex(values, pattern)).unique().to_pylist())
 
 
 def _all_match(values: pa.Array, pattern: str) -> bool:

@@ -92,6 +92,7 @@ class CsvOptions(TypedOptions):
     array_of_fields: ClassVar[bool] = True
     in_messages: ClassVar[str] = "csv"
     finds_dialect: ClassVar[bool] = True
+    types_if_asked: ClassVar[bool] = True
 
     sep: Annotated[str, Option("sep", _SEPARATOR, "Separates fields; may have several characters.", ("delimiter",))] = (
         ","
