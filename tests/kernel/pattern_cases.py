@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 NAMED_ZONES = [
     "Z", "UTC", "GMT", "+01:00", "-0330", "+5", "UTC+2", "GMT-11:45", "+18:00", "+18:01", "-19", "+01:60", "utc", "z",
-    "Europe/Berlin", "America/New_York", "Pacific/Apia", "Etc/GMT+3", "europe/berlin", "posix/Asia/Tokyo", "Asia/Nowhere", "CET", "edt", "PST", "+1:3", "UT", "n/a", "UTC+x", "+12345",
+    "Europe/Berlin", "America/New_York", "Pacific/Apia", "Etc/GMT+3", "europe/berlin", "posix/Asia/Tokyo",
+    "Asia/Nowhere", "CET", "edt", "PST", "+1:3", "UT", "n/a", "UTC+x", "+12345",
 ]  # fmt: skip
 PATTERNS = [
     "yyyy-MM-dd", "dd.MM.yyyy", "MM/dd/yyyy", "yyyyMMdd", "d/M/y", "yyyy-MM-dd HH:mm:ss",

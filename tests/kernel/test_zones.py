@@ -41,12 +41,13 @@ def probes(name: str, days: int) -> list[int]:
     cycles = rng.randrange(2500, 9900, 400) - 1970
     for start, years in ((-131, 230), (cycles, 4)):
         looks = range(start * 365 * DAY, (start + years) * 365 * DAY, days * DAY)
-        for low, high in pairwise(looks):
-            if offset(low) == offset(high):
+        for before, after in pairwise(looks):
+            if offset(before) == offset(after):
                 continue
+            low, high = before, after
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (middle, high) if offset(middle) == offset(low) else (low, middle)
+                low, high = (middle, high) if offset(middle) == offset(before) else (low, middle)
             found += [high + near for near in (-3600, -1, 0, 1, 3599)]
     return found
 
