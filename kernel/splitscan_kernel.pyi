@@ -376,13 +376,3 @@ class LinesParser:
         """The records of ``data[start:end]`` that start before ``stop``."""
     def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed:
         """Records that were found before, in UTF-8."""
-
-@final
-class FixedParser:
-    """Reads records of a fixed number of bytes into one column of bytes, or into none."""
-
-    def __new__(cls, record_length: int, is_short_a_fault: bool, schema: Any) -> FixedParser: ...
-    def parse(
-        self, data: bytes, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
-    ) -> Parsed:
-        """The records of ``data[start:end]`` that start before ``stop``."""

@@ -13,7 +13,7 @@ use arrow_schema::{Field, Schema};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use splitscan_kernel_core::block::{
-    BlockError, BlockReader, HostError, LocalFile, ReadAt, Reject, check,
+    BlockError, BlockReader, HostError, LocalFile, Noticed, ReadAt, Reject, check,
 };
 
 use crate::export::{Batch, batch};
@@ -164,6 +164,18 @@ impl PyBlockReader {
             digest,
             report.content_bytes,
         ))
+    }
+
+    /// Offset, parts that no column takes as JSON, and text of records that have some, and were not taken yet.
+    fn take_noticed(&mut self) -> Vec<(u64, String, Vec<u8>)> {
+        let noticed = self.reader().take_noticed();
+        let taken = |each: Noticed| (each.offset, each.kept, each.record.into_bytes());
+        noticed.into_iter().map(taken).collect()
+    }
+
+    /// Notice no more of them.
+    fn stop_noticing(&mut self) {
+        self.reader().stop_noticing();
     }
 
     /// Offset of the last row that was found.

@@ -184,7 +184,11 @@ impl JsonParser {
         };
         let rules = rules_of(&schema.0, rules, own_rules)?;
         let mut fields = schema.0.fields().to_vec();
-        let rescue = rescue.map(|(tail, wanted)| Rescue { tail, wanted });
+        let rescue = rescue.map(|(tail, wanted)| Rescue {
+            tail,
+            wanted,
+            is_fault: false,
+        });
         if rescue.as_ref().is_some_and(|rescue| rescue.wanted) {
             fields.push(Arc::new(Field::new("rescued", DataType::Utf8, true)));
         }

@@ -63,7 +63,7 @@ mod splitscan_kernel {
     #[pymodule_export]
     use laws::{convert_json, convert_texts};
     #[pymodule_export]
-    use lines::{FixedParser, Lines, LinesParser};
+    use lines::{Lines, LinesParser};
     #[pymodule_export]
     use members::MemberSummary;
     #[pymodule_export]

@@ -1,11 +1,11 @@
-//! Text, charsets, and records of fixed length for Python.
+//! Text for Python.
 
 use arrow_schema::Field;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use splitscan_kernel_core::frames::Frames;
 use splitscan_kernel_core::lines::grammar::Grammar;
-use splitscan_kernel_core::lines::{Bounds, fixed, records, text};
+use splitscan_kernel_core::lines::{Bounds, records, text};
 
 use crate::Unsupported;
 use crate::charsets::PyCharset;
@@ -122,49 +122,6 @@ impl LinesParser {
         };
         let parse = || Ok(self.parser.parse_framed(&data, frames));
         PyParsed::read(py, 0, &self.schema.0, parse)
-    }
-}
-
-/// Reads records of a fixed number of bytes into one column of bytes, or into none.
-#[pyclass(frozen)]
-pub struct FixedParser {
-    parser: fixed::Parser,
-    schema: PySchema,
-}
-
-#[pymethods]
-impl FixedParser {
-    #[new]
-    fn new(
-        record_length: usize,
-        is_short_a_fault: bool,
-        schema: PySchema,
-    ) -> PyResult<FixedParser> {
-        let field = only_field(&schema)?;
-        let parser = fixed::Parser::new(record_length, is_short_a_fault, field);
-        Ok(FixedParser {
-            parser: parser.map_err(Unsupported::new_err)?,
-            schema,
-        })
-    }
-
-    /// The records of `data[start:end]` that start before `stop`.
-    #[expect(clippy::too_many_arguments, reason = "the seam of all parsers")]
-    fn parse(
-        &self,
-        py: Python<'_>,
-        data: PyBackedBytes,
-        start: usize,
-        end: usize,
-        stop: usize,
-        at_end: bool,
-        max_rows: usize,
-        max_record_bytes: usize,
-    ) -> PyResult<PyParsed> {
-        let data = part(&data, start, end)?;
-        let bounds = bounds(start, stop, at_end, max_rows, max_record_bytes);
-        let parse = || Ok(self.parser.parse(data, bounds));
-        PyParsed::read(py, start, &self.schema.0, parse)
     }
 }
 

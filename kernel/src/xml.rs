@@ -167,7 +167,11 @@ impl XmlParser {
             null_value,
         };
         let rules = rules_of(&schema.0, rules, own_rules)?;
-        let rescue = rescue.map(|(tail, wanted)| Rescue { tail, wanted });
+        let rescue = rescue.map(|(tail, wanted)| Rescue {
+            tail,
+            wanted,
+            is_fault: false,
+        });
         let mut fields = schema.0.fields().to_vec();
         if rescue.as_ref().is_some_and(|rescue| rescue.wanted) {
             fields.push(Arc::new(Field::new("rescued", DataType::Utf8, true)));

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import splitscan_kernel
-from tests.kernel.native_faults import native_faults
 
-from splitscan.formats.fixed.framing import SHORT_RECORD, FixedFormat, SliceFormat
 from splitscan.formats.framing.encodings import Encoding, resolve_encoding
 from splitscan.formats.text.delimited import DelimitedFormat, LineFormat, line_format
 
@@ -122,24 +120,6 @@ def differences_of_whole(case: Case) -> Iterator[str]:
         yield f"parse_framed: {column_of(framed)}"
 
 
-def differences_of_fixed(case: Case) -> Iterator[str]:
-    """The same of records of fixed length."""
-    length = 1 + len(case.data) * 7 % 5
-    data, start, end = within(case.data, case.margin)
-    for format in (FixedFormat(length), SliceFormat(length)):
-        frames = format.frame(case.data, at_end=case.at_end)
-        records = list(zip(frames.starts.tolist(), frames.stops.tolist(), strict=True))
-        values = [case.data[slice(*span)] for span in records]
-        is_short_a_fault = format.short_piece_code == SHORT_RECORD
-        for columns in (1, 0):
-            parser = splitscan_kernel.FixedParser(length, is_short_a_fault, schema_of(pa.binary(), columns))
-            found = parser.parse(data, start, end, case.stop + start, case.at_end, case.rows, case.record_bytes)
-            yield from differences_of_parsed(case, found, records, frames.next_start, values if columns else None)
-            expected = [(index, SHORT_RECORD_NUMBER, "", "", "") for index in frames.malformed if index < found.rows]
-            if (faults := native_faults(found)) != expected:
-                yield f"faults: {faults} instead of {expected}"
-
-
 def differences_of_parsed(
     case: Case, found: Any, records: list[tuple[int, int]], next_start: int, values: list[Any] | None
 ) -> Iterator[str]:
@@ -228,7 +208,7 @@ def column_of(found: Any) -> list[Any]:
     return values
 
 
-CHECKS: tuple[Callable[[Case], Iterator[str]], ...] = (differences_of_text, differences_of_whole, differences_of_fixed)
+CHECKS: tuple[Callable[[Case], Iterator[str]], ...] = (differences_of_text, differences_of_whole)
 
 
 def differences(cases: int, seed: int) -> Iterator[tuple[Case, str]]:

@@ -44,7 +44,6 @@ def test_arguments_that_make_no_grammar_are_refused():
         lambda: splitscan_kernel.Charset(2, table="abc"),
         lambda: splitscan_kernel.LinesParser(lines(None, None), charset, schema_of(pa.int64(), 1)),
         lambda: splitscan_kernel.LinesParser(lines(None, None, 2), charset, schema_of(pa.string(), 1)),
-        lambda: splitscan_kernel.FixedParser(0, True, schema_of(pa.binary(), 1)),
     ):
         with pytest.raises(splitscan_kernel.Unsupported):
             make()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,7 @@ def by_kernel(request: BlockRequest) -> KernelBlockReader:
             "readBytes": st.sampled_from([1, 5, 1000]),
             "batchRows": st.sampled_from([1, 3, 1000]),
             "enforceSchema": st.booleans(),
+            "encoding": st.sampled_from([None, None, "windows-1252"]),
         }
     ),
     schema=st.sampled_from(["n int, m string", "n string", "n decimal(4,1), m date, _corrupt_record string"]),
@@ -110,7 +112,7 @@ def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
     mark: bool,
 ) -> None:
     path = tmp_path / "f.csv"
-    path.write_bytes(b"\xef\xbb\xbf" * mark + data)
+    path.write_bytes(b"\xef\xbb\xbf" * (mark and options["encoding"] is None) + data)
     given = {name: value for name, value in options.items() if value is not None}
     if rescues and (options["enforceSchema"] or not options["header"]):
         given["rescuedDataColumn"] = "_rescued"
@@ -131,18 +133,153 @@ def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
     data=st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join),
     line_sep=st.sampled_from([None, "\n", "|;", "\r\n"]),
     max_record_bytes=st.sampled_from([3, 1000]),
+    encoding=st.sampled_from(["UTF-8", "ISO-8859-15"]),
     block_bytes=st.integers(1, 20),
     limit=st.sampled_from([None, 2]),
 )
 def test_both_loops_read_text_alike(
-    tmp_path: Path, data: bytes, line_sep: str | None, max_record_bytes: int, block_bytes: int, limit: int | None
+    tmp_path: Path,
+    data: bytes,
+    line_sep: str | None,
+    max_record_bytes: int,
+    encoding: str,
+    block_bytes: int,
+    limit: int | None,
 ) -> None:
     path = tmp_path / "f.txt"
     path.write_bytes(data)
     given = {} if line_sep is None else {"lineSep": line_sep}
     scan = ss.scan(
         str(path), format="text", blockBytes=block_bytes, maxRecordBytes=max_record_bytes, readBytes=4,
-        metadataColumns="record_offset,file_path", **given,
+        metadataColumns="record_offset,file_path", encoding=encoding, **given,
     )  # fmt: skip
     for block in scan.plan():
         both(scan.planner.spec, block, limit, told=True)
+
+
+JSON = [
+    b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"\n", b"\n", b"\r\n", b"\r", b" ", b"|;", b"|", b"1", b"a",
+    b'{"n":1}', b'{"n":1}\n', b'{"n":"x","o":[{"a":1,"b":2}]}\n', b'{"m":"\xc3\xa9","z":1}\r\n', b"\n{", b"\n  {",
+    b'{"n":\n', b'\n  {"n":2},', b'"a', b"null", b"\x1e", b"\xff",
+]  # fmt: skip
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.lists(st.sampled_from(JSON), max_size=25).map(b"".join),
+    start=st.sampled_from([b"", b"", b"[", b"[\n  ", b"\xef\xbb\xbf", b"\n "]),
+    options=st.fixed_dictionaries(
+        {
+            "mode": st.sampled_from(["PERMISSIVE", "PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
+            "multiLine": st.booleans(),
+            "lineSep": st.sampled_from([None, None, "\n", "|;"]),
+            "allowUnquotedControlChars": st.booleans(),
+            "encoding": st.sampled_from([None, None, "windows-1252"]),
+            "maxRecordBytes": st.sampled_from([4, 8, 30, 1000]),
+            "readBytes": st.sampled_from([1, 5, 1000]),
+            "batchRows": st.sampled_from([1, 3, 1000]),
+        }
+    ),
+    schema=st.sampled_from(
+        [
+            "n int, m string",
+            "n string",
+            "o array<struct<a int, `b: c` int>>, n int, _corrupt_record string",
+            "m map<string, int>",
+        ]
+    ),
+    rescues=st.booleans(),
+    block_bytes=st.integers(1, 20),
+    limit=st.sampled_from([None, None, 1, 3]),
+    told=st.booleans(),
+    columns=st.sampled_from([None, None, ["n"], ["o.a"], ["record_offset"]]),
+    notices=st.sampled_from([0, 1, 1000]),
+)
+def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
+    tmp_path: Path,
+    data: bytes,
+    start: bytes,
+    options: dict[str, Any],
+    schema: str,
+    rescues: bool,
+    block_bytes: int,
+    limit: int | None,
+    told: bool,
+    columns: list[str] | None,
+    notices: int,
+) -> None:
+    path = tmp_path / "f.json"
+    path.write_bytes(start + data)
+    given = {name: value for name, value in options.items() if value is not None}
+    if options["multiLine"]:
+        given.pop("lineSep", None)
+    if rescues:
+        given["rescuedDataColumn"] = "_rescued"
+    if columns is not None and {name.partition(".")[0] for name in columns} <= {
+        *schema.replace(",", "").split(),
+        "record_offset",
+    }:
+        given["columns"] = columns
+    scan = ss.scan(
+        str(path), format="json", schema=schema, blockBytes=block_bytes, metadataColumns=",".join(METADATA), **given
+    )
+    spec = replace(scan.planner.spec, notices=0 if rescues else notices)
+    for block in scan.plan():
+        both(spec, block, limit, told)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.lists(
+        st.sampled_from([b"1", b"a", b" ", b"\n", b"\r", b"\xe9", b"\xc3\xa9", b"12ab\n", b"|"]), max_size=40
+    ).map(b"".join),
+    options=st.fixed_dictionaries(
+        {
+            "mode": st.sampled_from(["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
+            "maxRecordBytes": st.sampled_from([4, 1000]),
+            "readBytes": st.sampled_from([1, 5, 1000]),
+            "batchRows": st.sampled_from([1, 1000]),
+        }
+    ),
+    format=st.sampled_from(
+        [
+            ("fixed", {"recordLength": 3}),
+            ("slices", {"sliceSize": 4}),
+            ("fixed_width", {"layout": "n 1 2 int, m 3 2"}),
+            ("fixed_width", {"layout": "n 1 2 int, m 3 2", "lineSep": "|"}),
+            ("fixed_width", {"layout": "n 1 2 int, m 3 2", "recordLength": 4, "encoding": "windows-1252"}),
+            ("fixed_width", {"layout": "n 1 1 int, m 2 2 binary", "recordLength": 3}),
+        ]
+    ),
+    shows=st.sampled_from(
+        [{}, {"rescuedDataColumn": "_rescued"}, {"schema": "m string, n int, _corrupt_record string"}]
+    ),
+    block_bytes=st.integers(1, 20),
+    limit=st.sampled_from([None, None, 1, 3]),
+    told=st.booleans(),
+)
+def test_both_loops_read_records_of_fixed_places_alike(
+    tmp_path: Path,
+    data: bytes,
+    options: dict[str, Any],
+    format: tuple[str, dict[str, Any]],
+    shows: dict[str, str],
+    block_bytes: int,
+    limit: int | None,
+    told: bool,
+) -> None:
+    path = tmp_path / "f.dat"
+    path.write_bytes(data)
+    if format[0] != "fixed_width" or "binary" in format[1]["layout"]:
+        shows = {}
+    scan = ss.scan(
+        str(path),
+        format=format[0],
+        blockBytes=block_bytes,
+        metadataColumns=",".join(METADATA),
+        **format[1],
+        **options,
+        **shows,
+    )
+    for block in scan.plan():
+        both(scan.planner.spec, block, limit, told)

@@ -1,6 +1,8 @@
 //! Texts of files in other encodings than UTF-8, and bytes that are no text: what Python's codecs make of them with
 //! the error handler "replace".
 
+use std::borrow::Cow;
+
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 const HIGH: u64 = u64::from_le_bytes([0x80; 8]); // set in no byte of ASCII
 
@@ -68,6 +70,16 @@ impl Charset {
             Charset::Utf16(big_endian) => utf16(data, *big_endian, texts),
             Charset::Utf32(big_endian) => utf32(data, *big_endian, texts),
         }
+    }
+
+    /// `data` as a text.
+    pub fn text<'a>(&self, data: &'a [u8]) -> Cow<'a, str> {
+        if *self == Charset::Utf8 {
+            return String::from_utf8_lossy(data);
+        }
+        let mut text = Vec::with_capacity(data.len());
+        self.append(data, &mut text);
+        Cow::Owned(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// All of `data` in UTF-8, and where in that the characters end that start before `stop`.

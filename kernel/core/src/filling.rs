@@ -17,6 +17,8 @@ pub struct Rescue {
     pub tail: String,
     /// Whether the text is asked for; if not, what does not fit is no fault either.
     pub wanted: bool,
+    /// Whether what does not fit is a fault all the same.
+    pub is_fault: bool,
 }
 
 /// What became of a record.
@@ -141,7 +143,10 @@ impl<'p> Filling<'p> {
         match outcome {
             Outcome::Read => {}
             Outcome::Undecided => self.parsed.undecided.push(record as u32),
-            Outcome::Fault(problem) if self.rescue.is_none() || problem.code != Code::BadValue => {
+            Outcome::Fault(problem)
+                if problem.code != Code::BadValue
+                    || self.rescue.is_none_or(|rescue| rescue.is_fault) =>
+            {
                 self.parsed.faults.push(Fault { record, ..problem });
             }
             Outcome::Fault(_) => {}

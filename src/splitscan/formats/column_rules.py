@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.contract import Projection
-from splitscan.formats.decoding.contract import Decoded, Decoder, Parsed, Parser
+from splitscan.formats.decoding.contract import Decoded, Decoder, Parsed, Parser, can_cross, type_name
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.rescue import Rescue
@@ -197,6 +198,24 @@ def own_rules_of(wanted: Projection) -> dict[str, Rules]:
     """How the values of the columns to decode are written that have a pattern of their own, by name."""
     rules = rules_of_format(wanted.options)
     return {each.name: rules_of(each, rules) for each in wanted.decoded if options_of(each).format is not None}
+
+
+def block_fields(wanted: Projection, written: Callable[[pa.Field], str] = lambda _: "") -> list[dict[str, Any]] | None:
+    """The columns to decode as the kernel's block reader is told them; ``None`` where only Python reads one of them.
+
+    Args:
+        wanted: What a scan wants; its columns are found by name.
+        written: What faults say of how values of a column are written, beside its type.
+    """
+    rules = rules_of_format(wanted.options)
+    fields = []
+    for column in wanted.decoded:
+        own = rules_of(column, rules)
+        if not can_cross(column) or default_of(column, rules) is not None:
+            return None
+        kind = type_name(column.type)
+        fields.append({"name": column.name, "type": kind, "rules": vars(own), "written": written(column)})
+    return fields
 
 
 def filled(wanted: Projection, decoder: Decoder) -> Decoder:

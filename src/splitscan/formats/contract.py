@@ -281,10 +281,12 @@ class BlockSpelling(NamedTuple):
     Attributes:
         format: Its name and its options.
         fields: Name, type and rules of each column of ``Projection.validated``.
+        needs_head: Whether only Python knows what the head of a file says, beside a header.
     """
 
     format: dict[str, Any]
     fields: list[dict[str, Any]]
+    needs_head: bool = False
 
 
 @runtime_checkable

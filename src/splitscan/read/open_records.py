@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from splitscan.formats.framing.contract import NestingFormat, RecordFormat
+from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, Frames
 
 
@@ -20,7 +20,8 @@ class OpenRecords:
     """
 
     def __init__(self, format: RecordFormat, longest_bytes: int) -> None:
-        self._format = format
+        self._unit_bytes = format.unit_bytes
+        self._open_starts = getattr(format, "open_starts", None)  # a format may have it, whose records hold others
         self._longest_bytes = longest_bytes
         self._starts = NO_OFFSETS  # in the file
         self._read_to = -1  # where the buffer ended that they are known of
@@ -35,9 +36,9 @@ class OpenRecords:
             position: Of its first byte.
         """
         read_to = position + len(buffer)
-        if read_to == self._read_to or not isinstance(self._format, NestingFormat):
+        if read_to == self._read_to or self._open_starts is None:
             return
-        starts = self._format.open_starts(buffer, self._longest_bytes)
+        starts = self._open_starts(buffer, self._longest_bytes)
         if starts is not None:
             self._starts, self._read_to = starts + position, read_to
 
@@ -48,7 +49,7 @@ class OpenRecords:
         """
         if read_to == self._read_to and (at := int(self._starts.searchsorted(position))) < len(self._starts):
             distance = int(self._starts[at]) - position
-            return min(distance + self._format.unit_bytes, read_to - position) if distance else 0
+            return min(distance + self._unit_bytes, read_to - position) if distance else 0
         return read_to - position
 
     def forget(self, position: int) -> None:

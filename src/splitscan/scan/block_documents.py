@@ -15,6 +15,8 @@ from splitscan.formats.contract import BlockFormat, ShapedFormat
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.values import as_text
 from splitscan.formats.framing.contract import Preamble
+from splitscan.formats.framing.encodings import UTF_8
+from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode
 from splitscan.scan.block_request import BlockRequest
@@ -43,9 +45,9 @@ def _document(spec: ScanSpec, module: ModuleType) -> str | None:
     format = format_of(spec.options)
     if spec.framing is not None or not isinstance(format, BlockFormat):
         return None
-    if spec.reason_column in spec.columns or (spec.notices and isinstance(format, ShapedFormat)):
+    if spec.reason_column in spec.columns:
         return None
-    if spec.narrowed or any(is_required_somewhere(field) for field in (*spec.schema, *spec.decoded)):
+    if any(is_required_somewhere(field) for field in (*spec.schema, *spec.decoded)):
         return None
     spelling = format.block_spelling(spec.options.format, spec)
     columns = _columns(spec)
@@ -56,6 +58,8 @@ def _document(spec: ScanSpec, module: ModuleType) -> str | None:
         {
             "version": VERSION,
             "format": spelling.format,
+            "needs_head": spelling.needs_head,
+            "notices": bool(spec.notices) and isinstance(format, ShapedFormat),
             "fields": spelling.fields,
             "columns": columns,
             "mode": reading.mode.value,
@@ -82,6 +86,9 @@ def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamb
         preamble: What the head of its file says; that the header agrees is known.
     """
     path, *others = plain_file(block.file)[:6]
+    head = {"data_start": preamble.data_start, **getattr(preamble.format, "block_head", {})}
+    if (encoding := getattr(preamble.format, "encoding", UTF_8)) != UTF_8:
+        head["charset"] = plain_charset(encoding)
     others[3] = as_text(others[3])
     return json.dumps(
         {
@@ -89,7 +96,7 @@ def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamb
             "file": [as_text(path), *others],
             "block": plain_block(block),
             "constants": {name: _plain(value) for name, value in request.constants.items()},
-            "head": {"data_start": preamble.data_start},
+            "head": head,
             "validate": _wants_faults(request),
             "with_digest": request.with_digest,
             "limit": request.limit,
@@ -105,7 +112,7 @@ def _wants_faults(request: BlockRequest) -> bool:
 
 
 def _columns(spec: ScanSpec) -> list[dict[str, Any]] | None:
-    """The columns of a batch; ``None`` if one has a constant that is not spelled."""
+    """The columns of a batch, with all members that are decoded; ``None`` if one has a constant that is not spelled."""
     own = [spec.fields.field(index).name for index in spec.validated]
     constants = _constant_names(spec)
     others = {
@@ -117,11 +124,14 @@ def _columns(spec: ScanSpec) -> list[dict[str, Any]] | None:
     columns = []
     for field in spec.schema:
         source: Any = "constant"
-        if field.name not in constants:
-            source = {"field": own.index(field.name)} if field.name in own else others[field.name]
+        kind = type_name(field.type)
+        if field.name in own and field.name not in constants:
+            source = {"field": own.index(field.name)}
+            kind = type_name(spec.decoded[source["field"]].type)
+        elif field.name not in constants:
+            source = others[field.name]
         elif not (field.type in _CONSTANTS or pa.types.is_timestamp(field.type)):
             return None
-        kind = type_name(field.type)
         columns.append({"name": field.name, "type": kind, "nullable": field.nullable, "source": source})
     return columns
 

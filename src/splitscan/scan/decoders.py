@@ -19,7 +19,7 @@ from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import Framed
 from splitscan.read.reader_context import ContextReader, Converted
-from splitscan.scan.noticing import NoticingDecoder, noticing_decoder
+from splitscan.scan.noticing import Noticing, noticing_decoder
 from splitscan.scan.spec import ScanSpec
 
 
@@ -59,7 +59,7 @@ def step_decoder(
     reader: FramedRecords | ContextReader,
     *,
     validate: bool = True,
-    on_notice: Callable[[NoticingDecoder], None],
+    on_notice: Callable[[Noticing], None],
 ) -> Decode:
     """What turns the steps of a reader of one block into columns.
 
@@ -69,7 +69,7 @@ def step_decoder(
         reader: Its reader.
         validate: Whether somebody wants to know which records are broken. If not, nothing is decoded where nothing of
             the records is delivered, and no record is dropped.
-        on_notice: Given the decoder that notices columns, where there is one.
+        on_notice: Given what notices columns, where there is that.
 
     Raises:
         SchemaError: If the file's header does not agree with the schema.
@@ -80,7 +80,7 @@ def step_decoder(
         if needs_no_value:
             return lambda step: Decoded([], len(step.frames))
         if spec.notices and (noticing := noticing_decoder(spec, block.file, reader.preamble, records)) is not None:
-            on_notice(noticing)
+            on_notice(noticing.noticing)
             reader.parse_with(noticing)
             return lambda step: with_required(spec, noticing.settle(step))
         if isinstance(records, Parser):

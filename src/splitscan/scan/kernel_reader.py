@@ -24,14 +24,18 @@ from splitscan.errors import (
     UsageError,
     Where,
 )
-from splitscan.formats.decoding.contract import FaultKind, NativeDecoder, Wording, kernel_faults
+from splitscan.formats.contract import ShapedFormat
+from splitscan.formats.decoding.contract import FaultKind, Wording, kernel_faults
 from splitscan.formats.framing.contract import Preamble, RecordFormat, Splittability
+from splitscan.formats.registry import format_of
 from splitscan.read.contents import damage_of, in_content, preamble_for
 from splitscan.scan.block_documents import block_document
 from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.decoders import decoder
+from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import Counted, reason_of
+from splitscan.scan.noticing import Noticing
 from splitscan.scan.record_reader import RecordBlockReader
 from splitscan.scan.rejects import RejectBatch, failed_fast
 
@@ -85,9 +89,11 @@ class KernelBlockReader(RecordBlockReader):
             damage = None
         if self._reader.report is not None:
             start, stop, rows, digest, content_bytes = self._reader.report
+            noticed = b"" if self._noticing is None else self._noticing.packed()
             self._report = BlockReport(
-                self._block, start, stop, rows, self._rejects.count, digest, content_bytes=content_bytes, damage=damage
-            )
+                self._block, start, stop, rows, self._rejects.count, digest,
+                content_bytes=content_bytes, damage=damage, noticed=noticed,
+            )  # fmt: skip
 
     def _next(self) -> pa.RecordBatch | None:
         try:
@@ -95,13 +101,17 @@ class KernelBlockReader(RecordBlockReader):
                 found = next(self._reader, None)
         finally:
             self._take_rejects()
+            self._take_noticed()
         if found is None:
             return None
         batch = pa.record_batch(found)
         schema = self._spec.schema
         if not len(schema):
             return rows_without_columns(batch.num_rows)
-        return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+        columns = batch.columns
+        if self._spec.narrowed:
+            columns = [prune_array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _opens(self, source: ByteSource) -> bool:
         """Open the kernel's reader, unless Python has to find the first record of this block."""
@@ -115,9 +125,11 @@ class KernelBlockReader(RecordBlockReader):
             return False
         preamble = self._preamble(source, block, format)
         records = decoder(self._spec, block.file, preamble)
-        if not isinstance(records, NativeDecoder):
+        self._word = getattr(records, "word", None)
+        if self._word is None:
             return False
-        self._word = records.word
+        if self._spec.notices and isinstance(shaped := format_of(self._spec.options), ShapedFormat):
+            self._noticing = Noticing(self._spec, shaped)
         document = block_document(self._request, block, preamble)
         descriptor = getattr(source, "descriptor", None)
         with self._failing():
@@ -133,6 +145,16 @@ class KernelBlockReader(RecordBlockReader):
         except ContainerError as error:
             error.locate(Where(block.file.path, row=0))
             raise
+
+    def _take_noticed(self) -> None:
+        noticing = self._noticing
+        if noticing is None or not (found := self._reader.take_noticed()):
+            return
+        offsets, kept, records = zip(*found, strict=True)
+        where = np.flatnonzero(noticing.worth_a_look(pa.array(kept, pa.string())))
+        noticing.look_at((offsets[i], records[i]) for i in where)
+        if noticing.is_over:
+            self._reader.stop_noticing()
 
     # --------------------------------------------------------------- rejects
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from splitscan.arrays import flags_of
 from splitscan.blocks import FileMetadata
 from splitscan.formats.contract import ShapedFormat
 from splitscan.formats.decoding.contract import Decoded, Decoder, Parsed, Parser
@@ -31,74 +32,45 @@ _MOST_NAMES = 1000  # of a pattern
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 
 
-class NoticingDecoder:
-    """Decodes the records of one block as another decoder does, and notes what they have besides.
+class Noticing:
+    """Notes what the records of one block have, and the scan has not.
 
-    Where a record has something that no column takes, a decoder that rescues such things says so. Only these records
-    are looked at more closely, and only their portion is decoded a second time. Values alone that do not fit their
-    column are not looked at.
+    Only records are looked at of which something is in no column. Values alone that do not fit their column are not.
 
     Args:
-        plain: Decodes the records.
-        rescuing: The same, and keeps what does not fit.
         spec: Of the scan.
         format: Tells what a record holds.
-        encoding: Of the file.
     """
 
-    def __init__(
-        self, plain: Decoder, rescuing: Decoder, spec: ScanSpec, format: ShapedFormat[Any], encoding: Encoding
-    ) -> None:
-        self._plain, self._rescuing, self._spec = plain, rescuing, spec
-        self._format, self._encoding = format, encoding
+    def __init__(self, spec: ScanSpec, format: ShapedFormat[Any]) -> None:
+        self._spec, self._format = spec, format
         self._known = {column.name: column.type for column in spec.schema}
         self._left = spec.notices
         self._only_values = _only_values(spec.schema.names)
         self._new: dict[str, NewColumn] = {}
 
-    def decode(self, data: memoryview, frames: Frames) -> Decoded:
-        """Decode records that were found before; :meth:`settle` follows."""
-        return self._decoder.decode(data, frames)
-
-    def parse(self, data: memoryview, *, stop: int, at_end: bool, max_record_bytes: int) -> Parsed | None:
-        """Find and decode records in one go, where the decoders can; :meth:`settle` follows."""
-        decoder = self._decoder
-        if not isinstance(decoder, Parser):
-            return None
-        return decoder.parse(data, stop=stop, at_end=at_end, max_record_bytes=max_record_bytes)
-
-    def settle(self, step: Framed) -> Decoded:
-        """The columns of the records of a step, as the plain decoder gives them, once all of them are looked at."""
-        decoded = step.decoded or self.decode(step.data, step.frames)
-        rescued = decoded.rescued
-        if rescued is None:
-            return decoded
-        where = np.flatnonzero(rescued.is_valid().to_numpy(zero_copy_only=False))
-        if not len(where):
-            return replace(decoded, columns=decoded.columns[: len(self._spec.validated)], rescued=None)
-        self._look_at(step, where[~self._have_only_values(rescued, where)])
-        return self._plain.decode(step.data, step.frames)
+    @property
+    def is_over(self) -> bool:
+        """Whether enough records were seen that have something new."""
+        return not self._left
 
     def packed(self) -> bytes:
         """What was noticed, as bytes: a serialised Arrow schema; empty for nothing."""
         return pack_columns(self._new)
 
-    @property
-    def _decoder(self) -> Decoder:
-        return self._rescuing if self._left else self._plain
+    def worth_a_look(self, kept: pa.Array) -> npt.NDArray[np.bool_]:
+        """Which records have more than values that do not fit a column of the scan.
 
-    def _have_only_values(self, rescued: pa.Array, where: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which of some records have no more than values that do not fit a column of the scan."""
-        texts = rescued.take(pa.array(where))
-        found: npt.NDArray[np.bool_] = pc.match_substring_regex(texts, self._only_values).to_numpy(zero_copy_only=False)
-        return found
+        Args:
+            kept: Of each record, what no column takes, as JSON.
+        """
+        found: npt.NDArray[np.bool_] = pc.match_substring_regex(kept, self._only_values).to_numpy(zero_copy_only=False)
+        return ~found
 
-    def _look_at(self, step: Framed, where: npt.NDArray[np.int64]) -> None:
-        frames = step.frames
-        some = Frames(frames.starts[where], frames.stops[where], frames.next_start, {})
-        offsets = (some.starts + step.offset).tolist()
-        for offset, record in zip(offsets, records_in_utf8(step.data, some, self._encoding), strict=True):
-            if not self._left:
+    def look_at(self, records: Iterable[tuple[int, bytes]]) -> None:
+        """Look at records, each with its offset and its content in UTF-8."""
+        for offset, record in records:
+            if self.is_over:
                 return
             self._left -= self._notice(offset, record)
 
@@ -120,6 +92,55 @@ class NoticingDecoder:
         return bool(new)
 
 
+class NoticingDecoder:
+    """Decodes the records of one block as another decoder does, and notes what they have besides.
+
+    Where a record has something that no column takes, a decoder that rescues such things says so. Only the portion of
+    such records is decoded a second time.
+
+    Args:
+        plain: Decodes the records.
+        rescuing: The same, and keeps what does not fit.
+        noticing: Looks at records.
+        columns: How many are decoded.
+        encoding: Of the file.
+    """
+
+    def __init__(self, plain: Decoder, rescuing: Decoder, noticing: Noticing, columns: int, encoding: Encoding) -> None:
+        self._plain, self._rescuing = plain, rescuing
+        self.noticing, self._columns, self._encoding = noticing, columns, encoding
+
+    def decode(self, data: memoryview, frames: Frames) -> Decoded:
+        """Decode records that were found before; :meth:`settle` follows."""
+        return self._decoder.decode(data, frames)
+
+    def parse(self, data: memoryview, *, stop: int, at_end: bool, max_record_bytes: int) -> Parsed | None:
+        """Find and decode records in one go, where the decoders can; :meth:`settle` follows."""
+        decoder = self._decoder
+        if not isinstance(decoder, Parser):
+            return None
+        return decoder.parse(data, stop=stop, at_end=at_end, max_record_bytes=max_record_bytes)
+
+    def settle(self, step: Framed) -> Decoded:
+        """The columns of the records of a step, as the plain decoder gives them, once all of them are looked at."""
+        decoded = step.decoded or self.decode(step.data, step.frames)
+        rescued = decoded.rescued
+        if rescued is None:
+            return decoded
+        where = np.flatnonzero(flags_of(rescued.is_valid()))
+        if not len(where):
+            return replace(decoded, columns=decoded.columns[: self._columns], rescued=None)
+        where, frames = where[self.noticing.worth_a_look(rescued.take(pa.array(where)))], step.frames
+        some = Frames(frames.starts[where], frames.stops[where], frames.next_start, {})
+        offsets = (some.starts + step.offset).tolist()
+        self.noticing.look_at(zip(offsets, records_in_utf8(step.data, some, self._encoding), strict=True))
+        return self._plain.decode(step.data, step.frames)
+
+    @property
+    def _decoder(self) -> Decoder:
+        return self._plain if self.noticing.is_over else self._rescuing
+
+
 def _only_values(names: Sequence[str]) -> str:
     """The pattern of a kept text in which columns of these names have a text or a number, and nothing else is."""
     spelled = "|".join(re.escape(json.dumps(name, ensure_ascii=False)) for name in names[:_MOST_NAMES])
@@ -134,4 +155,4 @@ def noticing_decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble, pla
     schema = replace(spec.options.schema, rescued_data_column=_KEPT)
     rescuing = replace(spec, options=replace(spec.options, schema=schema), columns=(*spec.columns, _KEPT))
     decoder = format_of(spec.options).decoder(spec.options.format, rescuing, file, preamble)
-    return NoticingDecoder(plain, decoder, spec, format, framing.encoding)
+    return NoticingDecoder(plain, decoder, Noticing(spec, format), len(spec.validated), framing.encoding)

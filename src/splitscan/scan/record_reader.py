@@ -34,7 +34,7 @@ from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import first_row, has_forbidden_null, is_required_somewhere, prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import Counted, counted_in, reason_of
-from splitscan.scan.noticing import NoticingDecoder
+from splitscan.scan.noticing import Noticing
 from splitscan.scan.own_formats import ContextReading
 from splitscan.scan.rejects import RejectBatch, beside_rows, failed_fast, reason_array, reason_text, slices
 
@@ -77,7 +77,7 @@ class RecordBlockReader:
         self._position = self._block.start
         self._rows = 0  # that were found, those beyond a limit included
         self._last: _Rows | None = None
-        self._noticing: NoticingDecoder | None = None
+        self._noticing: Noticing | None = None
         self._report: BlockReport | None = None
 
     @property
@@ -190,7 +190,7 @@ class RecordBlockReader:
         preamble = None if request.opened is None else request.opened.preamble(format, self._block.start)
         return FramedRecords(source, self._block, format, preamble=preamble, with_digest=request.with_digest, **bounds)
 
-    def _notice(self, noticing: NoticingDecoder) -> None:
+    def _notice(self, noticing: Noticing) -> None:
         self._noticing = noticing
 
     def _finish(self, records: FramedRecords | ContextReader, rows: int) -> None:

@@ -49,6 +49,8 @@ _PACKAGE = "splitscan.connector"
 SOURCE = f"{_PACKAGE}.PlanSource"
 """Name by which Spark finds the data source of a plan."""
 
+_FORMATS = frozenset({"csv", "text"})  # others need what Python says of the head of a file, or of nested types
+
 _GROWING_LOADER = "org.apache.spark.util.MutableURLClassLoader"
 
 
@@ -118,6 +120,8 @@ def _why_no_document(spec: ScanSpec) -> str | None:
 
 def _why_not_these(scan: ScanPlanner) -> str | None:
     files, format = scan.options.files, scan.spec.record_format
+    if scan.options.record_format not in _FORMATS:
+        return f"format {scan.options.record_format}"
     if files.ignore_missing_files or files.ignore_corrupt_files or files.on_file_change is not OnFileChange.FAIL:
         return "files may be missing, damaged, or change"
     if files.source_compression not in {SourceCompression.AUTO, SourceCompression.NONE}:

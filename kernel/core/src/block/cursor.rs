@@ -104,13 +104,25 @@ pub(super) struct Cursor {
     passed: usize, // of the buffer
     position: u64,
     overrun_bytes: u64,
-    decodes: bool,
+    /// What is done with records.
+    pub work: Work,
     open: OpenRecords,
+}
+
+/// What is done with records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// They are found.
+    Find,
+    /// They are decoded.
+    Read,
+    /// They are decoded, and what they have besides is told.
+    Notice,
 }
 
 impl Cursor {
     /// At a record boundary of content of `end` bytes, perhaps [`UNKNOWN_END`].
-    pub(super) fn new(position: u64, end: u64, sizes: Sizes, decodes: bool) -> Cursor {
+    pub(super) fn new(position: u64, end: u64, sizes: Sizes, work: Work) -> Cursor {
         Cursor {
             end,
             sizes,
@@ -118,7 +130,7 @@ impl Cursor {
             passed: 0,
             position,
             overrun_bytes: OVERRUN_BYTES,
-            decodes,
+            work,
             open: OpenRecords::default(),
         }
     }
@@ -156,7 +168,7 @@ impl Cursor {
     pub(super) fn step(
         &mut self,
         source: &mut Source,
-        engine: &Engine,
+        engine: &dyn Engine,
         stop: u64,
     ) -> Result<Step, BlockError> {
         loop {
@@ -167,12 +179,12 @@ impl Cursor {
                 if self.data().is_empty() || self.is_torn(source) {
                     return Ok(Step::End);
                 }
-                return self.give_up(source, engine, UNCLOSED);
+                return self.give_up(source, engine, engine.unfinished());
             }
             if self.data().len() <= self.sizes.max_record_bytes.saturating_add(SLACK_BYTES) {
                 self.fill(source, stop, EDGE_BYTES)?;
             } else if self.gap_bytes(source, engine).is_none() {
-                self.skip(source, engine, UNCLOSED)?; // a comment; it may be of any length
+                self.skip(source, engine, engine.unfinished())?; // a comment; it may be of any length
             } else {
                 return self.give_up(source, engine, TOO_LONG);
             }
@@ -183,7 +195,7 @@ impl Cursor {
     pub(super) fn count(
         &mut self,
         source: &mut Source,
-        engine: &Engine,
+        engine: &dyn Engine,
         stop: u64,
     ) -> Result<Option<u64>, BlockError> {
         if self.read_to() >= stop.min(self.end) {
@@ -202,7 +214,7 @@ impl Cursor {
     pub(super) fn gap_stop(
         &mut self,
         source: &mut Source,
-        engine: &Engine,
+        engine: &dyn Engine,
     ) -> Result<u64, BlockError> {
         loop {
             if let Some(gap) = self.gap_bytes(source, engine) {
@@ -214,21 +226,21 @@ impl Cursor {
             let complete = engine.frame(self.data(), false).next_start;
             self.pass(complete);
             if self.data().len() > self.sizes.max_record_bytes.saturating_add(SLACK_BYTES) {
-                self.skip(source, engine, UNCLOSED)?;
+                self.skip(source, engine, engine.unfinished())?;
             } else {
                 self.fill(source, self.position, 0)?;
             }
         }
     }
 
-    fn gap_bytes(&self, source: &mut Source, engine: &Engine) -> Option<usize> {
+    fn gap_bytes(&self, source: &mut Source, engine: &dyn Engine) -> Option<usize> {
         engine.gap_bytes(self.data(), self.at_end() && !self.is_torn(source))
     }
 
     fn take(
         &mut self,
         source: &mut Source,
-        engine: &Engine,
+        engine: &dyn Engine,
         stop: u64,
     ) -> Result<Option<Step>, BlockError> {
         let whole_at_end = self.at_end() && !self.is_torn(source);
@@ -242,7 +254,11 @@ impl Cursor {
                 rows: usize::MAX,
                 record_bytes: self.sizes.max_record_bytes,
             };
-            let parsed = engine.parse(data, bounds, self.decodes)?;
+            let parsed = match self.work {
+                Work::Find => engine.find(data, bounds)?,
+                Work::Read => engine.parse(data, bounds)?,
+                Work::Notice => engine.notice(data, bounds)?,
+            };
             if !parsed.frames.starts.is_empty() {
                 return Ok(Some(Step::Records(parsed)));
             }
@@ -263,7 +279,7 @@ impl Cursor {
     fn give_up(
         &mut self,
         source: &mut Source,
-        engine: &Engine,
+        engine: &dyn Engine,
         code: &'static str,
     ) -> Result<Step, BlockError> {
         let is_long = self.data().len() > self.sizes.max_record_bytes;
@@ -275,7 +291,7 @@ impl Cursor {
     fn skip(
         &mut self,
         source: &mut Source,
-        engine: &Engine,
+        engine: &dyn Engine,
         code: &'static str,
     ) -> Result<Skipped, BlockError> {
         let offset = self.position;
@@ -306,10 +322,12 @@ impl Cursor {
     }
 
     /// Look for records that do not end in what was read, if that was not yet done.
-    fn note_open(&mut self, engine: &Engine) {
+    fn note_open(&mut self, engine: &dyn Engine) {
         let read_to = self.read_to();
-        if !self.open.is_known(read_to) {
-            let starts = engine.open_starts(self.data(), self.sizes.max_record_bytes);
+        let longest = self.sizes.max_record_bytes;
+        if !self.open.is_known(read_to)
+            && let Some(starts) = engine.open_starts(self.data(), longest)
+        {
             self.open = OpenRecords::new(&starts, self.position, read_to);
         }
     }

@@ -4,104 +4,198 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
+use super::cursor::UNCLOSED;
 use super::error::{BlockError, Kind};
 use super::lines::{Lines, Look};
-use super::spec::{CsvSpec, Format, ScanSpec, TextSpec};
+use super::spec::{CsvSpec, Format, Head, ScanSpec, TextSpec};
+use super::transcoded::Transcoded;
+use super::{fixed, json};
 use crate::charsets::Charset;
 use crate::csv::{self, Dialect, Grammar, Layout, Limits, Meaning, Named, Rescue, Shape};
 use crate::frames::{Counted, Frames};
 use crate::lines::grammar::Grammar as LineGrammar;
 use crate::lines::{Bounds, records, text};
-use crate::parsed::Parsed;
+use crate::parsed::{Parsed, Stopped};
+use crate::rules::Rules;
+
+const LOOK_BYTES: usize = 64 * 1024; // in which some records are looked for
 
 /// What finds and decodes the records of one file.
-#[derive(Debug)]
-pub(super) struct Engine {
-    lines: Lines,
-    parser: Parser,
+pub(super) trait Engine: Send {
+    /// Read records of `data`, which begins with one; see [`Bounds`].
+    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError>;
+
+    /// Read them, and add a column with what in each has no column, or does not fit it; `None` where nothing has.
+    fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        self.parse(data, bounds)
+    }
+
+    /// Find those records, and decode nothing.
+    fn find(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        Ok(found(|data, at_end| self.frame(data, at_end), data, bounds))
+    }
+
+    /// The records at the front of `data`.
+    fn frame(&self, data: &[u8], at_end: bool) -> Frames;
+
+    /// How many those are that no later byte can change.
+    fn count(&self, data: &[u8]) -> Counted;
+
+    /// Length of what lies between records at the front of `data`; `None` where more of it may follow.
+    fn gap_bytes(&self, _data: &[u8], _at_end: bool) -> Option<usize> {
+        Some(0)
+    }
+
+    /// Where reading goes on after a record that is given up.
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize>;
+
+    /// How many bytes of such a record say nothing of its end.
+    fn droppable(&self, data: &[u8]) -> usize;
+
+    /// Why a record is given up that never ends.
+    fn unfinished(&self) -> &'static str {
+        UNCLOSED
+    }
+
+    /// Where records begin in `data` that do not end in it, or are longer than `longest` bytes: each is one once those
+    /// before it are given up. `None` where records hold no others, and where that is not known.
+    fn open_starts(&self, _data: &[u8], _longest: usize) -> Option<Vec<i64>> {
+        None
+    }
+
+    /// Whether only the start of the file, or an index, tells where records are.
+    fn needs_context(&self) -> bool {
+        false
+    }
+
+    /// The first record start at or after a position, where the length of records tells it.
+    fn computed_start(&self, _position: u64, _data_start: u64) -> Option<u64> {
+        None
+    }
+
+    /// The first record start around a position.
+    fn first_start(&self, before: &[u8], after: &[u8], at_start: bool, at_end: bool) -> Look;
+
+    /// The fields of a header: texts, without white space where that is dropped.
+    fn names(&self, _record: &[u8]) -> Result<Vec<String>, BlockError> {
+        Ok(Vec::new())
+    }
 }
 
-#[derive(Debug)]
-enum Parser {
-    Csv(Box<Csv>),
-    Text(Box<Text>),
-}
-
-#[derive(Debug)]
 struct Csv {
+    lines: Lines,
     grammar: Grammar,
     parser: csv::Parser,
     framing: csv::Parser, // decodes nothing
 }
 
-#[derive(Debug)]
 struct Text {
+    lines: Lines,
     grammar: LineGrammar,
     parser: text::Parser,
     framing: text::Parser,
 }
 
-impl Engine {
-    /// Of a scan. `tail` ends the texts of what does not fit: it names the file.
-    pub(super) fn new(spec: &ScanSpec, path_tail: &str) -> Result<Engine, BlockError> {
-        let fields = spec
-            .fields
-            .iter()
-            .map(|each| super::spec::field(&each.name, &each.kind, true));
-        let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>, _>>()?));
-        let made = match &spec.format {
-            Format::Csv(own) => csv_engine(spec, own, schema, path_tail),
-            Format::Text(own) => text_engine(own, &schema),
-        };
-        made.map_err(unsupported)
+/// The engine of a scan. `tail` ends the texts of what does not fit: it names the file, whose head says `head`.
+pub(super) fn engine_of(
+    spec: &ScanSpec,
+    tail: &str,
+    head: Option<&Head>,
+) -> Result<Box<dyn Engine>, BlockError> {
+    let fields = spec
+        .fields
+        .iter()
+        .map(|each| super::kinds::field(&each.name, &each.kind, true));
+    let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>, _>>()?));
+    let rules = spec.fields.iter().map(|field| field.rules.rules());
+    let rules = rules.collect::<Result<Vec<_>, _>>()?;
+    let charset = Head::charset(head)?;
+    let made: Result<Box<dyn Engine>, String> = match &spec.format {
+        Format::Csv(own) => csv_engine(own, schema, rules, tail).map(|made| Box::new(made) as _),
+        Format::Text(own) => text_engine(own, &schema).map(|made| Box::new(made) as _),
+        Format::Fixed(own) => fixed::pieces(own, &schema),
+        Format::FixedWidth(own) => fixed::columns(own, schema, rules, tail, charset.clone()),
+        Format::Json(own) => json::engine(
+            own,
+            schema,
+            rules,
+            tail,
+            head.and_then(|head| head.values.as_ref()),
+        ),
+    };
+    let made = made.map_err(unsupported)?;
+    let has_charset = match &spec.format {
+        _ if charset == Charset::Utf8 => true,
+        Format::Fixed(_) => true,
+        Format::FixedWidth(own) => own.record_length.is_some(),
+        _ => false,
+    };
+    match charset.unit() {
+        _ if has_charset => Ok(made),
+        (1, _) => Ok(Box::new(Transcoded {
+            charset,
+            inner: made,
+        })),
+        _ => Err(unsupported("code units of several bytes".into())),
     }
+}
 
-    /// Read records of `data`, which begins with one; see [`Bounds`].
-    pub(super) fn parse(
-        &self,
-        data: &[u8],
-        bounds: Bounds,
-        decodes: bool,
-    ) -> Result<Parsed, BlockError> {
-        match &self.parser {
-            Parser::Csv(own) => {
-                let limits = Limits {
-                    stop: bounds.stop,
-                    at_end: bounds.at_end,
-                    max_rows: bounds.rows,
-                    max_record_bytes: bounds.record_bytes,
-                };
-                let parser = if decodes { &own.parser } else { &own.framing };
-                parser.parse(data, limits).map_err(BlockError::invariant)
-            }
-            Parser::Text(own) => {
-                let parser = if decodes { &own.parser } else { &own.framing };
-                Ok(parser.parse(data, bounds))
-            }
+/// Records without columns, by what finds complete ones: a part of `data` that has some, cut to `bounds`.
+pub(super) fn found(frame: impl Fn(&[u8], bool) -> Frames, data: &[u8], bounds: Bounds) -> Parsed {
+    let mut shown = LOOK_BYTES.min(data.len());
+    let mut frames = loop {
+        let is_all = shown == data.len();
+        let part = data.get(..shown).unwrap_or_default();
+        let frames = frame(part, bounds.at_end && is_all);
+        if is_all || !frames.starts.is_empty() {
+            break frames;
         }
+        shown = shown.saturating_mul(4).min(data.len()); // so that no byte is looked at often
+    };
+    let is_long = |(start, stop): (&i64, &i64)| (stop - start) as usize > bounds.record_bytes;
+    let long = frames.starts.iter().zip(&frames.stops).position(is_long);
+    let owned = frames
+        .starts
+        .partition_point(|&start| (start as usize) < bounds.stop);
+    let count = owned.min(long.unwrap_or(owned));
+    let stopped = match long {
+        Some(long) if long == count => Stopped::Long,
+        _ => Stopped::Owned,
+    };
+    if let Some(&next) = frames.starts.get(count) {
+        frames.next_start = next as usize;
+    }
+    frames.starts.truncate(count);
+    frames.stops.truncate(count);
+    frames.malformed.retain(|&record| (record as usize) < count);
+    Parsed {
+        rows: count,
+        frames,
+        stopped,
+        ..Parsed::default()
+    }
+}
+
+impl Engine for Csv {
+    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        let parsed = self.parser.parse(data, limits(bounds));
+        parsed.map_err(BlockError::invariant)
     }
 
-    /// The records at the front of `data`.
-    pub(super) fn frame(&self, data: &[u8], at_end: bool) -> Frames {
-        match &self.parser {
-            Parser::Csv(own) => csv::frame(data, &own.grammar, at_end),
-            Parser::Text(own) => records::frame(data, &own.grammar, at_end),
-        }
+    fn find(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        let parsed = self.framing.parse(data, limits(bounds));
+        parsed.map_err(BlockError::invariant)
     }
 
-    /// How many those are.
-    pub(super) fn count(&self, data: &[u8]) -> Counted {
-        match &self.parser {
-            Parser::Csv(own) => csv::count(data, &own.grammar, false),
-            Parser::Text(own) => records::count(data, &own.grammar, false),
-        }
+    fn frame(&self, data: &[u8], at_end: bool) -> Frames {
+        csv::frame(data, &self.grammar, at_end)
     }
 
-    /// Length of what lies between records at the front of `data`; `None` where more of it may follow.
-    pub(super) fn gap_bytes(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        let Parser::Csv(own) = &self.parser else {
-            return Some(0);
-        };
+    fn count(&self, data: &[u8]) -> Counted {
+        csv::count(data, &self.grammar, false)
+    }
+
+    fn gap_bytes(&self, data: &[u8], at_end: bool) -> Option<usize> {
         let mut position = 0;
         loop {
             let from = position;
@@ -111,69 +205,83 @@ impl Engine {
             if rest.is_empty() {
                 return at_end.then_some(data.len());
             }
-            if rest.first().copied() != own.grammar.dialect().comment {
+            if rest.first().copied() != self.grammar.dialect().comment {
                 return (at_end || !self.lines.may_begin(rest)).then_some(position);
             }
             position += self.lines.resume_after(rest, at_end)?;
         }
     }
 
-    /// Where reading goes on after a record that is given up.
-    pub(super) fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
         self.lines.resume_after(data, at_end)
     }
 
-    /// Where records would begin that do not end in `data`, or are longer than `longest`.
-    pub(super) fn open_starts(&self, data: &[u8], longest: usize) -> Vec<i64> {
-        match &self.parser {
-            Parser::Csv(own) => csv::open_starts(data, &own.grammar, longest),
-            Parser::Text(_) => Vec::new(), // no record begins in another
-        }
+    fn open_starts(&self, data: &[u8], longest: usize) -> Option<Vec<i64>> {
+        Some(csv::open_starts(data, &self.grammar, longest))
     }
 
-    /// How many bytes of such a record say nothing of its end.
-    pub(super) fn droppable(&self, data: &[u8]) -> usize {
+    fn droppable(&self, data: &[u8]) -> usize {
         self.lines.droppable(data)
     }
 
-    /// Whether only the start of the file, or an index, tells where records are.
-    pub(super) fn needs_context(&self) -> bool {
-        match &self.parser {
-            Parser::Csv(own) => {
-                own.grammar.dialect().multi_line && own.grammar.dialect().quote.is_some()
-            }
-            Parser::Text(_) => false,
-        }
+    fn needs_context(&self) -> bool {
+        self.grammar.dialect().multi_line && self.grammar.dialect().quote.is_some()
     }
 
-    /// The first record start around a position.
-    pub(super) fn first_start(
-        &self,
-        before: &[u8],
-        after: &[u8],
-        at_start: bool,
-        at_end: bool,
-    ) -> Look {
+    fn first_start(&self, before: &[u8], after: &[u8], at_start: bool, at_end: bool) -> Look {
         self.lines.first_start(before, after, at_start, at_end)
     }
 
-    /// The fields of a header: texts, without white space where that is dropped.
-    pub(super) fn names(&self, record: &[u8]) -> Result<Vec<String>, BlockError> {
-        match &self.parser {
-            Parser::Csv(own) => {
-                super::head::split(record, &own.grammar).map_err(BlockError::invariant)
-            }
-            Parser::Text(_) => Ok(Vec::new()),
-        }
+    fn names(&self, record: &[u8]) -> Result<Vec<String>, BlockError> {
+        super::head::split(record, &self.grammar).map_err(BlockError::invariant)
+    }
+}
+
+impl Engine for Text {
+    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        Ok(self.parser.parse(data, bounds))
+    }
+
+    fn find(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        Ok(self.framing.parse(data, bounds))
+    }
+
+    fn frame(&self, data: &[u8], at_end: bool) -> Frames {
+        records::frame(data, &self.grammar, at_end)
+    }
+
+    fn count(&self, data: &[u8]) -> Counted {
+        records::count(data, &self.grammar, false)
+    }
+
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        self.lines.resume_after(data, at_end)
+    }
+
+    fn droppable(&self, data: &[u8]) -> usize {
+        self.lines.droppable(data)
+    }
+
+    fn first_start(&self, before: &[u8], after: &[u8], at_start: bool, at_end: bool) -> Look {
+        self.lines.first_start(before, after, at_start, at_end)
+    }
+}
+
+fn limits(bounds: Bounds) -> Limits {
+    Limits {
+        stop: bounds.stop,
+        at_end: bounds.at_end,
+        max_rows: bounds.rows,
+        max_record_bytes: bounds.record_bytes,
     }
 }
 
 fn csv_engine(
-    spec: &ScanSpec,
     own: &CsvSpec,
     schema: SchemaRef,
+    rules: Vec<Rules>,
     tail: &str,
-) -> Result<Engine, String> {
+) -> Result<Csv, String> {
     let grammar = Grammar::new(Dialect {
         sep: own.sep.clone().into_bytes(),
         quote: own.quote.map(byte).transpose()?,
@@ -209,31 +317,25 @@ fn csv_engine(
         meaning,
         max_field_chars: own.max_field_chars,
     };
-    let rules = spec.fields.iter().map(|field| field.rules.rules());
-    let rules = rules
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| error.to_string())?;
     let nothing = Layout {
         shape: Shape::Nothing,
         meaning: Meaning::default(),
         max_field_chars: None,
     };
-    Ok(Engine {
+    Ok(Csv {
         lines: Lines::new(own.line_sep.clone().map(String::into_bytes))?,
-        parser: Parser::Csv(Box::new(Csv {
-            parser: csv::Parser::new(grammar.clone(), schema, layout, rules)?,
-            framing: csv::Parser::new(
-                grammar.clone(),
-                Arc::new(Schema::empty()),
-                nothing,
-                Vec::new(),
-            )?,
-            grammar,
-        })),
+        parser: csv::Parser::new(grammar.clone(), schema, layout, rules)?,
+        framing: csv::Parser::new(
+            grammar.clone(),
+            Arc::new(Schema::empty()),
+            nothing,
+            Vec::new(),
+        )?,
+        grammar,
     })
 }
 
-fn text_engine(own: &TextSpec, schema: &SchemaRef) -> Result<Engine, String> {
+fn text_engine(own: &TextSpec, schema: &SchemaRef) -> Result<Text, String> {
     let delimiter = own.line_sep.as_ref().map(String::as_bytes);
     let grammar = LineGrammar::new(delimiter, None, 1, false)?;
     let field = match schema.fields().as_ref() {
@@ -241,13 +343,11 @@ fn text_engine(own: &TextSpec, schema: &SchemaRef) -> Result<Engine, String> {
         [field] => Some(field.as_ref()),
         _ => return Err("records that are one value in several columns".into()),
     };
-    Ok(Engine {
+    Ok(Text {
         lines: Lines::new(delimiter.map(<[u8]>::to_vec))?,
-        parser: Parser::Text(Box::new(Text {
-            parser: text::Parser::new(grammar.clone(), Charset::Utf8, field)?,
-            framing: text::Parser::new(grammar.clone(), Charset::Utf8, None)?,
-            grammar,
-        })),
+        parser: text::Parser::new(grammar.clone(), Charset::Utf8, field)?,
+        framing: text::Parser::new(grammar.clone(), Charset::Utf8, None)?,
+        grammar,
     })
 }
 

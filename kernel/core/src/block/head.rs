@@ -22,21 +22,17 @@ const SHOWN_CHARS: usize = 80;
 /// What the head of a file says to a block that starts at `start`.
 pub(super) fn read(
     source: &mut Source,
-    engine: &Engine,
+    engine: &dyn Engine,
     spec: &ScanSpec,
     start: u64,
     content_bytes: u64,
 ) -> Result<Head, BlockError> {
     let (has_header, skipped) = match &spec.format {
         Format::Csv(own) => (own.header, own.skip_lines),
-        Format::Text(_) => (false, 0),
-    };
-    let nothing = Head {
-        data_start: 0,
-        header: None,
+        _ => (false, 0),
     };
     if !has_header && skipped == 0 && start > MARK.len() as u64 {
-        return Ok(nothing);
+        return Ok(Head::default());
     }
     let mut length = FIRST_BYTES;
     loop {
@@ -55,7 +51,7 @@ pub(super) fn read(
         if is_torn {
             return Ok(Head {
                 data_start: head.len() as u64,
-                header: None,
+                ..Head::default()
             });
         }
         if length >= LONGEST_BYTES {
@@ -71,7 +67,7 @@ pub(super) fn read(
 fn understand(
     head: &[u8],
     at_end: bool,
-    engine: &Engine,
+    engine: &dyn Engine,
     has_header: bool,
     skipped: usize,
 ) -> Result<Option<Head>, BlockError> {
@@ -92,7 +88,7 @@ fn understand(
     if !has_header {
         return Ok(Some(Head {
             data_start: start as u64,
-            header: None,
+            ..Head::default()
         }));
     }
     let rest = head.get(start..).unwrap_or_default();
@@ -109,6 +105,7 @@ fn understand(
         return Ok(Some(Head {
             data_start: head.len() as u64,
             header: Some(Vec::new()),
+            ..Head::default()
         }));
     };
     let content = rest.get(from as usize..to as usize).unwrap_or_default();
@@ -119,6 +116,7 @@ fn understand(
     Ok(Some(Head {
         data_start: (start + following) as u64,
         header: Some(engine.names(content)?),
+        ..Head::default()
     }))
 }
 

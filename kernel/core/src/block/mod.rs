@@ -8,7 +8,10 @@ mod batches;
 mod cursor;
 mod engine;
 mod error;
+mod fixed;
 mod head;
+mod json;
+mod kinds;
 mod lines;
 mod open_records;
 mod reader;
@@ -16,9 +19,10 @@ mod rejects;
 mod rows;
 mod source;
 pub mod spec;
+mod transcoded;
 
 pub use error::{BlockError, Kind, Where};
-pub use reader::{Batch, BlockReader, Counted, Report, check};
+pub use reader::{Batch, BlockReader, Counted, Noticed, Report, check};
 pub use rejects::Reject;
 pub use source::{HostError, LocalFile, ReadAt};
 

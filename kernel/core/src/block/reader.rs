@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{Schema, SchemaRef};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::batches::Batches;
-use super::cursor::{Cursor, Sizes, Source, Step};
-use super::engine::Engine;
+use super::cursor::{Cursor, Sizes, Source, Step, Work};
+use super::engine::{Engine, engine_of};
 use super::error::{BlockError, Kind};
 use super::head;
 use super::lines::Look;
@@ -45,9 +46,39 @@ impl Batch {
 
     /// Bytes of the rows.
     pub fn bytes(&self) -> usize {
-        let bytes = |column: &ArrayRef| column.to_data().get_slice_memory_size().unwrap_or(0);
-        self.columns.iter().map(bytes).sum()
+        self.columns.iter().map(|column| bytes_of(column)).sum()
     }
+}
+
+/// Bytes of the rows of a column; its parts have more than those.
+fn bytes_of(column: &dyn Array) -> usize {
+    let span = |offsets: &[i32]| {
+        let (first, last) = (offsets.first(), offsets.last());
+        first
+            .zip(last)
+            .map(|(&first, &last)| (first as usize, (last - first) as usize))
+    };
+    let inside = if let Some(list) = column.as_list_opt::<i32>() {
+        span(list.offsets()).map(|(first, items)| bytes_of(&list.values().slice(first, items)))
+    } else if let Some(map) = column.as_map_opt() {
+        span(map.offsets()).map(|(first, items)| bytes_of(&map.entries().slice(first, items)))
+    } else if let Some(members) = column.as_struct_opt() {
+        Some(
+            members
+                .columns()
+                .iter()
+                .map(|member| bytes_of(member))
+                .sum(),
+        )
+    } else {
+        column.to_data().get_slice_memory_size().ok()
+    };
+    inside.unwrap_or(0)
+        + if column.data_type().is_nested() {
+            5 * column.len()
+        } else {
+            0
+        }
 }
 
 /// What a reader did: the line of the ledger. The spans of the blocks of a file tile it.
@@ -67,6 +98,17 @@ pub struct Report {
     pub content_bytes: Option<u64>,
 }
 
+/// A record that has something which no column takes, or a value that does not fit its column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noticed {
+    /// Offset of its first byte.
+    pub offset: u64,
+    /// Those parts of it, as JSON.
+    pub kept: String,
+    /// Its text.
+    pub record: String,
+}
+
 /// Number of rows, and records that were given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
@@ -83,12 +125,13 @@ pub struct BlockReader {
     spec: ScanSpec,
     block: BlockSpec,
     source: Source,
-    engine: Engine,
+    engine: Box<dyn Engine>,
     rows: Rows,
     words: Words,
     schema: SchemaRef,
     batches: Batches,
     rejects: VecDeque<Reject>,
+    noticed: Vec<Noticed>,
     phase: Phase,
     remaining: Option<u64>,
     span: Span,
@@ -128,7 +171,12 @@ impl BlockReader {
         let place = |error: BlockError| error.of(block.path(), (start, stop));
         let spec = ScanSpec::read(spec_json).map_err(place)?;
         let tail = format!(",\"_file_path\":{}}}", Value::from(block.path()));
-        let engine = Engine::new(&spec, &tail).map_err(place)?;
+        let head = block.head.as_ref();
+        if spec.needs_head && head.is_none() {
+            let rule = "the host says what the head of a file of this format says";
+            return Err(place(BlockError::bad_document(rule, "no head")));
+        }
+        let engine = engine_of(&spec, &tail, head).map_err(place)?;
         let rows = Rows::new(&spec, &block).map_err(place)?;
         let is_first = start == 0 || block.is_aligned();
         Ok(BlockReader {
@@ -136,6 +184,7 @@ impl BlockReader {
             schema: Schema::new(rows.fields().cloned().collect::<Vec<_>>()).into(),
             batches: Batches::new(spec.batch_rows, spec.batch_bytes),
             rejects: VecDeque::new(),
+            noticed: Vec::new(),
             phase: if block.limit == Some(0) {
                 Phase::After
             } else {
@@ -183,6 +232,21 @@ impl BlockReader {
     /// The records that broke a rule so far, and were not taken yet, in order.
     pub fn take_rejects(&mut self) -> Vec<Reject> {
         std::mem::take(&mut self.rejects).into()
+    }
+
+    /// The records with something that no column takes, or does not fit it, that were not taken yet.
+    pub fn take_noticed(&mut self) -> Vec<Noticed> {
+        std::mem::take(&mut self.noticed)
+    }
+
+    /// Notice no more of them.
+    pub fn stop_noticing(&mut self) {
+        self.spec.notices = false;
+        if let Phase::Reading(cursor) = &mut self.phase
+            && cursor.work == Work::Notice
+        {
+            cursor.work = Work::Read;
+        }
     }
 
     /// Why a record broke a rule, in one sentence.
@@ -249,8 +313,12 @@ impl BlockReader {
                 Phase::Before => {
                     let entry = self.enter()?;
                     self.hash_prefix(entry)?;
-                    let decodes = self.rows.decodes(self.block.validate);
-                    self.phase = Phase::Reading(self.cursor(entry, decodes));
+                    let work = match self.rows.decodes(self.block.validate) {
+                        true if self.spec.notices => Work::Notice,
+                        true => Work::Read,
+                        false => Work::Find,
+                    };
+                    self.phase = Phase::Reading(self.cursor(entry, work));
                 }
                 Phase::Reading(mut cursor) => {
                     if self.read_on(&mut cursor)? {
@@ -267,7 +335,7 @@ impl BlockReader {
         if self.span.stop.is_some() || cursor.position() >= stop {
             return self.finish(cursor).map(|()| false);
         }
-        let step = cursor.step(&mut self.source, &self.engine, stop)?;
+        let step = cursor.step(&mut self.source, self.engine.as_ref(), stop)?;
         let offset = cursor.position();
         let (first, delivered) = match step {
             Step::End => return self.finish(cursor).map(|()| false),
@@ -293,6 +361,10 @@ impl BlockReader {
                 } else {
                     let (next, count) = (parsed.frames.next_start, starts.len() as u64);
                     let data = cursor.data().get(..next).unwrap_or_default();
+                    if cursor.work == Work::Notice {
+                        self.noticed
+                            .extend(self.rows.noticed(data, offset, &parsed));
+                    }
                     self.hash(offset, offset + next as u64, Some(data))?;
                     let delivered = self.rows.deliver(data, offset, parsed, self.remaining)?;
                     cursor.pass(next);
@@ -348,7 +420,7 @@ impl BlockReader {
 
     fn finish(&mut self, cursor: &mut Cursor) -> Result<(), BlockError> {
         let (_, stop, ..) = self.block.block;
-        let mut end = cursor.gap_stop(&mut self.source, &self.engine)?;
+        let mut end = cursor.gap_stop(&mut self.source, self.engine.as_ref())?;
         self.span.start.get_or_insert(end);
         if cursor.is_torn(&mut self.source) && end < stop {
             end = self.source.end()?;
@@ -407,14 +479,14 @@ impl BlockReader {
         let (_, stop, ..) = self.block.block;
         let entry = self.enter()?;
         self.phase = Phase::After;
-        let mut cursor = self.cursor(entry, false);
+        let mut cursor = self.cursor(entry, Work::Find);
         let mut counted = Counted::default();
         while cursor.position() < stop {
-            if let Some(records) = cursor.count(&mut self.source, &self.engine, stop)? {
+            if let Some(records) = cursor.count(&mut self.source, self.engine.as_ref(), stop)? {
                 counted.rows += records;
                 continue;
             }
-            match cursor.step(&mut self.source, &self.engine, stop)? {
+            match cursor.step(&mut self.source, self.engine.as_ref(), stop)? {
                 Step::End => break,
                 Step::Skipped(skipped) if skipped.offset < stop => {
                     counted.given_up += 1;
@@ -433,12 +505,12 @@ impl BlockReader {
         Ok(counted)
     }
 
-    fn cursor(&self, entry: u64, decodes: bool) -> Cursor {
+    fn cursor(&self, entry: u64, work: Work) -> Cursor {
         let sizes = Sizes {
             max_record_bytes: self.spec.max_record_bytes,
             read_bytes: self.spec.read_bytes as u64,
         };
-        Cursor::new(entry, self.block.content_bytes(), sizes, decodes)
+        Cursor::new(entry, self.block.content_bytes(), sizes, work)
     }
 
     // ------------------------------------------------------------------ entry
@@ -447,11 +519,13 @@ impl BlockReader {
     fn enter(&mut self) -> Result<u64, BlockError> {
         let (start, _, _, known, _) = self.block.block;
         let content_bytes = self.block.content_bytes();
-        let Head { data_start, header } = match self.block.head.take() {
+        let Head {
+            data_start, header, ..
+        } = match self.block.head.take() {
             Some(head) => head,
             None => head::read(
                 &mut self.source,
-                &self.engine,
+                self.engine.as_ref(),
                 &self.spec,
                 start,
                 content_bytes,
@@ -474,7 +548,11 @@ impl BlockReader {
             .seen("a block without its first record start")
             .fix("plan the scan with splitscan"));
         }
-        match self.look_around(start, data_start)? {
+        let first = match self.engine.computed_start(start, data_start) {
+            Some(first) => Some(first).filter(|&first| first <= content_bytes),
+            None => self.look_around(start, data_start)?,
+        };
+        match first {
             Some(first) if !self.ends_before(first)? => Ok(first),
             _ if content_bytes < UNKNOWN_END => Ok(content_bytes),
             _ => self.source.end(),
@@ -584,7 +662,7 @@ impl BlockReader {
 /// # Errors
 /// If not: what is not supported, or has no meaning.
 pub fn check(spec_json: &str) -> Result<(), BlockError> {
-    ScanSpec::read(spec_json).and_then(|spec| Engine::new(&spec, "}").map(drop))
+    ScanSpec::read(spec_json).and_then(|spec| engine_of(&spec, "}", None).map(drop))
 }
 
 fn undecided(offset: u64) -> BlockError {

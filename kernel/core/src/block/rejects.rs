@@ -54,6 +54,7 @@ pub(super) struct Words {
     fields: usize,
     max_field_chars: Option<usize>,
     max_record_bytes: usize,
+    last: (String, usize), // column, and its first place
     written: HashMap<String, String>,
 }
 
@@ -61,7 +62,11 @@ impl Words {
     pub(super) fn of(spec: &ScanSpec) -> Words {
         let (fields, max_field_chars) = match &spec.format {
             Format::Csv(own) => (own.names.as_ref().map_or(0, Vec::len), own.max_field_chars),
-            Format::Text(_) => (1, None),
+            _ => (0, None),
+        };
+        let last = match &spec.format {
+            Format::FixedWidth(own) => own.last.clone(),
+            _ => (String::new(), 0),
         };
         let written = spec
             .fields
@@ -71,6 +76,7 @@ impl Words {
             fields,
             max_field_chars,
             max_record_bytes: spec.max_record_bytes,
+            last,
             written: written.collect(),
         }
     }
@@ -87,6 +93,14 @@ impl Words {
                 "the line ends inside quotes; with multiLine=true a quoted field may span lines"
                     .into()
             }
+            ("unfinished-record", _) => "a bracket is opened and never closed".into(),
+            ("short-record", number) if number == Code::MissingPlaces as u16 => {
+                let (column, place) = (quoted(&self.last.0), self.last.1);
+                format!("the record ends at place {seen}, and column {column} begins at {place}")
+            }
+            ("short-record", _) => "the file ends inside the record".into(),
+            ("bad-json", _) => format!("the record is no JSON value: {seen}"),
+            ("not-an-object", _) => format!("the record is {seen}, not an object"),
             ("field-count", _) => format!(
                 "the record has {seen} fields where {} are expected",
                 self.fields

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Int8Array, Int16Array, Int32Array, Int64Array, StringArray,
     TimestampMicrosecondArray, new_null_array,
@@ -12,9 +13,11 @@ use serde_json::Value;
 
 use super::cursor::{RAW_BYTES, Skipped};
 use super::error::BlockError;
-use super::reader::Batch;
+use super::kinds::field;
+use super::reader::{Batch, Noticed};
 use super::rejects::{Reject, code_of, is_structural};
-use super::spec::{BlockSpec, Mode, ScanSpec, Source, field};
+use super::spec::{BlockSpec, Head, Mode, ScanSpec, Source};
+use crate::charsets::Charset;
 use crate::fault::Fault;
 use crate::parsed::Parsed;
 
@@ -26,6 +29,7 @@ pub(super) struct Rows {
     reports: bool,
     keeps_given_up: bool,
     fields: usize,
+    charset: Charset,
 }
 
 #[derive(Debug)]
@@ -68,6 +72,7 @@ impl Rows {
             reports: block.validate || spec.mode == Mode::FailFast,
             keeps_given_up: spec.keeps_given_up,
             fields: spec.fields.len(),
+            charset: Head::charset(block.head.as_ref())?,
         })
     }
 
@@ -123,6 +128,24 @@ impl Rows {
         })
     }
 
+    /// The records that have more than columns take.
+    pub(super) fn noticed(&self, data: &[u8], offset: u64, parsed: &Parsed) -> Vec<Noticed> {
+        let kept = parsed.columns.get(self.fields);
+        let Some(kept) = kept.and_then(|column| column.as_string_opt::<i32>()) else {
+            return Vec::new();
+        };
+        let noticed = |(record, kept): (usize, Option<&str>)| {
+            let (start, stop) = span(parsed, record);
+            let record = data.get(start..stop).unwrap_or_default();
+            Some(Noticed {
+                offset: offset + start as u64,
+                kept: kept?.to_string(),
+                record: self.charset.text(record).into_owned(),
+            })
+        };
+        kept.iter().enumerate().filter_map(noticed).collect()
+    }
+
     fn rejects(&self, data: &[u8], offset: u64, parsed: &Parsed, validated: usize) -> Vec<Reject> {
         if !self.reports {
             return Vec::new();
@@ -167,7 +190,7 @@ impl Rows {
                     None => return Err(BlockError::invariant("every field is decoded")),
                 },
                 Source::Constant => repeat(planned.value.as_ref(), kind, rows)?,
-                Source::Corrupt => corrupt(data, parsed, rows),
+                Source::Corrupt => self.corrupt(data, parsed, rows),
                 Source::Rescued => match parsed.columns.get(self.fields) {
                     Some(found) => found.clone(),
                     None => new_null_array(kind, rows),
@@ -194,6 +217,17 @@ impl Rows {
         Ok(Batch { columns, rows })
     }
 
+    /// The texts of broken records.
+    fn corrupt(&self, data: &[u8], parsed: &Parsed, rows: usize) -> ArrayRef {
+        let mut broken = parsed.faults.iter().map(|fault| fault.record).peekable();
+        let texts = (0..rows).map(|record| {
+            broken.next_if_eq(&record)?;
+            let (start, stop) = span(parsed, record);
+            Some(self.charset.text(data.get(start..stop).unwrap_or_default()))
+        });
+        Arc::new(texts.collect::<StringArray>())
+    }
+
     /// What is told of a record that was given up; a row, where there is a column for its text.
     pub(super) fn give_up(&self, skipped: &Skipped) -> Result<Delivered, BlockError> {
         let rows = usize::from(self.keeps_given_up);
@@ -202,11 +236,9 @@ impl Rows {
             Ok(match planned.source {
                 _ if rows == 0 => new_null_array(kind, 0),
                 Source::Constant => repeat(planned.value.as_ref(), kind, 1)?,
-                Source::Corrupt => {
-                    Arc::new(StringArray::from_iter_values([String::from_utf8_lossy(
-                        &skipped.raw,
-                    )]))
-                }
+                Source::Corrupt => Arc::new(StringArray::from_iter_values([self
+                    .charset
+                    .text(&skipped.raw)])),
                 Source::RecordOffset => Arc::new(Int64Array::from(vec![skipped.offset as i64])),
                 Source::RecordLength => Arc::new(Int64Array::from(vec![skipped.length as i64])),
                 Source::Field(_) | Source::Rescued => new_null_array(kind, 1),
@@ -256,18 +288,6 @@ fn needed(most: Option<u64>, records: usize, keep: Option<&[bool]>) -> usize {
             .nth(most - 1)
             .map_or(records, |row| row + 1),
     }
-}
-
-fn corrupt(data: &[u8], parsed: &Parsed, rows: usize) -> ArrayRef {
-    let mut broken = parsed.faults.iter().map(|fault| fault.record).peekable();
-    let texts = (0..rows).map(|record| {
-        broken.next_if_eq(&record)?;
-        let (start, stop) = span(parsed, record);
-        Some(String::from_utf8_lossy(
-            data.get(start..stop).unwrap_or_default(),
-        ))
-    });
-    Arc::new(texts.collect::<StringArray>())
 }
 
 /// One row of a constant column. Dates are days, moments microseconds, as Arrow counts them.

@@ -1,15 +1,17 @@
 //! The documents that say what to read: of a scan, and of a block. Python writes them, this reads them.
 //!
 //! Columns are spelled as `{"name", "type", "nullable"}`, a type by its name in Spark's DDL: a name that people know,
-//! that any host can write, and that no other format than JSON is needed for. All columns of these formats are flat.
+//! that any host can write, and that no other format than JSON is needed for.
 
 use std::collections::HashMap;
+use std::num::NonZero;
 
-use arrow_schema::{DataType, Field, TimeUnit};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::BlockError;
+use crate::charsets::Charset;
+use crate::json::Dialect;
 use crate::rules::Rules;
 use crate::value::zone;
 
@@ -39,6 +41,12 @@ pub struct ScanSpec {
     pub version: u32,
     /// How records are found, and what they hold.
     pub format: Format,
+    /// Whether a block says what the head of its file says: the format, or the encoding, depends on it.
+    #[serde(default)]
+    pub needs_head: bool,
+    /// Whether records are handed over that have what no column takes.
+    #[serde(default)]
+    pub notices: bool,
     /// The columns that are decoded, in order; each is a field of the records.
     pub fields: Vec<FieldSpec>,
     /// The columns of a batch, in order.
@@ -65,6 +73,12 @@ pub enum Format {
     Csv(Box<CsvSpec>),
     /// Lines, each of which is one text.
     Text(TextSpec),
+    /// Records of a fixed length, each of which is one value.
+    Fixed(FixedSpec),
+    /// Columns at fixed places.
+    FixedWidth(FixedWidthSpec),
+    /// JSON values.
+    Json(JsonSpec),
 }
 
 /// Text: what ends a record; nothing stands for every line terminator.
@@ -73,6 +87,52 @@ pub enum Format {
 pub struct TextSpec {
     /// The delimiter.
     pub line_sep: Option<String>,
+}
+
+/// Records of a fixed length.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FixedSpec {
+    /// Bytes in each.
+    pub record_length: NonZero<usize>,
+    /// Whether a shorter one at the end of a file is broken.
+    pub short_is_broken: bool,
+}
+
+/// Columns at fixed places: of lines, or of records of a fixed length.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FixedWidthSpec {
+    /// Ends lines; nothing stands for every line terminator.
+    pub line_sep: Option<String>,
+    /// Bytes in each record; then places are bytes.
+    pub record_length: Option<NonZero<usize>>,
+    /// The first place of each of the scan's `fields`, from 0 on, and the one after its last.
+    pub places: Vec<(usize, usize)>,
+    /// The column that begins last, and its first place, from 1 on: a record that ends before it is broken.
+    pub last: (String, usize),
+    /// Text of a null, beside blank ones.
+    pub null_value: String,
+    /// Whether white space before values is dropped.
+    pub trim_leading: bool,
+    /// Whether white space after values is dropped.
+    pub trim_trailing: bool,
+    /// Where given, what does not fit is kept; whether the text is asked for.
+    pub rescue: Option<bool>,
+}
+
+/// JSON: how records are found, and what is no JSON but is read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JsonSpec {
+    /// Whether records are values wherever they end, of the shape that the head of a file says; else they are lines.
+    pub multi_line: bool,
+    /// Ends lines; nothing stands for every line terminator.
+    pub line_sep: Option<String>,
+    /// Leniencies.
+    pub dialect: Dialect,
+    /// Where given, what does not fit is kept; whether the text is asked for.
+    pub rescue: Option<bool>,
 }
 
 /// CSV: the grammar, and which fields there are.
@@ -221,7 +281,7 @@ pub struct BlockSpec {
 }
 
 /// What the head of a file says.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
     /// Where records begin.
@@ -229,6 +289,52 @@ pub struct Head {
     /// Names of the fields, where the first record has them.
     #[serde(default)]
     pub header: Option<Vec<String>>,
+    /// How texts are encoded; nothing stands for UTF-8.
+    #[serde(default)]
+    pub charset: Option<CharsetSpec>,
+    /// How values are written, where those are records.
+    #[serde(default)]
+    pub values: Option<Values>,
+}
+
+impl Head {
+    /// How the texts of a file are encoded.
+    pub(super) fn charset(head: Option<&Head>) -> Result<Charset, BlockError> {
+        let said = head.and_then(|head| head.charset.as_ref());
+        let charset = said.map_or(Ok(Charset::Utf8), CharsetSpec::charset);
+        charset.map_err(|rule| BlockError::bad_document(rule, "another"))
+    }
+}
+
+/// How the texts of a file are encoded.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CharsetSpec {
+    /// Code units of so many bytes, of which the first is the highest or not: UTF-16, UTF-32.
+    Units(usize, bool),
+    /// A character for each byte.
+    Table(String),
+}
+
+impl CharsetSpec {
+    fn charset(&self) -> Result<Charset, String> {
+        match self {
+            CharsetSpec::Units(2, big_endian) => Ok(Charset::Utf16(*big_endian)),
+            CharsetSpec::Units(4, big_endian) => Ok(Charset::Utf32(*big_endian)),
+            CharsetSpec::Units(..) => Err("code units of 2 or 4 bytes".into()),
+            CharsetSpec::Table(characters) => Charset::table(characters),
+        }
+    }
+}
+
+/// How the JSON values of a file are written.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Values {
+    /// Whether they are the elements of one array.
+    pub is_array: bool,
+    /// White space before the first one in its line; nothing where it shares the line with the bracket of the array.
+    pub indent: Option<String>,
 }
 
 impl ScanSpec {
@@ -327,39 +433,4 @@ impl RulesSpec {
             zone,
         })
     }
-}
-
-/// A field of Arrow from its spelling.
-pub(super) fn field(name: &str, kind: &str, nullable: bool) -> Result<Field, BlockError> {
-    let found = read_kind(kind).ok_or_else(|| {
-        BlockError::bad_document(
-            format!("column {name} has a type of Spark's DDL that is flat"),
-            kind,
-        )
-    })?;
-    Ok(Field::new(name, found, nullable))
-}
-
-fn read_kind(kind: &str) -> Option<DataType> {
-    Some(match kind {
-        "string" => DataType::Utf8,
-        "binary" => DataType::Binary,
-        "boolean" => DataType::Boolean,
-        "tinyint" => DataType::Int8,
-        "smallint" => DataType::Int16,
-        "int" => DataType::Int32,
-        "bigint" => DataType::Int64,
-        "float" => DataType::Float32,
-        "double" => DataType::Float64,
-        "date" => DataType::Date32,
-        "timestamp" => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-        "timestamp_ntz" => DataType::Timestamp(TimeUnit::Microsecond, None),
-        other => {
-            let (precision, scale) = other
-                .strip_prefix("decimal(")?
-                .strip_suffix(')')?
-                .split_once(',')?;
-            DataType::Decimal128(precision.parse().ok()?, scale.parse().ok()?)
-        }
-    })
 }

@@ -1,7 +1,8 @@
 //! Leniencies, and what is wrong with a text that is no JSON value.
 
 /// Leniencies; names as in the Python class `JsonDialect`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Dialect {
     /// Strings in single quotes, and `\'` in any string.
     pub allow_single_quotes: bool,

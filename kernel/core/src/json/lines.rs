@@ -30,6 +30,20 @@ pub fn count_lines(data: &[u8], lines: &Grammar, at_end: bool) -> Counted {
     }
 }
 
+/// Length of the blank lines at the front of `data`, and whether a line that is a record is complete after them.
+pub(crate) fn blank_bytes(data: &[u8], lines: &Grammar, at_end: bool) -> (usize, bool) {
+    let found = Records::new(lines, data, data.len(), at_end);
+    let (mut position, mut is_record) = (0, false);
+    found.each(0, |start, stop, next| {
+        is_record = !is_blank(data.get(start..stop).unwrap_or_default());
+        if !is_record {
+            position = next;
+        }
+        !is_record
+    });
+    (position, is_record)
+}
+
 fn records(
     data: &[u8],
     lines: &Grammar,

@@ -153,8 +153,9 @@ impl Scanner {
             _ => return self.odd(text, at),
         };
         match rest.get(length) {
-            Some(byte) if !byte.is_ascii() => self.none(Reason::Letters, at),
-            Some(&byte) if byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' => {
+            Some(&byte)
+                if byte.is_ascii_alphanumeric() || byte >= 0x80 || b"_$".contains(&byte) =>
+            {
                 self.none(Reason::Value, at)
             }
             _ => (kind, at + length),

@@ -7,6 +7,7 @@ use arrow_schema::{DataType, Field};
 
 use super::reading::{Bounds, Taking, add_bytes};
 use crate::fault::{Code, Fault};
+use crate::frames::Frames;
 use crate::parsed::Parsed;
 
 /// Reads records of a fixed length into one column of bytes, or into none.
@@ -72,6 +73,18 @@ pub(crate) fn equal_pieces(data: &[u8], length: NonZero<usize>, at_end: bool, ta
         }
         start = stop;
     }
+}
+
+/// Where all complete pieces of `data` are.
+pub(crate) fn equal_frames(data: &[u8], length: NonZero<usize>, at_end: bool) -> Frames {
+    let mut taking = Taking::new(Bounds {
+        stop: usize::MAX,
+        at_end,
+        rows: usize::MAX,
+        record_bytes: usize::MAX,
+    });
+    equal_pieces(data, length, at_end, &mut taking);
+    taking.finish(data.len()).frames
 }
 
 fn short(record: usize) -> Fault {

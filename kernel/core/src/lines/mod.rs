@@ -6,7 +6,7 @@ mod reading;
 pub mod records;
 pub mod text;
 
-pub(crate) use fixed::equal_pieces;
+pub(crate) use fixed::{equal_frames, equal_pieces};
 pub use reading::Bounds;
 pub(crate) use reading::Taking;
 pub(crate) use records::Records;

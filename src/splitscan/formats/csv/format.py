@@ -42,7 +42,7 @@ from splitscan.formats.csv.inference import KEPT_TYPES, TypeSummary, summarise_c
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.framing.encodings import UTF_8
+from splitscan.formats.framing.frames import block_reads
 from splitscan.formats.merge import merge_schemas
 from splitscan.options import Mode, ReadOptions, SchemaOptions
 
@@ -236,11 +236,12 @@ class Csv:
         return columns_decoder(wanted, own, preamble.format, file, preamble.header)
 
     def block_spelling(self, own: CsvOptions, wanted: Projection) -> BlockSpelling | None:
-        """Named fields in UTF-8."""
+        """Named fields in UTF-8 and single-byte encodings."""
         format = self.framing(own)
         if wanted.is_array or _has_no_fields(wanted) or not isinstance(format, QuotedFormat):
             return None
-        return block_spelling(wanted, own, format) if format.encoding == UTF_8 else None
+        marks = (own.sep, own.quote, own.escape, own.comment, own.line_sep)
+        return block_spelling(wanted, own, format) if block_reads(format.encoding, *marks) else None
 
     def check_header(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """The header agrees with the schema, unless nobody reads it."""

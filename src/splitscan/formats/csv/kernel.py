@@ -35,6 +35,7 @@ from splitscan.formats.decoding.contract import (
 )
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.rescue import tail_of
+from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import native
 
 _FIELD_COUNT, _FIELD_TOO_LONG = 1, 4  # the kernel's numbers of reasons
@@ -113,7 +114,7 @@ def spelled(decoder: CsvDecoder, *, header: bool, checks_header: bool, skip_line
         }
         for i in layout.wanted
     ]
-    return BlockSpelling({"csv": format}, fields)
+    return BlockSpelling({"csv": format}, fields, dialect.encoding != UTF_8)
 
 
 def rules_of_field(decoder: CsvDecoder, index: int) -> Rules:

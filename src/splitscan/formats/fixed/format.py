@@ -8,13 +8,12 @@ from typing import Annotated, ClassVar
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.engine import kernel
-from splitscan.formats.contract import FoundSchema, Heads, Own_contra, PlainFormat, Projection, one_value
-from splitscan.formats.decoding.contract import Decoder, NativeDecoder
-from splitscan.formats.decoding.values import SHORT_WORDING, BinaryDecoder
+from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, Own_contra, PlainFormat, Projection, one_value
+from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.values import BinaryDecoder
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.framing.encodings import US_ASCII
 from splitscan.options import ReadOptions
 from splitscan.options.read import RecordOptions
 from splitscan.options.table import Option, size, whole
@@ -66,14 +65,10 @@ class SlicesOptions(RecordOptions):
         return None if self.slice_bytes == _SLICE_BYTES else "sliceSize"
 
 
-def with_kernel(decoder: BinaryDecoder, record_bytes: int, *, short_is_a_fault: bool) -> Decoder:
-    """A decoder of records of a fixed length that reads by the kernel, or the given one without a kernel."""
-    module = kernel()
-    if module is None:
-        return decoder
-    schema = pa.schema([pa.field("value", pa.binary())] if decoder.wanted else [])
-    parser = module.FixedParser(record_bytes, short_is_a_fault, schema)
-    return NativeDecoder(parser, decoder, US_ASCII, lambda _: SHORT_WORDING, reads_raw=True)
+def _spelled(wanted: Projection, record_bytes: int, *, short_is_a_fault: bool) -> BlockSpelling:
+    fields = [{"name": "value", "type": "binary", "rules": vars(Rules()), "written": ""}]
+    format = {"record_length": record_bytes, "short_is_broken": short_is_a_fault}
+    return BlockSpelling({"fixed": format}, fields[: len(wanted.validated)])
 
 
 class _Pieces(PlainFormat[Own_contra]):
@@ -93,8 +88,11 @@ class Fixed(_Pieces[FixedOptions]):
 
     def decoder(self, own: FixedOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         """The bytes of the record."""
-        decoder = BinaryDecoder(wanted=bool(wanted.validated))
-        return with_kernel(decoder, own.record_length, short_is_a_fault=True)
+        return BinaryDecoder(wanted=bool(wanted.validated))
+
+    def block_spelling(self, own: FixedOptions, wanted: Projection) -> BlockSpelling | None:
+        """All scans."""
+        return _spelled(wanted, own.record_length, short_is_a_fault=True)
 
 
 class Slices(_Pieces[SlicesOptions]):
@@ -108,5 +106,8 @@ class Slices(_Pieces[SlicesOptions]):
 
     def decoder(self, own: SlicesOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         """The bytes of the slice."""
-        decoder = BinaryDecoder(wanted=bool(wanted.validated))
-        return with_kernel(decoder, own.slice_bytes, short_is_a_fault=False)
+        return BinaryDecoder(wanted=bool(wanted.validated))
+
+    def block_spelling(self, own: SlicesOptions, wanted: Projection) -> BlockSpelling | None:
+        """All scans."""
+        return _spelled(wanted, own.slice_bytes, short_is_a_fault=False)

@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError, Where
-from splitscan.formats.column_rules import filled, own_rules_of, rescue_for, rules_of_format
-from splitscan.formats.contract import NOTHING, FoundSchema, Heads, PlainFormat, Projection
+from splitscan.formats.column_rules import block_fields, filled, own_rules_of, rescue_for, rules_of, rules_of_format
+from splitscan.formats.contract import NOTHING, BlockSpelling, FoundSchema, Heads, PlainFormat, Projection
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.fixed.framing import FixedFormat, FixedTextFormat
@@ -15,7 +15,8 @@ from splitscan.formats.fixed_width.decoder import FixedWidthDecoder
 from splitscan.formats.fixed_width.kernel import with_kernel
 from splitscan.formats.fixed_width.options import FixedWidthOptions
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
-from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
+from splitscan.formats.framing.frames import block_reads, plain_charset
 from splitscan.formats.text.delimited import line_format
 from splitscan.options import ReadOptions
 
@@ -47,6 +48,39 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
             rescue=rescue_for(wanted, file),
         )
         return filled(wanted, with_kernel(decoder, format))
+
+    def block_spelling(self, own: FixedWidthOptions, wanted: Projection) -> BlockSpelling | None:
+        """Lines in UTF-8 and single-byte encodings; records of a fixed length in all that the kernel knows."""
+        places = {each.name.lower(): each for each in own.layout}
+        encoding = resolve_encoding(own.encoding)
+        is_text = own.record_length is not None and isinstance(self.framing(own), TextFormat)
+        is_lines = own.record_length is None
+        known = (
+            (is_lines and block_reads(encoding, own.line_sep))
+            or encoding == UTF_8
+            or (is_text and plain_charset(encoding) is not None)
+        )
+        rules = rules_of_format(wanted.options)
+        own_rules = own_rules_of(wanted)
+        fields = block_fields(
+            wanted, lambda column: rules_of(column, rules).written(column.type, own=column.name in own_rules)
+        )
+        if fields is None or not known:
+            return None
+        name = wanted.rescued_column
+        spelled = {
+            "line_sep": own.line_sep,
+            "record_length": own.record_length,
+            "places": [
+                (place.start - 1, place.stop) for place in (places[each.name.lower()] for each in wanted.decoded)
+            ],
+            "last": (own.last.name, own.last.start),
+            "null_value": own.null_value,
+            "trim_leading": own.ignore_leading_white_space,
+            "trim_trailing": own.ignore_trailing_white_space,
+            "rescue": None if name is None else name in wanted.columns,
+        }
+        return BlockSpelling({"fixed_width": spelled}, fields, needs_head=encoding != UTF_8)
 
     def check_schema(self, own: FixedWidthOptions, options: ReadOptions, fields: pa.Schema) -> None:
         """Every column is in the layout, and is one value."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Offsets, Summary
+from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
 from splitscan.protocols import QuickProtocol
 
 
@@ -242,18 +242,6 @@ class CountingFormat(RecordFormat, Protocol):
 
     def count(self, data: Buffer) -> Counted:
         """Count what ``frame(data, at_end=False)`` finds in *data*, which begins at a record start."""
-
-
-@runtime_checkable
-class NestingFormat(RecordFormat, Protocol, metaclass=QuickProtocol):
-    """A format in whose records others may begin: they are records once the outer one is given up."""
-
-    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
-        """Where records would begin that do not end in *data*, or are longer than *longest_bytes*; in order.
-
-        *data* begins at a record start. Each of them is a record if those before it are given up, unless what is before
-        it then hides it. ``None`` where that is not known of *data*.
-        """
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.engine import kernel
-from splitscan.formats.framing.encodings import Encoding
+from splitscan.formats.framing.encodings import UTF_8, Encoding
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -257,7 +257,11 @@ class NestingFraming(Framing, Protocol):
     """Finds records in which others may begin."""
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
-        """As :meth:`~splitscan.formats.framing.contract.NestingFormat.open_starts`."""
+        """Where records would begin that do not end in *data*, or are longer than *longest_bytes*; in order.
+
+        *data* begins at a record start. Each of them is a record if those before it are given up, unless what is before
+        it then hides it. ``None`` where that is not known of *data*.
+        """
 
 
 class NativeFraming:
@@ -336,6 +340,27 @@ def _native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encod
 def native_charset(encoding: Encoding) -> Any | None:
     """What writes texts of an encoding in UTF-8; ``None`` where only Python's codec does."""
     return None if kernel() is None or encoding.longest_bytes > 1 else _native_charset(encoding)
+
+
+def block_reads(encoding: Encoding, *marks: str | None) -> bool:
+    """Whether the kernel's block reader reads records in an encoding: UTF-8, or a byte for each character.
+
+    Args:
+        encoding: Of the files.
+        marks: What the format looks for, beside what is ASCII in any case.
+    """
+    is_single = encoding.unit_bytes == encoding.longest_bytes == 1
+    return encoding == UTF_8 or (is_single and all(mark is None or mark.isascii() for mark in marks))
+
+
+@lru_cache(maxsize=64)
+def plain_charset(encoding: Encoding) -> dict[str, Any] | None:
+    """An encoding as the kernel's block reader is told it: JSON values; ``None`` where only Python's codec knows it."""
+    if encoding.longest_bytes > 1:
+        return None
+    if encoding.unit_bytes > 1:
+        return {"units": [encoding.unit_bytes, encoding.big_endian]}
+    return {"table": bytes(range(256)).decode(encoding.codec, "replace")}
 
 
 @lru_cache(maxsize=64)

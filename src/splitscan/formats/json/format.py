@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError
-from splitscan.formats.column_rules import filled, own_rules_of, rescue_for, rules_of_format
+from splitscan.formats.column_rules import block_fields, filled, own_rules_of, rescue_for, rules_of_format
 from splitscan.formats.contract import (
+    BlockSpelling,
     Contradiction,
     FoundSchema,
     Heads,
@@ -20,7 +21,8 @@ from splitscan.formats.contract import (
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.first_bytes import HEAD_BYTES, wrapped_array
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
+from splitscan.formats.framing.frames import block_reads
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.framing import JsonFormat, reads_values
 from splitscan.formats.json.inference import JsonMembers
@@ -68,6 +70,22 @@ class Json(PlainFormat[JsonOptions]):
         )
         decoder = json_with_kernel(reference, preamble.format)
         return filled(wanted, decoder)
+
+    def block_spelling(self, own: JsonOptions, wanted: Projection) -> BlockSpelling | None:
+        """In UTF-8 and single-byte encodings; names without quotes may be of any letters, which only Python knows."""
+        format, fields = self.framing(own), block_fields(wanted)
+        if fields is None or own.allow_unquoted_field_names or not isinstance(format, JsonFormat | JsonLinesFormat):
+            return None
+        if not block_reads(format.encoding, own.line_sep):
+            return None
+        name = wanted.rescued_column
+        spelled = {
+            "multi_line": own.multi_line,
+            "line_sep": own.line_sep,
+            "dialect": asdict(JsonDialect.of(own)),
+            "rescue": None if name is None else name in wanted.columns,
+        }
+        return BlockSpelling({"json": spelled}, fields, own.multi_line or format.encoding != UTF_8)
 
     def advice(self, own: JsonOptions, text: str) -> str | None:
         """An array, or values over several lines, where a record is a line; or one object around all records."""

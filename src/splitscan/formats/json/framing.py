@@ -161,6 +161,12 @@ class JsonFormat:
         return ReferenceFraming(self.known_shape).state_after(rest) if run is None else run.state
 
     @property
+    def block_head(self) -> dict[str, Any]:
+        """What the kernel's block reader is told of the head of a file."""
+        indent = None if self.indent is None else self.indent.decode()
+        return {"values": {"is_array": self.known_shape is Shape.ARRAY, "indent": indent}}
+
+    @property
     def native(self) -> Any | None:
         """The kernel's class of these values; ``None`` without a kernel."""
         return native("Json", self.known_shape.name.lower())

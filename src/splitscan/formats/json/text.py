@@ -109,7 +109,7 @@ def _tokens(dialect: JsonDialect) -> _Tokens:
         quoted('"'),
         quoted("'") if dialect.allow_single_quotes else None,
         re.compile(r"[\w$@#*+\-]++") if dialect.allow_unquoted_field_names else None,
-        re.compile(rf"(?P<literal>true|false|null)(?![\w$])|(?P<number>{number}){odd}"),
+        re.compile(rf"(?P<literal>true|false|null)(?![\w$]|[^\x00-\x7f])|(?P<number>{number}){odd}"),
     )
 
 

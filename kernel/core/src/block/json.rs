@@ -1,0 +1,192 @@
+//! JSON for the loop: lines, or values wherever they end.
+
+use arrow_schema::SchemaRef;
+use memchr::{memchr_iter, memmem};
+
+use super::engine::Engine;
+use super::error::BlockError;
+use super::lines::{Lines, Look};
+use super::spec::{self, JsonSpec};
+use crate::filling::Rescue;
+use crate::frames::{Counted, Frames};
+use crate::json::lines::{blank_bytes, count_lines, frame_lines};
+use crate::json::{self, Framing, Parser, Shape};
+use crate::lines::Bounds;
+use crate::lines::grammar::Grammar;
+use crate::parsed::Parsed;
+use crate::rules::Rules;
+
+/// A record, or what is between brackets, never ends.
+pub(super) const UNFINISHED: &str = "unfinished-record";
+
+/// The engine of a scan.
+pub(super) fn engine(
+    own: &JsonSpec,
+    schema: SchemaRef,
+    rules: Vec<Rules>,
+    tail: &str,
+    values: Option<&spec::Values>,
+) -> Result<Box<dyn Engine>, String> {
+    let rescue = |wanted, is_fault| Rescue {
+        tail: tail.to_string(),
+        wanted,
+        is_fault,
+    };
+    let parsers = |framing: Framing| {
+        let parser = |rescue| {
+            let (framing, schema, rules) = (framing.clone(), schema.clone(), rules.clone());
+            Parser::new(framing, schema, own.dialect, rules, rescue)
+        };
+        Ok::<_, String>(Parsers {
+            plain: parser(own.rescue.map(|wanted| rescue(wanted, false)))?,
+            noticing: parser(Some(rescue(true, true)))?,
+        })
+    };
+    if own.multi_line {
+        let said = values.cloned().unwrap_or_default();
+        let shape = if said.is_array {
+            Shape::Array
+        } else {
+            Shape::Values
+        };
+        return Ok(Box::new(Values {
+            parsers: parsers(Framing::Values(shape))?,
+            shape,
+            indent: said.indent,
+        }));
+    }
+    let mark = own.line_sep.as_ref().map(String::as_bytes);
+    let grammar = Grammar::new(mark, None, 1, false)?;
+    Ok(Box::new(JsonLines {
+        lines: Lines::new(mark.map(<[u8]>::to_vec))?,
+        parsers: parsers(Framing::Lines(grammar.clone()))?,
+        grammar,
+    }))
+}
+
+struct Parsers {
+    plain: Parser,
+    noticing: Parser,
+}
+
+struct JsonLines {
+    lines: Lines,
+    grammar: Grammar,
+    parsers: Parsers,
+}
+
+impl Engine for JsonLines {
+    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        let parsed = self.parsers.plain.parse(data, bounds);
+        parsed.map_err(BlockError::invariant)
+    }
+
+    fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        let parsed = self.parsers.noticing.parse(data, bounds);
+        parsed.map_err(BlockError::invariant)
+    }
+
+    fn frame(&self, data: &[u8], at_end: bool) -> Frames {
+        frame_lines(data, &self.grammar, at_end)
+    }
+
+    fn count(&self, data: &[u8]) -> Counted {
+        count_lines(data, &self.grammar, false)
+    }
+
+    fn gap_bytes(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        let (blank, is_record) = blank_bytes(data, &self.grammar, at_end);
+        let rest = data.get(blank..).unwrap_or_default();
+        let text = rest.iter().position(|&byte| byte > b' ');
+        let may_be_blank = text.is_none_or(|at| {
+            let rest = rest.get(at..).unwrap_or_default();
+            self.lines.may_begin(rest)
+        });
+        if is_record || !may_be_blank {
+            return Some(blank);
+        }
+        at_end.then_some(data.len())
+    }
+
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        self.lines.resume_after(data, at_end)
+    }
+
+    fn droppable(&self, data: &[u8]) -> usize {
+        self.lines.droppable(data)
+    }
+
+    fn first_start(&self, before: &[u8], after: &[u8], at_start: bool, at_end: bool) -> Look {
+        self.lines.first_start(before, after, at_start, at_end)
+    }
+}
+
+struct Values {
+    shape: Shape,
+    indent: Option<String>,
+    parsers: Parsers,
+}
+
+impl Engine for Values {
+    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        let parsed = self.parsers.plain.parse(data, bounds);
+        parsed.map_err(BlockError::invariant)
+    }
+
+    fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        let parsed = self.parsers.noticing.parse(data, bounds);
+        parsed.map_err(BlockError::invariant)
+    }
+
+    fn frame(&self, data: &[u8], at_end: bool) -> Frames {
+        json::frame(data, at_end, self.shape)
+    }
+
+    fn count(&self, data: &[u8]) -> Counted {
+        json::count(data, false, self.shape)
+    }
+
+    fn gap_bytes(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        let gap = json::frame::after_gap(data, 0, self.shape);
+        (gap < data.len() || at_end).then_some(gap)
+    }
+
+    /// The next line that begins as the line of the first record did: with the same white space, and `{`. Where no
+    /// record shows how much that is, with a space at most.
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        let begins = |indent: &str| {
+            let line = format!("\n{indent}{{");
+            memmem::find(data, line.as_bytes()).map(|at| at + line.len() - 1)
+        };
+        let found = match &self.indent {
+            Some(indent) => begins(indent),
+            None => memchr_iter(b'\n', data).find_map(|at| {
+                let rest = data.get(at + 1..)?;
+                let indent = usize::from(rest.first() == Some(&b' '));
+                (rest.get(indent) == Some(&b'{')).then_some(at + 1 + indent)
+            }),
+        };
+        found.or(at_end.then_some(data.len()))
+    }
+
+    fn droppable(&self, data: &[u8]) -> usize {
+        let indent = self.indent.as_ref().map_or(1, String::len);
+        data.len().saturating_sub(indent + 2)
+    }
+
+    fn unfinished(&self) -> &'static str {
+        UNFINISHED
+    }
+
+    fn open_starts(&self, data: &[u8], longest: usize) -> Option<Vec<i64>> {
+        Some(json::open_starts(data, longest))
+    }
+
+    fn needs_context(&self) -> bool {
+        true
+    }
+
+    fn first_start(&self, _: &[u8], _: &[u8], _: bool, _: bool) -> Look {
+        Look::Before // nothing near tells
+    }
+}
