@@ -152,7 +152,9 @@ def _known(options: ReadOptions) -> dict[str, Any]:
     names = {*_SETTINGS, "lineSep"} & options.given
     known: dict[str, Any] = {"header": False} if "columnsArray" in options.given else {}
     known |= _of_dialect(options, names)
-    return known | {name: True for name in ("enforceSchema", "rescuedDataColumn") if name in options.given}
+    return known | {
+        name: True for name in ("columnsArray", "enforceSchema", "rescuedDataColumn") if name in options.given
+    }
 
 
 def _sniff(options: ReadOptions, file: FileMetadata, given: Mapping[str, Any]) -> Dialect:

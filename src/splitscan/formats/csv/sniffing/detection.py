@@ -38,8 +38,8 @@ def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any], named: 
     Args:
         samples: Parts of it; the first one is its beginning.
         given: What the user said, by Spark's names: it is taken as it is, and narrows the search. Of options that make
-            no dialect, ``lineSep`` says what ends lines, ``enforceSchema`` and ``rescuedDataColumn`` keep fields
-            without names.
+            no dialect, ``lineSep`` says what ends lines; ``columnsArray``, ``enforceSchema`` and ``rescuedDataColumn``
+            keep fields without names.
         named: The separator that the name of the file says: it is taken where it makes a table.
     """
     encoding = Setting(given["encoding"], Confidence.GIVEN, "given") if "encoding" in given else find_encoding(samples)

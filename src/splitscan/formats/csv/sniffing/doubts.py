@@ -22,7 +22,8 @@ from splitscan.formats.first_bytes import other_text
 
 _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_KEEPS_FIELDS = ("enforceSchema", "rescuedDataColumn")  # whatever the header has
+_ARRAY = "columnsArray"  # a record may be as long as it is
+_KEEPS_FIELDS = (_ARRAY, "enforceSchema", "rescuedDataColumn")  # whatever the header has
 _BLANKS = rb"[ \t]+"
 _OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]{2,}", _BLANKS)  # of a header above a table
 
@@ -56,7 +57,7 @@ def doubts_of(
         return  # nothing can be read wrong
     if "sep" not in given:
         yield from _about_table(chosen, parts[0].text)
-        yield from _about_fields(best, named)
+        yield from _about_fields(best, named, given)
     if settings["escape"].confidence is Confidence.UNSURE:
         yield f"{settings['escape'].evidence.capitalize()}."
     if "header" not in given:
@@ -77,8 +78,8 @@ def objections_of(
     chosen = best[0]
     if not chosen.records:
         return
-    if "sep" in given:
-        yield from _about_fields(best[:1], None)
+    if "sep" in given and _ARRAY not in given:
+        yield from _about_fields(best[:1], None, given)
         yield from _elsewhere(chosen, parts[1:])
     if "header" in given:
         yield from _about_width(chosen, settings["header"], given)
@@ -104,10 +105,12 @@ def _is_indented(chosen: Reading) -> bool:
     return len(full) < len(chosen.records) and not any(record[0][0] for record in full)
 
 
-def _about_fields(best: Sequence[Reading], named: str | None) -> Iterator[str]:
+def _about_fields(best: Sequence[Reading], named: str | None, given: Mapping[str, Any]) -> Iterator[str]:
     chosen, rival = best[0], rival_of(best)
-    if chosen.consistency < LEAST_CONSISTENCY:
-        yield f"Only {round(100 * chosen.consistency)} % of the records have {chosen.columns} fields."
+    if chosen.consistency < LEAST_CONSISTENCY and _ARRAY not in given:
+        are_short = all(1 < len(record) <= chosen.columns for record in chosen.records)
+        whole = f", and the others fewer: {_ARRAY}=true reads each as long as it is" if are_short else ""
+        yield f"Only {round(100 * chosen.consistency)} % of the records have {chosen.columns} fields{whole}."
     if rival is None or _is_settled(chosen, rival, named):
         return
     is_beaten = is_constant(chosen) and not is_constant(rival)

@@ -22,6 +22,7 @@ def header_of(text, sep=","):
     return find_header([[(value.encode(), False) for value in line.split(sep)] for line in text.splitlines()])
 
 
+PAIRS = [(chr(65 + n % 26), chr(65 + n * 7 % 26)) for n in range(60)]
 MEASURES = "Aruba,ABW,1.5,2,3\nAngola,AGO,4,5,6\nAlbania,ALB,7,8,9\n"
 
 
@@ -89,6 +90,19 @@ def test_few_years_or_numbers_that_may_be_names_are_never_certainly_records(firs
 def test_years_above_measures_of_which_many_are_missing_are_names():
     rows = "".join(f"land {n},{'..' if n % 3 else n * 7},{'..' if n % 2 else n * 9}\n" for n in range(20))
     assert header_of(f"Country,2019,2020\n{rows}").value
+
+
+def test_where_last_fields_are_left_out_the_hint_reads_each_record_as_long_as_it_is(tmp_path):
+    """As in zone1970.tab: comments, tabs, and a last field that a third of the records lack."""
+    path = tmp_path / "zones.tab"
+    rows = "".join(
+        f"{a}{b}\t+{n}{a}\tArea/{a}{b}" + "\tmost of it" * (n % 3 > 0) + "\n" for n, (a, b) in enumerate(PAIRS)
+    )
+    path.write_text(f"# zones\n#\n# 1.  codes, two letters\n{rows}")
+    with pytest.raises(SchemaError, match="and the others fewer: columnsArray=true reads each as long as it is"):
+        ss.scan_csv(path, dialect="auto")
+    found = ss.scan_csv(path, dialect="auto", columns_array=True).to_arrow()["columns"].to_pylist()
+    assert ["\t".join(each) for each in found] == rows.splitlines()
 
 
 def test_years_in_order_above_years_in_order_are_records():
