@@ -113,7 +113,7 @@ def _wants_faults(request: BlockRequest) -> bool:
 
 def _columns(spec: ScanSpec) -> list[dict[str, Any]] | None:
     """The columns of a batch, with all members that are decoded; ``None`` if one has a constant that is not spelled."""
-    own = [spec.fields.field(index).name for index in spec.validated]
+    own = {spec.fields.field(index).name: place for place, index in enumerate(spec.validated)}
     constants = _constant_names(spec)
     others = {
         spec.corrupt_column: "corrupt",
@@ -126,7 +126,7 @@ def _columns(spec: ScanSpec) -> list[dict[str, Any]] | None:
         source: Any = "constant"
         kind = type_name(field.type)
         if field.name in own and field.name not in constants:
-            source = {"field": own.index(field.name)}
+            source = {"field": own[field.name]}
             kind = type_name(spec.decoded[source["field"]].type)
         elif field.name not in constants:
             source = others[field.name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 
 import splitscan as ss
 from splitscan.blocks import Reject
+from splitscan.engine import kernel
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, UsageError
 from splitscan.scan import open_reader
+from splitscan.scan.block_documents import scan_document
 from splitscan.testing.scan_laws import check_block_law, check_projection_law, cut_blocks
 
 from .results import rejects_of, rows_of
@@ -221,6 +224,18 @@ def test_a_header_is_as_wide_as_max_columns_allows(write: Write) -> None:
             ss.scan_csv(path, schema, maxColumns=29, **others).to_arrow()
         assert "30 columns" in str(caught.value)
     assert ss.scan_csv(path, "c1 int", maxColumns=30, **options).count() == 0
+
+
+def test_what_the_kernel_is_told_of_many_columns_takes_time_in_proportion_to_their_number(write: Write) -> None:
+    def seconds(columns: int) -> float:
+        spec = ss.scan_csv(write("1,2\n"), pa.schema([(f"c{i}", pa.string()) for i in range(columns)])).planner.spec
+        spec.documents.clear()
+        began = time.process_time()
+        assert (scan_document(spec) is None) == (kernel() is None)
+        return time.process_time() - began
+
+    few, many = (min(seconds(columns) for _ in range(2)) for columns in (3_000, 12_000))
+    assert many < 0.02 + 7 * few  # it would be 16 times, where each column looks at all others
 
 
 def test_repeated_and_empty_names_are_told_apart(write: Write) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -131,7 +132,8 @@ def parse_ddl(text: str) -> pa.Schema:
     """
     parser = _Parser(text)
     fields = parser.fields(":", last="end")
-    repeated = {f.name for f in fields if sum(f.name.lower() == g.name.lower() for g in fields) > 1}
+    times = Counter(field.name.lower() for field in fields)
+    repeated = {field.name for field in fields if times[field.name.lower()] > 1}
     if repeated:
         raise parser.refuse(f"column {sorted(repeated)[0]!r} is named twice")
     return pa.schema(fields)
