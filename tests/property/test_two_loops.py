@@ -133,7 +133,6 @@ def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
     data=st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join),
     line_sep=st.sampled_from([None, "\n", "|;", "\r\n"]),
     max_record_bytes=st.sampled_from([3, 1000]),
-    encoding=st.sampled_from(["UTF-8", "ISO-8859-15"]),
     block_bytes=st.integers(1, 20),
     limit=st.sampled_from([None, 2]),
 )
@@ -142,7 +141,6 @@ def test_both_loops_read_text_alike(
     data: bytes,
     line_sep: str | None,
     max_record_bytes: int,
-    encoding: str,
     block_bytes: int,
     limit: int | None,
 ) -> None:
@@ -151,7 +149,7 @@ def test_both_loops_read_text_alike(
     given = {} if line_sep is None else {"lineSep": line_sep}
     scan = ss.scan(
         str(path), format="text", blockBytes=block_bytes, maxRecordBytes=max_record_bytes, readBytes=4,
-        metadataColumns="record_offset,file_path", encoding=encoding, **given,
+        metadataColumns="record_offset,file_path", **given,
     )  # fmt: skip
     for block in scan.plan():
         both(scan.planner.spec, block, limit, told=True)

@@ -18,7 +18,7 @@ from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.values import SHORT_WORDING, TextDecoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import UTF_8
-from splitscan.formats.framing.frames import block_reads, native_charset, native_lines
+from splitscan.formats.framing.frames import native_charset, native_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 from splitscan.options import ReadOptions
@@ -81,15 +81,12 @@ class Text(PlainFormat[TextOptions]):
         return with_kernel(TextDecoder(format.encoding, wanted=bool(wanted.validated)), format)
 
     def block_spelling(self, own: TextOptions, wanted: Projection) -> BlockSpelling | None:
-        """Lines in UTF-8 and single-byte encodings, without an escape."""
+        """Lines in UTF-8 without an escape; Python's loop reads those in other encodings at less cost."""
         format = self.framing(own)
-        if own.escape is not None or not isinstance(format, LineFormat | DelimitedFormat):
-            return None
-        if not block_reads(format.encoding, own.line_sep):
+        if own.escape is not None or not isinstance(format, LineFormat | DelimitedFormat) or format.encoding != UTF_8:
             return None
         field = {"name": "value", "type": "string", "rules": vars(Rules()), "written": ""}
-        fields = [field] * bool(wanted.validated)
-        return BlockSpelling({"text": {"line_sep": own.line_sep}}, fields, format.encoding != UTF_8)
+        return BlockSpelling({"text": {"line_sep": own.line_sep}}, [field] * bool(wanted.validated))
 
     def infer(self, own: TextOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """One column of text."""
