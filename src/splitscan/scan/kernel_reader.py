@@ -167,7 +167,7 @@ class KernelBlockReader(RecordBlockReader):
         if self._request.on_reject is not None:
             self._rejects.take(rejects)
             return
-        is_row = flags_of(batch["delivered"])
+        is_row = flags_of(batch["delivered"]) & (numbers_of(batch["code"]) != _GIVEN_UP)
         self._rejects.take([rejects[int(i)] for i in np.flatnonzero(~is_row)])
         if count := int(is_row.sum()):
             self._rejects.take_delivered(count, lambda: rejects[int(is_row.argmax())])
