@@ -55,6 +55,12 @@ def bytes_read(work):
     return counted() - before
 
 
+@pytest.fixture(autouse=True)
+def _without_advice(monkeypatch):
+    """Advice looks at the head of the first file, whatever is kept of it."""
+    monkeypatch.setattr(sys.modules["splitscan.scan.planner"], "advise", lambda *_: None)
+
+
 @pytest.fixture
 def settled(tmp_path, monkeypatch):
     """Writes files that nobody has changed for long; what is found in them is kept."""
