@@ -50,8 +50,8 @@ def check_lines(differences: Callable[[lines_cases.Case], Iterator[str]]) -> Cal
 
 
 CHECKS = {
-    "text": Check(250, check_lines(lines_cases.differences_of_text)),
-    "text, whole": Check(250, check_lines(lines_cases.differences_of_whole)),
+    "text": Check(375, check_lines(lines_cases.differences_of_text)),
+    "text, whole": Check(375, check_lines(lines_cases.differences_of_whole)),
     "width": Check(10, fixed_width_cases.check_case),
     "csv framing": Check(30, csv_framing.check_case),
     "csv parsing": Check(30, csv_parsing.check_case),
