@@ -71,6 +71,12 @@ class BlockReader:
     def take_rejects(self) -> Batch | None:
         """The records that broke a rule since the last call."""
 
+    def take_noticed(self) -> list[tuple[int, str, bytes]]:
+        """Offset, parts that no column takes as JSON, and text of records that have some, since the last call."""
+
+    def stop_noticing(self) -> None:
+        """Notice no more of them."""
+
     @property
     def report(self) -> tuple[int, int, int, str, int | None] | None:
         """First byte and first byte after the span, rows, digest, length of content; ``None`` before the end."""

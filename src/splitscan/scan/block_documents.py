@@ -18,7 +18,6 @@ from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of
-from splitscan.options import Mode
 from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.framework.columns import is_required_somewhere
 from splitscan.scan.spec import ScanSpec
@@ -97,18 +96,11 @@ def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamb
             "block": plain_block(block),
             "constants": {name: _plain(value) for name, value in request.constants.items()},
             "head": head,
-            "validate": _wants_faults(request),
+            "validate": request.wants_faults,
             "with_digest": request.with_digest,
             "limit": request.limit,
         }
     )
-
-
-def _wants_faults(request: BlockRequest) -> bool:
-    """Whether somebody takes broken records, or counts them because no column shows them."""
-    spec = request.spec
-    counts = request.losses is not None and spec.options.reading.mode is not Mode.FAILFAST
-    return request.on_reject is not None or (counts and not spec.shows_faults and not spec.delivers_no_value)
 
 
 def _columns(spec: ScanSpec) -> list[dict[str, Any]] | None:

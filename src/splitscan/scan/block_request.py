@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, BlockReport, Damage, Reject
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import SourceMissingError, Where
-from splitscan.options import OnFileChange
+from splitscan.options import Mode, OnFileChange
 from splitscan.read.contents import open_content
 from splitscan.read.opened_file import OpenedFile
 from splitscan.scan.given_up import Counted, Losses
@@ -77,6 +77,13 @@ class BlockRequest:
     def constants(self) -> dict[str, pa.Scalar]:
         """Columns with one value for all records of the block."""
         return self.spec.constants(self.planned or self.block)
+
+    @property
+    def wants_faults(self) -> bool:
+        """Whether somebody takes broken records, or counts them because no column shows them."""
+        spec = self.spec
+        counts = self.losses is not None and spec.options.reading.mode is not Mode.FAILFAST
+        return self.on_reject is not None or (counts and not spec.shows_faults and not spec.delivers_no_value)
 
     @property
     def where(self) -> Where:

@@ -278,6 +278,7 @@ class RecordBlockReader:
             self._reject(self._rejects_of(step, decoded, 1 if self._fails else count))
         elif count:
             dropped_too = decoded.faults.structural[:count] if self._drops else np.zeros(count, np.bool_)
+            self._rejects.count += int(dropped_too.sum()) if self._request.wants_faults else 0
             if rows := np.flatnonzero(~dropped_too).tolist():
                 self._rejects.take_delivered(len(rows), lambda: self._rejects_of(step, decoded, rows[0] + 1)[rows[0]])
         return keep

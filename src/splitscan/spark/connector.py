@@ -25,6 +25,7 @@ from splitscan.content.archives import open_planned
 from splitscan.content.codecs.formats import promised_by
 from splitscan.content.storage import redact
 from splitscan.errors import SourceError, UsageError
+from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.not_text import LOOKED_AT_BYTES
 from splitscan.jar import JAR, connector_jar, jar_version
 from splitscan.options import FileOptions, Mode, OnFileChange
@@ -115,7 +116,10 @@ def _why_no_document(spec: ScanSpec) -> str | None:
         return "no column is selected"
     if zoned := next((field.name for field in spec.fields if pa.types.is_timestamp(field.type)), None):
         return f"column {zoned} may name time zones"
-    return "the kernel's block reader does not read such scans" if scan_document(spec) is None else None
+    encoding = spec.options.format.text_encoding
+    is_utf8 = encoding is None or resolve_encoding(encoding).codec == "utf-8"
+    is_read = is_utf8 and scan_document(spec) is not None
+    return None if is_read else "the kernel's block reader does not read such scans"
 
 
 def _why_not_these(scan: ScanPlanner) -> str | None:
