@@ -14,6 +14,7 @@ from tests.conformance.test_formats import FORMATS, Case
 
 import splitscan as ss
 from splitscan.blocks import FileMetadata
+from splitscan.engine import kernel
 from splitscan.formats.framing.contract import Need, RecordFormat
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.xml.framing import XmlFormat
@@ -131,6 +132,7 @@ def test_a_reader_that_remembers_reads_as_one_that_does_not(case: Case) -> None:
             assert found == steps_of(case.format, data, *limits), (data, limits)
 
 
+@pytest.mark.skipif(kernel() is None, reason="the reference takes longer for as many")
 def test_the_kernels_loop_gives_records_up_in_linear_time(tmp_path) -> None:
     """Lines that each open a quote: who follows each of them to the end of the file takes ten seconds and more."""
     path = tmp_path / "a.csv"

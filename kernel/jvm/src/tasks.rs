@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     const RULES: &str = r#"{"nan_value": "NaN", "positive_inf": "Inf", "negative_inf": "-Inf", "date_format": null,
-        "timestamp_format": null, "timestamp_ntz_format": null, "zone": 0}"#;
+        "timestamp_format": null, "timestamp_ntz_format": null, "time_zone": "UTC"}"#;
 
     /// A scan of CSV with the columns `id int, v int`.
     fn scan() -> String {
