@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -142,11 +143,17 @@ def _read(spec: ScanSpec, block: BlockMetadata) -> _Found:
 
 
 def _broken(planner: ScanPlanner, found: _Found) -> Iterator[BrokenRecords]:
-    ordered = [(code, records, found.examples[code]) for code, records in found.codes.most_common()]
-    with closing(LineNumbers(planner.options, planner.files())) as lines:
-        for (code, records, _), rows in zip(ordered, lines.number([examples for *_, examples in ordered]), strict=True):
-            examples = rows.drop_columns(["code", "delivered"]).to_pylist()
-            yield BrokenRecords(code, records, tuple(examples))
+    """The codes with their examples, whose lines are found in one pass over each file."""
+    files = planner.files()
+    order = {file.path: number for number, file in enumerate(files)}
+    kept = sorted(chain.from_iterable(found.examples.values()), key=lambda each: (order[each.path], each.offset))
+    with closing(LineNumbers(planner.options, files)) as lines:
+        rows = next(lines.number([kept])).drop_columns(["delivered"]).to_pylist()
+    examples: dict[str, list[dict[str, Any]]] = {code: [] for code in found.codes}
+    for row in rows:
+        examples[row.pop("code")].append(row)
+    for code, records in found.codes.most_common():
+        yield BrokenRecords(code, records, tuple(examples[code]))
 
 
 def _columns(planner: ScanPlanner, found: _Found) -> Iterator[CheckedColumn]:
