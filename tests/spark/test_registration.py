@@ -191,6 +191,8 @@ def test_where_no_driver_answers_a_process_does(spark: SparkSession, reader: Dat
         fields[name].setAccessible(True)
     fields["driver"].set(None, None)
     try:
+        fields["interpreter"].set(None, sys.executable)
+        reader.load(notes)
         fields["interpreter"].set(None, "/nothing/python")
         with pytest.raises(AnalysisException, match=r"^the Python that plans (?s:.*)/nothing/python"):
             reader.load(notes)

@@ -14,7 +14,8 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 
 /**
- * A process of Python that answers questions, one at a time; it is started with the first, and ends with this JVM.
+ * A process of Python that answers questions, one at a time. The first question starts it, another interpreter replaces
+ * it, and it ends with this JVM.
  *
  * <p>A question and an answer are each a length in four bytes, and so many bytes of UTF-8.
  */
@@ -22,12 +23,13 @@ final class PlannerProcess {
   private static final String PROGRAM = "from splitscan.spark.planner import main; main()";
 
   private Process process;
+  private String interpreterOfProcess;
   private volatile String lastWords = "nothing";
 
   synchronized String ask(String question, String interpreter) {
     String python = interpreter == null ? interpreterOfSpark() : interpreter;
     try {
-      if (process == null || !process.isAlive()) {
+      if (process == null || !process.isAlive() || !python.equals(interpreterOfProcess)) {
         start(python);
       }
       byte[] bytes = question.getBytes(StandardCharsets.UTF_8);
@@ -47,14 +49,22 @@ final class PlannerProcess {
   }
 
   private void start(String python) throws IOException {
-    process = null;
+    stop();
     var builder = new ProcessBuilder(python, "-c", PROGRAM);
     builder.environment().merge("PYTHONPATH", modules(), (old, ours) -> ours + File.pathSeparator + old);
     process = builder.start();
+    interpreterOfProcess = python;
     var errors = new BufferedReader(new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8));
     var listener = new Thread(() -> errors.lines().forEach(this::heard), "splitscan-planner-errors");
     listener.setDaemon(true);
     listener.start();
+  }
+
+  private void stop() {
+    if (process != null) {
+      process.destroy();
+      process = null;
+    }
   }
 
   private void heard(String line) {
