@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import (
     ArithmeticFormat,
@@ -59,7 +59,7 @@ ROWS = ('a,"b\nc"\r\n"d""\n",\n\n"\n"x\ny"z', '"\r\n"\r\n\r', 'a\n"b\nc', '""\n"
 
 
 def csv_case(name: str, settings: dict[str, Any], *texts: str) -> Case:
-    dialect = Dialect(**{"encoding": resolve_encoding("UTF-8"), "escape": '"', "multi_line": True, **settings})
+    dialect = CsvGrammar(**{"encoding": resolve_encoding("UTF-8"), "escape": '"', "multi_line": True, **settings})
     marks = [
         dialect.sep,
         dialect.quote,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import splitscan_kernel
 
-from splitscan.formats.csv.grammar import Dialect, native_settings
+from splitscan.formats.csv.grammar import CsvGrammar, native_settings
 from splitscan.formats.framing.encodings import resolve_encoding
 
 SEPARATORS = (",", ",", ",", ",", ";", "\t", " ", "||", "~|", "aba", "§", "::", "\x00")
@@ -17,7 +17,7 @@ ENCODINGS = ("UTF-8", "UTF-8", "UTF-8", "UTF-8", "ISO-8859-1", "UTF-16LE", "UTF-
 QUOTING = (('"', '"'), ('"', '"'), ('"', "\\"), ('"', "\\"), ('"', None), ("'", "'"), ("'", "/"), (None, "\\"))
 
 
-def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) -> Dialect:
+def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) -> CsvGrammar:
     """A dialect that the options allow and the native engine supports."""
     while True:
         sep, line_sep = random.choice(SEPARATORS), random.choice(LINE_SEPARATORS)
@@ -32,18 +32,18 @@ def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) 
             continue
         if encoding.unit_bytes > 1 and not sep.isascii():
             continue
-        return Dialect(
+        return CsvGrammar(
             encoding, sep, quote, escape, comment, line_sep,
             multi_line=random.random() < 0.6, trim_leading=random.random() < 0.3,
         )  # fmt: skip
 
 
-def native(dialect: Dialect, *, trim_trailing: bool = False) -> splitscan_kernel.Csv:
+def native(dialect: CsvGrammar, *, trim_trailing: bool = False) -> splitscan_kernel.Csv:
     """The same dialect for the native engine."""
     return splitscan_kernel.Csv(**native_settings(dialect, trim_trailing=trim_trailing))
 
 
-def random_data(random: random.Random, dialect: Dialect, most_fields: int = 12) -> bytes:
+def random_data(random: random.Random, dialect: CsvGrammar, most_fields: int = 12) -> bytes:
     """Bytes that are more or less CSV; some are no text in the encoding."""
     special = _special(dialect)
     style = random.random()
@@ -58,7 +58,7 @@ def random_data(random: random.Random, dialect: Dialect, most_fields: int = 12) 
     return data[: random.randint(0, len(data))] if random.random() < 0.2 else data
 
 
-def orderly_data(random: random.Random, dialect: Dialect) -> bytes:
+def orderly_data(random: random.Random, dialect: CsvGrammar) -> bytes:
     """Lines as a careful writer writes them, long enough to be passed many bytes at a time, with a few odd things."""
     quote, sep, end = dialect.quote or '"', dialect.sep, dialect.line_sep or random.choice(["\n", "\r\n"])
     values = [
@@ -73,7 +73,7 @@ def orderly_data(random: random.Random, dialect: Dialect) -> bytes:
     return dialect.encoding.encode(text)
 
 
-def mixed_data(random: random.Random, dialect: Dialect) -> bytes:
+def mixed_data(random: random.Random, dialect: CsvGrammar) -> bytes:
     """Lines in good order with values of all types, and among them lines that are in none; some cross each border."""
     end = dialect.line_sep or random.choice(["\n", "\n", "\r\n"])
     special, share = _special(dialect), random.choice([0, 0, 0.03, 0.2, 0.5])
@@ -97,7 +97,7 @@ def mixed_data(random: random.Random, dialect: Dialect) -> bytes:
     return data[: random.randint(0, len(data))] if random.random() < 0.2 else data
 
 
-def _value(random: random.Random, dialect: Dialect, end: str) -> str:
+def _value(random: random.Random, dialect: CsvGrammar, end: str) -> str:
     """A value of some type as a careful writer writes it."""
     digits = str(random.getrandbits(random.choice([3, 12, 30, 53, 64])))
     value = random.choice([
@@ -112,19 +112,19 @@ def _value(random: random.Random, dialect: Dialect, end: str) -> str:
     return quoted(value + random.choice(inside) + random.choice(["", "", "z", dialect.quote or ""]), dialect)
 
 
-def _special(dialect: Dialect) -> list[str]:
+def _special(dialect: CsvGrammar) -> list[str]:
     quote, escape, line_sep = dialect.quote or '"', dialect.escape or "\\", dialect.line_sep or "\n"
     return [quote, quote, quote, escape, dialect.sep, *dialect.sep, line_sep, *line_sep, "\n", "\r", "#", " ", "a", "é"]
 
 
-def _ends(dialect: Dialect) -> list[str]:
+def _ends(dialect: CsvGrammar) -> list[str]:
     line_sep = dialect.line_sep or "\n"
     if (dialect.sep, line_sep) in OVERLAPPING:
         return [dialect.sep] * 2 + [line_sep] * 2 + [dialect.sep + line_sep[1:], dialect.sep + line_sep[2:]]
     return [dialect.sep] * 4 + [line_sep] * 3 + [line_sep * 2, "\r\n" if dialect.line_sep is None else "", "", "\r"]
 
 
-def _field(random: random.Random, dialect: Dialect, special: list[str], style: float) -> str:
+def _field(random: random.Random, dialect: CsvGrammar, special: list[str], style: float) -> str:
     kind = random.random()
     if kind < 0.25:
         return random.choice(["", "a", "12", "-0.5", " a", "b ", " ", "\t", "x" * random.randint(0, 90), "é", "true"])
@@ -137,7 +137,7 @@ def _field(random: random.Random, dialect: Dialect, special: list[str], style: f
     return raw
 
 
-def quoted(value: str, dialect: Dialect) -> str:
+def quoted(value: str, dialect: CsvGrammar) -> str:
     """A value as a quoted field; where quotes cannot be written, they are dropped."""
     quote, escape = dialect.quote, dialect.escape
     if quote is None:

@@ -11,14 +11,14 @@ import numpy as np
 from tests.kernel.csv_cases import native, orderly_data, random_data, random_dialect
 
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
-from splitscan.formats.csv.reference import QuotedReferenceFramer, ReferenceFraming, State
+from splitscan.formats.csv.grammar import CsvGrammar
+from splitscan.formats.csv.reference import CsvReferenceFraming, CsvState, QuotedReferenceFramer
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import CR
 from splitscan.formats.framing.frames import Run, Summary
 
 _ORDERLY = 7  # one case in so many; they are long
-IN_QUOTES = {State.QUOTED, State.ESCAPED}
+IN_QUOTES = {CsvState.QUOTED, CsvState.ESCAPED}
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Reading:
     nexts: list[int]  # where lines start, apart from the first
 
     @classmethod
-    def of(cls, dialect: Dialect, data: bytes) -> Reading:
+    def of(cls, dialect: CsvGrammar, data: bytes) -> Reading:
         framer, nexts, settled = QuotedReferenceFramer(dialect), [], 0
         for byte in data:
             framer.push(byte)
@@ -55,7 +55,9 @@ def framed(csv: Any, data: bytes, *, at_end: bool, start: int = 0) -> tuple[list
     return list(records), malformed, next_start
 
 
-def check_frames(random: random.Random, dialect: Dialect, data: bytes) -> tuple[list[tuple[int, int]], list[int], int]:
+def check_frames(
+    random: random.Random, dialect: CsvGrammar, data: bytes
+) -> tuple[list[tuple[int, int]], list[int], int]:
     """All records, and those of a part that goes on: what later bytes could change is not given."""
     csv = native(dialect)
     cut = random.randint(0, len(data))
@@ -69,7 +71,7 @@ def check_frames(random: random.Random, dialect: Dialect, data: bytes) -> tuple[
     assert framed(csv, b"xyz" + data, at_end=True, start=3) == whole
     longest = random.choice([0, 3, 10, len(data)])
     open_ones = np.frombuffer(csv.open_starts(data, 0, len(data), longest), "<i8")
-    wanted = ReferenceFraming(dialect).open_starts(data, longest)
+    wanted = CsvReferenceFraming(dialect).open_starts(data, longest)
     assert open_ones.tolist() == wanted.tolist(), (dialect, data, longest)
     return whole
 
@@ -80,7 +82,7 @@ def summary_of(csv: Any, data: bytes, before: bytes, after: bytes, mark: int) ->
     return Summary(len(data), tuple(None if run is None else Run(*run) for run in runs))
 
 
-def check_summaries(random: random.Random, dialect: Dialect, data: bytes) -> str:
+def check_summaries(random: random.Random, dialect: CsvGrammar, data: bytes) -> str:
     """Summaries compose, agree with today's, and with the reference where the state at the start is known."""
     format, csv = QuotedFormat(dialect), native(dialect)
     cuts = sorted({cut for _ in range(2) if (cut := _safe_cut(format, data, random.randint(0, len(data)))) is not None})
@@ -114,15 +116,15 @@ def _without_marks(run: Run, like: Run) -> Run:
     return Run(run.state, run.first, run.last, like.marked, run.records)
 
 
-def _true_run(tail: Summary, dialect: Dialect, data: bytes, cut: int) -> Run | None:
+def _true_run(tail: Summary, dialect: CsvGrammar, data: bytes, cut: int) -> Run | None:
     return tail.run(_state(Reading.of(dialect, data[:cut]).framer, dialect))
 
 
-def _state(framer: QuotedReferenceFramer, dialect: Dialect) -> int:
-    return 1 if framer.state in IN_QUOTES and dialect.multi_line else 2 if framer.state is State.COMMENT else 0
+def _state(framer: QuotedReferenceFramer, dialect: CsvGrammar) -> int:
+    return 1 if framer.state in IN_QUOTES and dialect.multi_line else 2 if framer.state is CsvState.COMMENT else 0
 
 
-def _check_run(run: Run, dialect: Dialect, data: bytes, low: int, stop: int, mark: int, situation: Any) -> None:
+def _check_run(run: Run, dialect: CsvGrammar, data: bytes, low: int, stop: int, mark: int, situation: Any) -> None:
     reading = Reading.of(dialect, data[:stop])
     if dialect.line_sep is None and data[:stop].rstrip(b"\0").endswith(bytes([CR])):
         return  # only at the end of the file, where a line feed may follow
@@ -146,11 +148,11 @@ def _safe_cut(format: QuotedFormat, data: bytes, position: int) -> int | None:
     return None if isinstance(answer, Need) else position + answer
 
 
-def check_split_point(dialect: Dialect, data: bytes) -> None:
+def check_split_point(dialect: CsvGrammar, data: bytes) -> None:
     """Split points are those of the reference; only where records span lines does anybody ask for them."""
     if not dialect.multi_line:
         return
-    found, wanted = native(dialect).last_split_point(data), ReferenceFraming(dialect).last_split_point(data)
+    found, wanted = native(dialect).last_split_point(data), CsvReferenceFraming(dialect).last_split_point(data)
     assert found == wanted, (dialect, data, found, wanted)
 
 

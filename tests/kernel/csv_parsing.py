@@ -16,7 +16,7 @@ from tests.kernel.json_cases import is_utf8
 from tests.kernel.native_faults import native_faults
 
 from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout, text_of_blank
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
 from splitscan.formats.decoding.contract import Decoded
 from splitscan.formats.decoding.rescue import Rescue, tail_of
@@ -36,13 +36,13 @@ LIST = pa.list_(pa.string())
 class Case:
     """A native parser, and what it must give."""
 
-    dialect: Dialect
+    dialect: CsvGrammar
     parser: Any
     decoder: CsvDecoder
     arrays: CsvArrayDecoder | None = None
 
     @classmethod
-    def of_columns(cls, draw: random.Random, dialect: Dialect) -> Case:
+    def of_columns(cls, draw: random.Random, dialect: CsvGrammar) -> Case:
         """Some fields as columns, with all that a layout can say."""
         names = ["a", 'b"', "c\n", "é"][: draw.randint(1, 4)]
         kinds = tuple(draw.choice(KINDS) for _ in names)
@@ -72,7 +72,7 @@ class Case:
         return cls(dialect, parser, _decoder(dialect, layout, texts, rescue))
 
     @classmethod
-    def of_arrays(cls, draw: random.Random, dialect: Dialect) -> Case:
+    def of_arrays(cls, draw: random.Random, dialect: CsvGrammar) -> Case:
         """All fields, or some, as the items of a list."""
         texts = _meaning(draw)
         elements = draw.choice([None, None, tuple(draw.sample(range(5), draw.randint(0, 3)))])
@@ -105,7 +105,7 @@ def _meaning(draw: random.Random) -> dict[str, Any]:
     }
 
 
-def _decoder(dialect: Dialect, layout: CsvLayout, texts: dict[str, Any], rescue: Rescue | None) -> CsvDecoder:
+def _decoder(dialect: CsvGrammar, layout: CsvLayout, texts: dict[str, Any], rescue: Rescue | None) -> CsvDecoder:
     return CsvDecoder(dialect, layout, trim_leading=dialect.trim_leading, rescue=rescue, **texts)
 
 
@@ -143,7 +143,7 @@ class Rows:
         return [value for batch in self.batches for value in batch.column(number).to_pylist()]
 
 
-def frames_of(dialect: Dialect, data: bytes) -> Frames:
+def frames_of(dialect: CsvGrammar, data: bytes) -> Frames:
     """All records by the reference machine."""
     records, malformed, next_start = Reading.of(dialect, data).frames(data, at_end=True)
     starts, stops = (np.array([record[i] for record in records], dtype=np.int64) for i in (0, 1))

@@ -14,11 +14,11 @@ from tests.kernel.json_cases import NOISE, Writer, mutated
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import json_lines
-from splitscan.formats.json.reference import BACKSLASH, JsonReferenceFramer, ReferenceFraming, Shape, State
+from splitscan.formats.json.reference import BACKSLASH, JsonReferenceFramer, JsonReferenceFraming, JsonShape, JsonState
 
 Records = list[tuple[int, int]]
 
-SHAPES = {"values": Shape.VALUES, "array": Shape.ARRAY}
+SHAPES = {"values": JsonShape.VALUES, "array": JsonShape.ARRAY}
 BETWEEN = ["", "\n", "\n", ",", ",\n", " ", "\x1e", "]", " x ", "}", '"', "{", "\ufeff", "\n\n", "true", "1 2"]
 
 
@@ -36,12 +36,12 @@ def random_values(draw: random.Random) -> bytes:
     return mutated(draw, data) if draw.random() < 0.4 else data
 
 
-def by_reference(shape: Shape, data: bytes, *, at_end: bool) -> tuple[Records, int]:
+def by_reference(shape: JsonShape, data: bytes, *, at_end: bool) -> tuple[Records, int]:
     """Records, and where the next one starts."""
     framer = JsonReferenceFramer(shape)
     for byte in data:
         framer.push(byte)
-    between = framer.state is State.BETWEEN
+    between = framer.state is JsonState.BETWEEN
     if at_end:
         framer.finish()
         between = framer.unfinished is None
@@ -106,7 +106,7 @@ def check_run(shape: str, before: bytes, piece: bytes, state: int, mark: int) ->
     for at, byte in enumerate(piece):
         was, start = framer.state, framer.next_start
         framer.push(byte)
-        if framer.state is not State.BETWEEN and (was is State.BETWEEN or framer.next_start != start):
+        if framer.state is not JsonState.BETWEEN and (was is JsonState.BETWEEN or framer.next_start != start):
             starts.add(at)
     after = framer.summary_state
     marked = min((start for start in starts if start >= mark), default=None)
@@ -119,7 +119,7 @@ def check_open(draw: random.Random, shape: str, data: bytes) -> int:
     longest = draw.choice([0, 3, 10, 40, 1 << 30])
     json = splitscan_kernel.Json(shape)
     found = np.frombuffer(json.open_starts(data, 0, len(data), longest), "<i8").tolist()
-    assert found == ReferenceFraming(SHAPES[shape]).open_starts(data, longest).tolist(), (data, longest)
+    assert found == JsonReferenceFraming(SHAPES[shape]).open_starts(data, longest).tolist(), (data, longest)
     lines = [at + 1 for at in range(len(data) - 1) if data[at : at + 2] == b"\n{"]
     for start in {*found, *lines}:
         records, _ = framed(json, data, start, len(data), at_end=False)

@@ -19,7 +19,7 @@ from tests.kernel.csv_cases import native
 from tests.kernel.native_faults import native_faults
 
 import splitscan as ss
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.encodings import resolve_encoding
 
 CASES = 15 * settings().max_examples  # fewer in make check
@@ -41,8 +41,8 @@ def test_parsing_gives_what_the_slow_path_gives() -> None:
 
 
 UTF_8 = resolve_encoding("UTF-8")
-RFC = Dialect(UTF_8, escape='"', multi_line=True)
-ESCAPED = Dialect(UTF_8, escape="\\")
+RFC = CsvGrammar(UTF_8, escape='"', multi_line=True)
+ESCAPED = CsvGrammar(UTF_8, escape="\\")
 
 
 @pytest.mark.slow
@@ -58,13 +58,13 @@ ESCAPED = Dialect(UTF_8, escape="\\")
         (RFC, b","),
         (RFC, b"\xff"),
         (RFC, b'\xe2"",'),
-        (Dialect(UTF_8, trim_leading=True), b" "),
-        (Dialect(UTF_8, trim_leading=True), b' "'),
-        (Dialect(UTF_8, comment="#", line_sep="@@"), b"#@"),
-        (Dialect(UTF_8, sep="||", line_sep="|-"), b"|"),
+        (CsvGrammar(UTF_8, trim_leading=True), b" "),
+        (CsvGrammar(UTF_8, trim_leading=True), b' "'),
+        (CsvGrammar(UTF_8, comment="#", line_sep="@@"), b"#@"),
+        (CsvGrammar(UTF_8, sep="||", line_sep="|-"), b"|"),
     ],
 )
-def test_hostile_bytes_are_read_in_linear_time(dialect: Dialect, unit: bytes) -> None:
+def test_hostile_bytes_are_read_in_linear_time(dialect: CsvGrammar, unit: bytes) -> None:
     """In a second or two; in quadratic time it would be minutes at the speed of memory, and hours at that of a loop."""
     data, csv = unit * (8_000_000 // len(unit)), native(dialect)
     parser = splitscan_kernel.CsvParser.arrays(csv, pa.schema([("columns", pa.list_(pa.string()))]), max_fields=1 << 40)
@@ -98,7 +98,7 @@ def test_faults_of_columns_with_a_long_name_have_it_once_and_show_little_of_it(t
 
 def test_any_bytes_are_read() -> None:
     draw = random.Random(7)
-    for dialect in (RFC, ESCAPED, Dialect(UTF_8, trim_leading=True, comment="#", sep="||")):
+    for dialect in (RFC, ESCAPED, CsvGrammar(UTF_8, trim_leading=True, comment="#", sep="||")):
         parser = splitscan_kernel.CsvParser(
             native(dialect),
             pa.schema([("a", pa.int32()), ("b", pa.string())]),
@@ -125,4 +125,4 @@ def test_any_bytes_are_read() -> None:
 )
 def test_settings_that_contradict_each_other_are_not_supported(settings: dict[str, str], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        native(Dialect(resolve_encoding("UTF-8"), **settings))
+        native(CsvGrammar(resolve_encoding("UTF-8"), **settings))

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.encodings import resolve_encoding
 
 SEPARATORS = (",", ",", ",", ";", "\t", "||", "~|", "aba", "§", "::")
@@ -15,7 +15,7 @@ LINE_SEPARATORS = (None, None, None, "\n", "\r\n", "\r", "|", "@#", "@@", "a@a",
 ENCODINGS = ("UTF-8", "UTF-8", "UTF-8", "ISO-8859-1", "UTF-16LE", "UTF-16BE", "UTF-32BE")
 
 
-def dialects(encodings: Sequence[str] = ENCODINGS, multi_line: bool | None = None) -> st.SearchStrategy[Dialect]:
+def dialects(encodings: Sequence[str] = ENCODINGS, multi_line: bool | None = None) -> st.SearchStrategy[CsvGrammar]:
     """Dialects of all kinds: long and self-overlapping delimiters, every quote and escape rule, comments.
 
     Args:
@@ -37,7 +37,7 @@ def dialects(encodings: Sequence[str] = ENCODINGS, multi_line: bool | None = Non
     return settings.filter(_is_consistent).map(_dialect)
 
 
-def csv_texts(dialect: Dialect, max_fields: int = 16) -> st.SearchStrategy[str]:
+def csv_texts(dialect: CsvGrammar, max_fields: int = 16) -> st.SearchStrategy[str]:
     """Texts in which the special characters of *dialect* meet often; some are proper records, some are not.
 
     Args:
@@ -56,7 +56,7 @@ def csv_texts(dialect: Dialect, max_fields: int = 16) -> st.SearchStrategy[str]:
     return st.lists(pair, max_size=max_fields).map("".join)
 
 
-def quote_field(value: str, dialect: Dialect) -> str:
+def quote_field(value: str, dialect: CsvGrammar) -> str:
     """Write a value as a quoted field; without an escape, quotes in it are dropped."""
     quote, escape = dialect.quote, dialect.escape
     if quote is None:
@@ -76,6 +76,6 @@ def _is_consistent(settings: dict[str, Any]) -> bool:
     return comment is None or comment not in sep + (line_sep or "")
 
 
-def _dialect(settings: dict[str, Any]) -> Dialect:
+def _dialect(settings: dict[str, Any]) -> CsvGrammar:
     quote, escape = settings["quoting"]
-    return Dialect(quote=quote, escape=escape, **{name: settings[name] for name in settings if name != "quoting"})
+    return CsvGrammar(quote=quote, escape=escape, **{name: settings[name] for name in settings if name != "quoting"})

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
-from splitscan.formats.csv.reference import QuotedReferenceFramer, State
+from splitscan.formats.csv.grammar import CsvGrammar
+from splitscan.formats.csv.reference import CsvState, QuotedReferenceFramer
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import CR, resolve_encoding
 from splitscan.formats.framing.frames import Buffer, Frames, Summary
@@ -31,15 +31,15 @@ def kernel_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def csv(**settings: Any) -> QuotedFormat:
-    return QuotedFormat(Dialect(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **settings}))
+    return QuotedFormat(CsvGrammar(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **settings}))
 
 
 def every_escape_hides_a_quote(patch: pytest.MonkeyPatch) -> None:
     inside = QuotedReferenceFramer._inside
 
-    def forgets_parity(self: QuotedReferenceFramer, unit: int) -> State:
+    def forgets_parity(self: QuotedReferenceFramer, unit: int) -> CsvState:
         after_escape = self._run[-2:-1] == [self._dialect.escape_unit]
-        return State.QUOTED if after_escape and unit == self._dialect.quote_unit else inside(self, unit)
+        return CsvState.QUOTED if after_escape and unit == self._dialect.quote_unit else inside(self, unit)
 
     patch.setattr(QuotedReferenceFramer, "_inside", forgets_parity)
 
@@ -60,9 +60,9 @@ def a_line_feed_alone_ends_a_record(patch: pytest.MonkeyPatch) -> None:
 def a_stray_quote_opens_a_field(patch: pytest.MonkeyPatch) -> None:
     next_state = QuotedReferenceFramer._next_state
 
-    def opens(self: QuotedReferenceFramer, unit: int) -> State:
-        is_stray = self.state is State.UNQUOTED and unit == self._dialect.quote_unit
-        return State.QUOTED if is_stray else next_state(self, unit)
+    def opens(self: QuotedReferenceFramer, unit: int) -> CsvState:
+        is_stray = self.state is CsvState.UNQUOTED and unit == self._dialect.quote_unit
+        return CsvState.QUOTED if is_stray else next_state(self, unit)
 
     patch.setattr(QuotedReferenceFramer, "_next_state", opens)
 
@@ -137,8 +137,8 @@ def the_gap_behind_a_block_is_not_its_own(patch: pytest.MonkeyPatch) -> None:
 def an_escape_hides_nothing(patch: pytest.MonkeyPatch) -> None:
     inside = QuotedReferenceFramer._inside
 
-    def sees_no_escape(self: QuotedReferenceFramer, unit: int) -> State:
-        return State.QUOTED if unit == self._dialect.escape_unit else inside(self, unit)
+    def sees_no_escape(self: QuotedReferenceFramer, unit: int) -> CsvState:
+        return CsvState.QUOTED if unit == self._dialect.escape_unit else inside(self, unit)
 
     patch.setattr(QuotedReferenceFramer, "_inside", sees_no_escape)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from splitscan.formats.csv.decoder import CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.csv.kernel import with_kernel
 from splitscan.formats.decoding.contract import Decoded
 from splitscan.formats.decoding.conversions import Rules
@@ -220,7 +220,7 @@ def test_a_row_does_not_depend_on_its_neighbours(case: Case, draw: st.DataObject
 def test_quoted_text_is_what_python_writes(rows: list[list[str]], sep: str) -> None:
     file = io.StringIO()
     csv.writer(file, delimiter=sep, quoting=csv.QUOTE_ALL, lineterminator="\r\n").writerows(rows)
-    dialect = Dialect(resolve_encoding("UTF-8"), sep=sep, escape='"', multi_line=True)
+    dialect = CsvGrammar(resolve_encoding("UTF-8"), sep=sep, escape='"', multi_line=True)
     layout = CsvLayout(("a", "b"), (pa.string(), pa.string()), (0, 1))
     decoder = CsvDecoder(dialect, layout, null_value="\0", empty_value="")
     data = memoryview(file.getvalue().encode())
@@ -232,7 +232,7 @@ def test_quoted_text_is_what_python_writes(rows: list[list[str]], sep: str) -> N
 def test_unquoted_text_is_what_python_reads(lines: list[str], draw: st.DataObject) -> None:
     text = "\n".join(line or "-" for line in lines)
     width = max(line.count(",") for line in lines) + 1
-    dialect = Dialect(resolve_encoding("UTF-8"), escape='"', multi_line=draw.draw(st.booleans()))
+    dialect = CsvGrammar(resolve_encoding("UTF-8"), escape='"', multi_line=draw.draw(st.booleans()))
     layout = CsvLayout(tuple(map(str, range(width))), (pa.string(),) * width, tuple(range(width)))
     data = memoryview(text.encode())
     decoded = CsvDecoder(dialect, layout, null_value="\0").decode(data, QuotedFormat(dialect).frame(data, at_end=True))

@@ -15,7 +15,7 @@ from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.kernel import json_with_kernel
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
-from splitscan.formats.json.reference import Shape
+from splitscan.formats.json.reference import JsonShape
 from splitscan.formats.json.text import JsonDialect, JsonKind, NotJsonError, parse_json
 from splitscan.scan import parse_ddl
 
@@ -77,7 +77,7 @@ def test_lines_are_read_alike_by_both_engines(lines: list[str], kinds: list[str]
 def test_values_over_lines_are_read_alike_by_both_engines(values: list[str], kind: str, between: str) -> None:
     data = between.join(values).replace(",", ",\n").encode()
     decoder = JsonDecoder(UTF_8, columns(f"a {kind}"))
-    check_engines(decoder, JsonFormat(shape=Shape.VALUES), data)
+    check_engines(decoder, JsonFormat(shape=JsonShape.VALUES), data)
 
 
 @given(

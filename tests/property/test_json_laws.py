@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from splitscan.formats.framing.contract import Need, Preamble
 from splitscan.formats.json.framing import JsonFormat
-from splitscan.formats.json.reference import JsonReferenceFramer, Shape
+from splitscan.formats.json.reference import JsonReferenceFramer, JsonShape
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import read_range
 from splitscan.testing.scan_laws import check_summary_law
 
-SHAPES = st.sampled_from([Shape.VALUES, Shape.ARRAY])
+SHAPES = st.sampled_from([JsonShape.VALUES, JsonShape.ARRAY])
 SYMBOLS = ['"', '"', "\\", "{", "{", "}", "}", "[", "]", ",", ":", "\n", " ", "\r", "a", "1", "\x1e", "é", "\t"]
 HARD_TEXTS = st.sampled_from(["", "}", "{", "[]{", '"', "\\", '\\"', "}]}", "a,b", '"}', "é☃", "\n", ": {", "\\\\"])
 
@@ -44,7 +44,7 @@ def json_texts(draw: st.DrawFn, max_records: int = 6) -> str:
 TEXTS = st.one_of(json_texts(), st.lists(st.sampled_from(SYMBOLS), max_size=24).map("".join))
 
 
-def framed_by_reference(shape: Shape, data: bytes) -> JsonReferenceFramer:
+def framed_by_reference(shape: JsonShape, data: bytes) -> JsonReferenceFramer:
     framer = JsonReferenceFramer(shape)
     for byte in data:
         framer.push(byte)
@@ -60,12 +60,12 @@ class Settled(JsonFormat):
 
 
 @given(shape=SHAPES, text=TEXTS)
-def test_the_fast_scanner_finds_what_the_machine_finds(shape: Shape, text: str) -> None:
+def test_the_fast_scanner_finds_what_the_machine_finds(shape: JsonShape, text: str) -> None:
     laws.check_fast_path_law(Settled(shape=shape), text.encode())
 
 
 @given(shape=SHAPES, text=TEXTS)
-def test_the_state_behind_any_bytes_is_that_of_the_machine(shape: Shape, text: str) -> None:
+def test_the_state_behind_any_bytes_is_that_of_the_machine(shape: JsonShape, text: str) -> None:
     data = text.encode()
     framer = JsonReferenceFramer(shape)
     for byte in data:
@@ -74,7 +74,7 @@ def test_the_state_behind_any_bytes_is_that_of_the_machine(shape: Shape, text: s
 
 
 @given(shape=SHAPES, text=TEXTS, draw=st.data())
-def test_records_do_not_depend_on_the_delivery(shape: Shape, text: str, draw: st.DataObject) -> None:
+def test_records_do_not_depend_on_the_delivery(shape: JsonShape, text: str, draw: st.DataObject) -> None:
     deliveries = draw.draw(strategies.deliveries())
     laws.check_chunking_law(Settled(shape=shape), text.encode(), deliveries)
 
@@ -86,7 +86,7 @@ def test_all_laws_of_framing_hold_for_small_files(text: str, head: str) -> None:
 
 
 @given(shape=SHAPES, first=TEXTS, second=TEXTS)
-def test_summaries_compose_and_agree_with_reading(shape: Shape, first: str, second: str) -> None:
+def test_summaries_compose_and_agree_with_reading(shape: JsonShape, first: str, second: str) -> None:
     check_summary_law(Settled(shape=shape), first.encode(), second.encode())
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from splitscan.errors import RecordError
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import UTF_8
@@ -24,7 +24,7 @@ HALF = settings(max_examples=settings().max_examples // 2)
 
 
 @st.composite
-def csv_files(draw: st.DrawFn, dialect: Dialect) -> bytes:
+def csv_files(draw: st.DrawFn, dialect: CsvGrammar) -> bytes:
     text = draw(st.sampled_from(["", "", "\ufeff"])) + draw(csv_texts(dialect, max_fields=12))
     try:
         return dialect.encoding.encode(text)
@@ -47,7 +47,7 @@ def sizes(draw: st.DrawFn, data: bytes) -> list[int]:
     draw=st.data(),
 )
 def test_csv_reads_the_same_in_any_blocks(
-    dialect: Dialect, header: bool, skip_lines: int, max_record_bytes: int, draw: st.DataObject
+    dialect: CsvGrammar, header: bool, skip_lines: int, max_record_bytes: int, draw: st.DataObject
 ) -> None:
     data = draw.draw(csv_files(dialect))
     reads = [draw.draw(st.sampled_from([1, 3, 16, 1000]))]
@@ -63,7 +63,7 @@ def test_csv_reads_the_same_in_any_blocks(
 @HALF
 @given(dialect=dialects(), max_record_bytes=st.sampled_from([8, 12, 20, 1000]), draw=st.data())
 def test_csv_reads_the_same_when_a_few_bytes_are_all_there_is_to_look_at(
-    dialect: Dialect, max_record_bytes: int, draw: st.DataObject
+    dialect: CsvGrammar, max_record_bytes: int, draw: st.DataObject
 ) -> None:
     data = draw.draw(csv_files(dialect))
     with pytest.MonkeyPatch.context() as patch:
@@ -102,5 +102,5 @@ def test_records_that_summaries_counted_are_found_in_as_many_steps_as_it_takes(m
     """The pieces end where an empty field begins, so that each of them is sure what its separators are."""
     monkeypatch.setattr(pieces, "LOOK_BYTES", 16)
     monkeypatch.setattr(pieces, "PIECE_BYTES", 16)
-    format = QuotedFormat(Dialect(UTF_8, sep="||", escape='"', multi_line=True))
+    format = QuotedFormat(CsvGrammar(UTF_8, sep="||", escape='"', multi_line=True))
     assert check_reader_law(format, '||éé\n\n""||éé||||\n'.encode(), [1]) == 2

@@ -16,7 +16,7 @@ import splitscan as ss
 from splitscan.formats.column_rules import ARRAY_TYPE
 from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.csv.kernel import arrays_with_kernel
 
 from .csv_strategies import csv_texts, dialects
@@ -111,7 +111,7 @@ def test_projecting_json_in_the_reader_is_projecting_afterwards(
 
 
 @given(dialects(), st.data())
-def test_both_engines_give_the_same_arrays_of_all_fields(dialect: Dialect, data: Any) -> None:
+def test_both_engines_give_the_same_arrays_of_all_fields(dialect: CsvGrammar, data: Any) -> None:
     text = memoryview(dialect.encoding.encode(data.draw(csv_texts(dialect))))
     elements = data.draw(st.one_of(st.none(), st.sets(st.integers(0, 4)).map(lambda s: tuple(sorted(s)))))
     rules = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, SeekPoint
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.read import split_points
@@ -21,7 +21,7 @@ from splitscan.testing.strategies import files_of
 
 UTF_8 = resolve_encoding("UTF-8")
 FORMATS = [
-    QuotedFormat(Dialect(UTF_8, **{"escape": '"', "multi_line": True, **settings}))
+    QuotedFormat(CsvGrammar(UTF_8, **{"escape": '"', "multi_line": True, **settings}))
     for settings in (
         {},
         {"escape": "\\"},

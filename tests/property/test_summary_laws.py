@@ -6,7 +6,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Run, Summary
@@ -15,7 +15,7 @@ from splitscan.testing import check_summary_law
 from .csv_strategies import csv_texts, dialects
 
 UTF_8 = resolve_encoding("UTF-8")
-RFC = QuotedFormat(Dialect(UTF_8, escape='"', multi_line=True))
+RFC = QuotedFormat(CsvGrammar(UTF_8, escape='"', multi_line=True))
 
 
 def runs() -> st.SearchStrategy[Run | None]:
@@ -37,7 +37,7 @@ def test_composition_is_associative(first: Summary, second: Summary, third: Summ
 
 
 @given(dialect=dialects(multi_line=True), draw=st.data())
-def test_any_cut_of_random_csv_composes_and_agrees_with_reading(dialect: Dialect, draw: st.DataObject) -> None:
+def test_any_cut_of_random_csv_composes_and_agrees_with_reading(dialect: CsvGrammar, draw: st.DataObject) -> None:
     texts = csv_texts(dialect, max_fields=8)
     first, second = (dialect.encoding.encode(draw.draw(texts)) for _ in range(2))
     event("checked" if check_summary_law(QuotedFormat(dialect), first, second) else "open")

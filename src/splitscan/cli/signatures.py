@@ -12,7 +12,7 @@ from splitscan.formats.registry import FORMATS, options_of
 from splitscan.options.database import TableOptions
 from splitscan.options.files import FileOptions
 from splitscan.options.read import ReadingOptions, SchemaOptions, TypedOptions
-from splitscan.options.table import REQUIRED, Kind, Option, declared_options, python_twin
+from splitscan.options.table import REQUIRED, Option, OptionKind, declared_options, python_twin
 
 _HEAD = '''\
 """The options of the ``scan_...`` functions, so that editors complete them and type checkers know them.
@@ -89,7 +89,7 @@ def _spellings(option: Option) -> Iterable[str]:
     return dict.fromkeys(each for name in (option.name, *option.aliases) for each in (python_twin(name), name))
 
 
-def _type(kind: Kind) -> str:
+def _type(kind: OptionKind) -> str:
     if kind.choices:
         values = ", ".join(f'"{value}"' for value in kind.choices)
         return f"Literal[{values}] | Text"

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from splitscan.blocks import BlockMetadata, FileMetadata, SeekPoint
-from splitscan.content.archives import Archive, ArchiveMember, Fault, MemberSource, Packing, plain_name
+from splitscan.content.archives import Archive, ArchiveMember, MemberFault, MemberSource, Packing, plain_name
 from splitscan.content.codecs.bzip2 import index_bzip2
 from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
 from splitscan.content.codecs.formats import BZIP2
@@ -393,7 +393,7 @@ def _member_of(
 ) -> ArchiveMember:
     if not isinstance(name, str) or type(offset) is not int or type(content_bytes) is not int or content_bytes < 0:
         raise ValueError("no member")
-    known = None if fault is None else Fault(*map(str, fault))
+    known = None if fault is None else MemberFault(*map(str, fault))
     if known is None and plain_name(name) != name:
         raise ValueError("no name of a member")
     packing, first_bytes = Packing(codec=codec.name), bytes.fromhex(head)

@@ -13,9 +13,9 @@ from splitscan.options.table import (
     FLAG,
     PATHS,
     REQUIRED,
-    Kind,
     Option,
     OptionDescription,
+    OptionKind,
     ValueRefusedError,
     by_spellings,
     choice,
@@ -44,8 +44,8 @@ def _parse_secret(value: Any) -> str:
     return value
 
 
-_URL = Kind("url", "`postgresql://...` or `sqlite:///FILE`", _parse_secret, lambda _: "", secret=True)
-_SECRET = Kind("text", "text that is never shown", _parse_secret, lambda _: "", secret=True)
+_URL = OptionKind("url", "`postgresql://...` or `sqlite:///FILE`", _parse_secret, lambda _: "", secret=True)
+_SECRET = OptionKind("text", "text that is never shown", _parse_secret, lambda _: "", secret=True)
 _LARGEST_BATCH_BYTES = 512 * MIB  # a batch must fit into Arrow arrays, whose offsets have 31 bits
 
 

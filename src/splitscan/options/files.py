@@ -9,7 +9,18 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from splitscan.errors import UsageError
-from splitscan.options.table import FLAG, MOMENT, PATTERN, Kind, Option, ValueRefusedError, choice, size, text, whole
+from splitscan.options.table import (
+    FLAG,
+    MOMENT,
+    PATTERN,
+    Option,
+    OptionKind,
+    ValueRefusedError,
+    choice,
+    size,
+    text,
+    whole,
+)
 from splitscan.sizes import GIB, KIB, MIB
 
 MAX_DECOMPRESSION_RATIO = 10_000
@@ -119,7 +130,7 @@ def _parse_settings(value: Any) -> StorageOptions:
         raise ValueRefusedError(refused.fix) from None
 
 
-SETTINGS = Kind(
+SETTINGS = OptionKind(
     "mapping", "a JSON object or a dict of file system settings", _parse_settings, lambda _: "{}", secret=True
 )
 

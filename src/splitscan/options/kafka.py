@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeAlias
 
-from splitscan.options.table import FLAG, PATTERN, Kind, Option, ValueRefusedError, parse_paths, text, whole
+from splitscan.options.table import FLAG, PATTERN, Option, OptionKind, ValueRefusedError, parse_paths, text, whole
 
 EARLIEST, LATEST = -2, -1
 """What stands for the first and after the last message of a partition, as in Spark and Kafka."""
@@ -44,7 +44,7 @@ class OffsetChoice:
         return next((offset for name, number, offset in self.named if (name, number) == (topic, partition)), None)
 
 
-def _offsets(*, start: bool) -> Kind:
+def _offsets(*, start: bool) -> OptionKind:
     words = tuple(_WORDS) if start else ("latest",)
     least = EARLIEST if start else LATEST
 
@@ -65,7 +65,7 @@ def _offsets(*, start: bool) -> Kind:
 
     meaning = "-2 for earliest and -1 for latest" if start else "-1 for latest"
     allowed = f"""{" or ".join(words)}, or JSON such as {{"topic": {{"0": 23, "1": -1}}}} ({meaning})"""
-    return Kind("offsets", allowed, parse, lambda choice: "latest" if choice.everywhere == LATEST else "earliest")
+    return OptionKind("offsets", allowed, parse, lambda choice: "latest" if choice.everywhere == LATEST else "earliest")
 
 
 def _assigned(value: Any) -> Assigned:
@@ -133,7 +133,7 @@ class KafkaOptions:
     ]
     subscribe: Annotated[
         tuple[str, ...] | None,
-        Option("subscribe", Kind("names", "a comma-separated list of topics", parse_paths, ",".join), "Topics."),
+        Option("subscribe", OptionKind("names", "a comma-separated list of topics", parse_paths, ",".join), "Topics."),
     ] = None
     subscribe_pattern: Annotated[
         str | None, Option("subscribePattern", PATTERN, "All topics whose whole name matches.")
@@ -142,7 +142,7 @@ class KafkaOptions:
         Assigned | None,
         Option(
             "assign",
-            Kind("partitions", 'JSON such as {"topic": [0, 1]}', _assigned),
+            OptionKind("partitions", 'JSON such as {"topic": [0, 1]}', _assigned),
             "Partitions of topics; one of the three must be given.",
         ),
     ] = None
@@ -187,7 +187,7 @@ class KafkaOptions:
         tuple[str, ...],
         Option(
             "metadataColumns",
-            Kind("names", f"a comma-separated list of {', '.join(MESSAGE_COLUMNS)}", _message_columns, ",".join),
+            OptionKind("names", f"a comma-separated list of {', '.join(MESSAGE_COLUMNS)}", _message_columns, ",".join),
             "Columns to add that a message has beside its value.",
         ),
     ] = ()

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from splitscan.errors import UsageError
 from splitscan.options.files import FileOptions
-from splitscan.options.table import FLAG, PATHS, Kind, Option, ValueRefusedError, choice, names, size, text, whole
+from splitscan.options.table import FLAG, PATHS, Option, OptionKind, ValueRefusedError, choice, names, size, text, whole
 from splitscan.options.zones import ZONE, parse_zone
 from splitscan.sizes import GIB, MIB
 
@@ -52,7 +52,7 @@ def _parse_locale(value: Any) -> str:
     raise ValueRefusedError("read numbers, month and day names of other languages as text and convert them in Spark")
 
 
-LOCALE = Kind("locale", "an English locale such as en-US", _parse_locale)
+LOCALE = OptionKind("locale", "an English locale such as en-US", _parse_locale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +330,7 @@ def _show_columns(value: tuple[tuple[str, ColumnOptions], ...]) -> str:
     return json.dumps({name: each.to_json() for name, each in value}, ensure_ascii=False)
 
 
-COLUMNS = Kind("mapping", "a JSON object of columns and their options", _parse_columns, _show_columns)
+COLUMNS = OptionKind("mapping", "a JSON object of columns and their options", _parse_columns, _show_columns)
 
 
 class SchemaMode(enum.Enum):

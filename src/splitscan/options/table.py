@@ -36,7 +36,7 @@ REQUIRED = object()  # stands for the default of an option that has none
 
 
 class ValueRefusedError(Exception):
-    """A value is not of its kind; :class:`Kind` users turn it into a ``UsageError`` that names the option.
+    """A value is not of its kind; :class:`OptionKind` users turn it into a ``UsageError`` that names the option.
 
     Args:
         fix: What the user can do, when listing the allowed values does not say it.
@@ -48,7 +48,7 @@ class ValueRefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class OptionKind:
     """A kind of value.
 
     Attributes:
@@ -109,10 +109,10 @@ def parse_flag(value: Any) -> bool:
     raise ValueRefusedError
 
 
-FLAG = Kind("bool", "true or false", parse_flag, lambda value: str(value).lower())
+FLAG = OptionKind("bool", "true or false", parse_flag, lambda value: str(value).lower())
 
 
-def only_false(fix: str) -> Kind:
+def only_false(fix: str) -> OptionKind:
     """Return the kind of flags that must not be set; *fix* says what to do instead."""
 
     def parse(value: Any) -> bool:
@@ -120,10 +120,10 @@ def only_false(fix: str) -> Kind:
             raise ValueRefusedError(fix)
         return False
 
-    return Kind("bool", "only false", parse, FLAG.show)
+    return OptionKind("bool", "only false", parse, FLAG.show)
 
 
-def whole(minimum: int, also: int | None = None) -> Kind:
+def whole(minimum: int, also: int | None = None) -> OptionKind:
     """Return the kind of whole numbers from *minimum* on, and *also* one more that has a meaning of its own."""
 
     def parse(value: Any) -> int:
@@ -138,10 +138,10 @@ def whole(minimum: int, also: int | None = None) -> Kind:
         return number
 
     extra = "" if also is None else f", or {also}"
-    return Kind("int", f"a whole number from {minimum} on{extra}", parse)
+    return OptionKind("int", f"a whole number from {minimum} on{extra}", parse)
 
 
-def size(minimum: int = 1, maximum: int = _LARGEST) -> Kind:
+def size(minimum: int = 1, maximum: int = _LARGEST) -> OptionKind:
     """Return the kind of byte counts from *minimum* to *maximum*: bytes, or a number with a unit."""
 
     def parse(value: Any) -> int:
@@ -158,14 +158,14 @@ def size(minimum: int = 1, maximum: int = _LARGEST) -> Kind:
     allowed = "a size such as 64 MiB" + (", or 0" if minimum == 0 else "")
     if maximum < _LARGEST:
         allowed += f", up to {_show_size(maximum)}"
-    return Kind("size", allowed, parse, _show_size)
+    return OptionKind("size", allowed, parse, _show_size)
 
 
 def _show_size(size_bytes: int) -> str:
     return format_size(size_bytes).replace(".0 ", " ")
 
 
-def text(*, empty: bool = True) -> Kind:
+def text(*, empty: bool = True) -> OptionKind:
     """Return the kind of texts, which may be *empty* or not."""
 
     def parse(value: Any) -> str:
@@ -173,10 +173,10 @@ def text(*, empty: bool = True) -> Kind:
             raise ValueRefusedError
         return value
 
-    return Kind("text", "text" if empty else "text that is not empty", parse, show_text)
+    return OptionKind("text", "text" if empty else "text that is not empty", parse, show_text)
 
 
-def character(*, off: bool) -> Kind:
+def character(*, off: bool) -> OptionKind:
     r"""Return the kind of single characters; with *off*, the empty text (or ``\0``, as in Spark) is ``None``."""
 
     def parse(value: Any) -> str | None:
@@ -187,10 +187,10 @@ def character(*, off: bool) -> Kind:
         return value
 
     extra = ", or empty text to turn it off" if off else ""
-    return Kind("character", f"exactly one character{extra}", parse, show_text)
+    return OptionKind("character", f"exactly one character{extra}", parse, show_text)
 
 
-def choice(members: type[enum.Enum]) -> Kind:
+def choice(members: type[enum.Enum]) -> OptionKind:
     """Return the kind of an enum's members, by value, any case."""
     by_value = {str(member.value).lower(): member for member in members}
 
@@ -204,10 +204,10 @@ def choice(members: type[enum.Enum]) -> Kind:
 
     values = tuple(str(member.value) for member in members)
     allowed = f"{', '.join(values[:-1])} or {values[-1]}"
-    return Kind("choice", allowed, parse, lambda member: str(member.value), choices=values)
+    return OptionKind("choice", allowed, parse, lambda member: str(member.value), choices=values)
 
 
-def names(valid: Sequence[str], numbered: str) -> Kind:
+def names(valid: Sequence[str], numbered: str) -> OptionKind:
     """Return the kind of lists of distinct names: a Python list, ``"a,b"``, or a JSON list ``'["a", "b"]'``.
 
     Args:
@@ -229,7 +229,7 @@ def names(valid: Sequence[str], numbered: str) -> Kind:
             raise ValueRefusedError("give every name once")
         return tuple(items)
 
-    return Kind("names", f"a comma-separated list of {', '.join(valid)}, {numbered}N", parse, ",".join)
+    return OptionKind("names", f"a comma-separated list of {', '.join(valid)}, {numbered}N", parse, ",".join)
 
 
 def parse_paths(value: Any) -> tuple[str, ...]:
@@ -240,7 +240,7 @@ def parse_paths(value: Any) -> tuple[str, ...]:
     return tuple(items)
 
 
-PATHS = Kind("names", "a comma-separated list of columns", parse_paths, ",".join)
+PATHS = OptionKind("names", "a comma-separated list of columns", parse_paths, ",".join)
 
 
 def _split_listed(text: str) -> list[str]:
@@ -282,7 +282,7 @@ def parse_pattern(value: Any) -> str:
     return value
 
 
-PATTERN = Kind("regex", "a regular expression (Python syntax)", parse_pattern, show_text)
+PATTERN = OptionKind("regex", "a regular expression (Python syntax)", parse_pattern, show_text)
 
 
 def parse_moment(value: Any) -> dt.datetime:
@@ -297,7 +297,7 @@ def parse_moment(value: Any) -> dt.datetime:
         raise ValueRefusedError from None
 
 
-MOMENT = Kind("timestamp", "YYYY-MM-DDTHH:mm:ss (in timeZone), e.g. 2024-12-31T23:59:59", parse_moment)
+MOMENT = OptionKind("timestamp", "YYYY-MM-DDTHH:mm:ss (in timeZone), e.g. 2024-12-31T23:59:59", parse_moment)
 
 
 def python_twin(spark_name: str) -> str:
@@ -324,7 +324,7 @@ class Option:
     """
 
     name: str
-    kind: Kind
+    kind: OptionKind
     meaning: str
     aliases: tuple[str, ...] = ()
     attribute: str = ""

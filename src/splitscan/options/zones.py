@@ -7,7 +7,7 @@ import re
 import zoneinfo
 from typing import Any
 
-from splitscan.options.table import Kind, ValueRefusedError, show_text
+from splitscan.options.table import OptionKind, ValueRefusedError, show_text
 
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?")
 _MAX_OFFSET_HOURS = 18  # as java.time.ZoneOffset
@@ -62,7 +62,7 @@ def parse_zone(value: Any) -> str:
     return "UTC" if zone == dt.UTC else str(zone).removeprefix("UTC")
 
 
-ZONE = Kind("time zone", "a time zone such as Europe/Berlin, +01:00 or UTC", parse_zone, show_text)
+ZONE = OptionKind("time zone", "a time zone such as Europe/Berlin, +01:00 or UTC", parse_zone, show_text)
 
 
 def epoch_us(moment: dt.datetime, zone: str) -> int:

@@ -73,7 +73,7 @@ def index_file(
     if not isinstance(preamble.format, ContextFormat):
         raise InvariantError(f"format {preamble.format.name} has no boundary index")
     records = Records(source, blocks[0].file, preamble.format, max_record_bytes, read_bytes)
-    walk = _Walk(records, preamble.format, preamble.data_start, (block.start for block in blocks))
+    walk = _BoundaryWalk(records, preamble.format, preamble.data_start, (block.start for block in blocks))
     for piece in pieces:
         walk.take(piece)
     filled = [block.starting_at(start) for block, start in zip(blocks, walk.finish(), strict=True)]
@@ -106,7 +106,7 @@ def find_first_start(
     if not isinstance(preamble.format, ContextFormat):
         raise InvariantError(f"format {preamble.format.name} has no boundary index")
     records = Records(source, block.file, preamble.format, max_record_bytes, read_bytes)
-    walk = _Walk(records, preamble.format, preamble.data_start, [block.start])
+    walk = _BoundaryWalk(records, preamble.format, preamble.data_start, [block.start])
     size = block.file.content_bytes
     content = ByteRange(preamble.data_start, size)
     pieces = summarise_pieces(source, preamble.format, content, block.start, content, max_record_bytes)
@@ -190,7 +190,7 @@ class _Tally:
         self.add(records)
 
 
-class _Walk:
+class _BoundaryWalk:
     """Goes through the pieces of one file in order, in a known state.
 
     Args:

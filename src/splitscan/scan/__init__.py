@@ -5,7 +5,7 @@ from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.scan.block_request import BlockReader
 from splitscan.scan.block_scan import open_reader, scan_blocks
 from splitscan.scan.counting import count_blocks
-from splitscan.scan.given_up import Counted
+from splitscan.scan.given_up import RowCount
 from splitscan.scan.planner import ScanPlanner
 from splitscan.scan.planning import Cutting, Indexer, IndexTask, fill_index
 from splitscan.scan.rejects import OnReject
@@ -13,11 +13,11 @@ from splitscan.scan.spec import ScanSpec, make_spec
 
 __all__ = [
     "BlockReader",
-    "Counted",
     "Cutting",
     "IndexTask",
     "Indexer",
     "OnReject",
+    "RowCount",
     "ScanPlanner",
     "ScanSpec",
     "count_blocks",

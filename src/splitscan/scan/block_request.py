@@ -15,7 +15,7 @@ from splitscan.errors import SourceMissingError, Where
 from splitscan.options import Mode, OnFileChange
 from splitscan.read.contents import open_content
 from splitscan.read.opened_file import OpenedFile
-from splitscan.scan.given_up import Counted, Losses
+from splitscan.scan.given_up import Losses, RowCount
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 
@@ -32,7 +32,7 @@ class BlockReader(Protocol):
             SchemaError: If a header disagrees, or a column that must not be null is.
         """
 
-    def count(self) -> Counted:
+    def count(self) -> RowCount:
         """Number of rows that iteration would give, by framing alone where that can tell. Call it instead."""
 
     @property

@@ -19,7 +19,7 @@ from splitscan.plan.packing import fill_tasks
 from splitscan.redaction import redact
 from splitscan.scan.block_scan import in_threads, open_reader
 from splitscan.scan.decoders import check_header
-from splitscan.scan.given_up import Counted, counted_in, total
+from splitscan.scan.given_up import RowCount, counted_in, total
 from splitscan.scan.own_formats import Reading
 from splitscan.scan.planning import Indexer, OnBytes, index_files
 from splitscan.scan.spec import ScanSpec
@@ -28,7 +28,7 @@ from splitscan.sizes import KIB, MIB, count_of
 _SHARE_BYTES = MIB  # what is counted at a time, in some hundred microseconds at least
 _OPEN_BYTES = 64 * KIB  # counted in the time in which a file is opened
 
-BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[Counted]]
+BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[RowCount]]
 """Counts the rows of blocks, in parallel if it can; the order of the answers does not matter."""
 
 
@@ -55,7 +55,7 @@ def spec_for_counting(options: ReadOptions, framing: Reading | None, spec: Calla
         raise
 
 
-def with_kept(counted: Counted, spec: Callable[[], ScanSpec]) -> Counted:
+def with_kept(counted: RowCount, spec: Callable[[], ScanSpec]) -> RowCount:
     """The number of rows that reading delivers: with records that are given up, where a column keeps their text.
 
     Args:
@@ -68,10 +68,10 @@ def with_kept(counted: Counted, spec: Callable[[], ScanSpec]) -> Counted:
         if error.reason_code != "no-schema":
             raise
         return counted
-    return Counted(counted.rows + counted.given_up) if keeps else counted
+    return RowCount(counted.rows + counted.given_up) if keeps else counted
 
 
-def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata], on_bytes: OnBytes | None = None) -> Iterator[Counted]:
+def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata], on_bytes: OnBytes | None = None) -> Iterator[RowCount]:
     """Count blocks on all cores of this machine.
 
     Small files are counted many at a time: to hand over each of them costs as much as counting it.
@@ -93,7 +93,7 @@ def count_rows(
     blocks: Iterable[BlockMetadata],
     indexer: Indexer | None = None,
     counter: BlockCounter = count_here,
-) -> Counted:
+) -> RowCount:
     """Number of rows of the blocks of whole files.
 
     Where only structure decides what a row is (mode PERMISSIVE), the summaries of a format that needs context count
@@ -117,8 +117,8 @@ def _count_indexed(
     framing: RecordFormat,
     indexer: Indexer | None,
     counter: BlockCounter,
-) -> Counted:
-    counted: list[Counted] = []
+) -> RowCount:
+    counted: list[RowCount] = []
     uncounted: list[BlockMetadata] = []
     counts = spec.options.reading.mode is Mode.PERMISSIVE
     for file in index_files(blocks, framing, spec.options, indexer, wants_records=counts):
@@ -130,17 +130,17 @@ def _count_indexed(
     return total(chain(counted, counter(spec, uncounted) if uncounted else ()))
 
 
-def count_up_to(spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int) -> Counted:
+def count_up_to(spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int) -> RowCount:
     """Number of rows of blocks, *limit* at most: the blocks after that many rows are not looked at."""
-    counted = Counted()
+    counted = RowCount()
     for block in blocks:
         counted = total([counted, count_blocks(spec, [block])])
         if counted.rows >= limit:
-            return Counted(limit)  # all rows that were asked for are there
+            return RowCount(limit)  # all rows that were asked for are there
     return counted
 
 
-def check_layout(options: ReadOptions, paths: Sequence[str], counted: Callable[[ReadOptions], Counted]) -> None:
+def check_layout(options: ReadOptions, paths: Sequence[str], counted: Callable[[ReadOptions], RowCount]) -> None:
     """Count records as samples say they are written, and in the other layout that the format knows.
 
     Args:
@@ -167,7 +167,7 @@ def check_layout(options: ReadOptions, paths: Sequence[str], counted: Callable[[
         )
 
 
-def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> Counted:
+def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> RowCount:
     """Number of rows of blocks: by framing alone in mode PERMISSIVE, by structure in the other modes.
 
     Equal to the rows that reading delivers, where no column keeps records that are given up.

@@ -18,7 +18,7 @@ from splitscan.plan.files import list_files
 from splitscan.read.contents import open_file
 from splitscan.redaction import redact
 from splitscan.scan.file_set import Paths, as_paths
-from splitscan.scan.kinds import Kind, kind_of
+from splitscan.scan.kinds import NamedFormat, kind_of
 from splitscan.scan.own_formats import OwnFormat
 
 _NAMED_FILES = 100  # of a directory or glob whose own name says nothing
@@ -58,7 +58,7 @@ def find_format(
         if isinstance(format, str):
             _check_required(paths, resolve_format(format), raw)
         return format, dict(raw)
-    kind = kind_of(as_paths(paths)) or _kind_inside(paths, raw) or Kind(DEFAULT_FORMAT, {})
+    kind = kind_of(as_paths(paths)) or _kind_inside(paths, raw) or NamedFormat(DEFAULT_FORMAT, {})
     _check_required(paths, kind.format, raw)
     known = by_spellings(options_of(kind.format))
     given = {known[name.lower()].name for name in raw if name.lower() in known}
@@ -67,7 +67,7 @@ def find_format(
     return kind.format, {**{name: value for name, value in kind.options.items() if name not in given}, **raw}
 
 
-def _kind_inside(paths: Paths, raw: Mapping[str, Any]) -> Kind | None:
+def _kind_inside(paths: Paths, raw: Mapping[str, Any]) -> NamedFormat | None:
     """What the names of the files say that are there, or the first bytes of one of them."""
     options = _file_options(raw)
     try:
@@ -83,7 +83,7 @@ def _kind_inside(paths: Paths, raw: Mapping[str, Any]) -> Kind | None:
     return None
 
 
-def _kind_of_beginning(file: FileMetadata, head: bytes, raw: Mapping[str, Any]) -> Kind | None:
+def _kind_of_beginning(file: FileMetadata, head: bytes, raw: Mapping[str, Any]) -> NamedFormat | None:
     found = beginning_of(head)
     if found is None or _is_for_csv(raw, found.format or "text"):
         return None
@@ -95,7 +95,7 @@ def _kind_of_beginning(file: FileMetadata, head: bytes, raw: Mapping[str, Any]) 
             fix=found.hint,
             code="not-records",
         )
-    return Kind(found.format, {})
+    return NamedFormat(found.format, {})
 
 
 def _is_for_csv(raw: Mapping[str, Any], format: str) -> bool:

@@ -29,7 +29,7 @@ def reason_of(code: str, max_record_bytes: int) -> str:
     return _REASONS.get(code, _OTHER_REASON).format(limit=max_record_bytes)
 
 
-class Counted(NamedTuple):
+class RowCount(NamedTuple):
     """How many rows there are, and which records are none because they were given up.
 
     Attributes:
@@ -47,21 +47,21 @@ class Counted(NamedTuple):
     code: str | None = None
 
 
-def counted_in(file: FileMetadata, rows: int, given_up: GivenUp) -> Counted:
+def counted_in(file: FileMetadata, rows: int, given_up: GivenUp) -> RowCount:
     """The rows of one file, or of a part of it, and the records in it that were given up."""
-    return Counted(rows, given_up.records, file.path if given_up.records else "", given_up.offset, given_up.code)
+    return RowCount(rows, given_up.records, file.path if given_up.records else "", given_up.offset, given_up.code)
 
 
-def total(parts: Iterable[Counted]) -> Counted:
+def total(parts: Iterable[RowCount]) -> RowCount:
     """What several counts are together, in whatever order they come.
 
     Example:
-        >>> total([Counted(3), Counted(2, 1, "b", 5, "x"), Counted(1, 2, "a", 9, "x")])
-        Counted(rows=6, given_up=3, path='a', offset=9, code='x')
+        >>> total([RowCount(3), RowCount(2, 1, "b", 5, "x"), RowCount(1, 2, "a", 9, "x")])
+        RowCount(rows=6, given_up=3, path='a', offset=9, code='x')
     """
     counted = list(parts)
     first = min((part for part in counted if part.given_up), key=lambda part: (part.path, part.offset), default=None)
-    return (first or Counted())._replace(
+    return (first or RowCount())._replace(
         rows=sum(part.rows for part in counted), given_up=sum(part.given_up for part in counted)
     )
 
@@ -129,7 +129,7 @@ class Losses:
                 self._on_new_columns(new)
 
 
-def report_given_up(counted: Counted, options: ReadOptions) -> int:
+def report_given_up(counted: RowCount, options: ReadOptions) -> int:
     """Log a warning if records were given up while rows were counted.
 
     Returns:

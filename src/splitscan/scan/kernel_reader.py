@@ -34,7 +34,7 @@ from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.decoders import decoder
 from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.given_up import Counted, reason_of
+from splitscan.scan.given_up import RowCount, reason_of
 from splitscan.scan.noticing import Noticing
 from splitscan.scan.record_reader import RecordBlockReader
 from splitscan.scan.rejects import RejectBatch, failed_fast
@@ -68,13 +68,13 @@ class KernelBlockReader(RecordBlockReader):
         """Bytes of the block that were read so far."""
         return super().passed_bytes if self._reader is None else int(self._reader.passed_bytes)
 
-    def _count(self, source: ByteSource) -> Counted:
+    def _count(self, source: ByteSource) -> RowCount:
         if not self._opens(source):
             return super()._count(source)
         with self._failing():
             rows, given_up, first = self._reader.count()
         offset, code = first or (-1, None)
-        return Counted(rows, given_up, self._block.file.path if given_up else "", offset, code)
+        return RowCount(rows, given_up, self._block.file.path if given_up else "", offset, code)
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
         if not self._opens(source):

@@ -36,7 +36,7 @@ _MAGIC: Sequence[tuple[bytes, str]] = (
 _ZIP, _EXCEL_PART = b"PK\x03\x04", b"[Content_Types].xml"
 
 
-class Kind(NamedTuple):
+class NamedFormat(NamedTuple):
     """What the names of files say.
 
     Attributes:
@@ -48,7 +48,7 @@ class Kind(NamedTuple):
     options: Mapping[str, str]
 
 
-def kind_of(paths: Sequence[str]) -> Kind | None:
+def kind_of(paths: Sequence[str]) -> NamedFormat | None:
     """The record format that the names of files say; ``None`` where they say nothing. Names without a say are left out.
 
     Raises:
@@ -59,8 +59,8 @@ def kind_of(paths: Sequence[str]) -> Kind | None:
         >>> kind_of(["in/a.json.gz"]).format, kind_of(["in/"]), kind_of(["a.psv"]).options
         ('json', None, {'sep': '|'})
     """
-    known = {ending: Kind(*found) for ending, found in endings().items()}
-    kinds: dict[str, Kind] = {}
+    known = {ending: NamedFormat(*found) for ending, found in endings().items()}
+    kinds: dict[str, NamedFormat] = {}
     for path in paths:
         ending = _ending(path)
         if ending in _OTHERS:

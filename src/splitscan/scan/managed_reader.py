@@ -12,7 +12,7 @@ from splitscan.errors import InvariantError, SourceMissingError, UsageError
 from splitscan.formats.column_rules import default_of, rules_of_format
 from splitscan.scan.block_request import BlockRejects, BlockRequest
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
-from splitscan.scan.given_up import Counted
+from splitscan.scan.given_up import RowCount
 from splitscan.scan.own_formats import ManagedReading
 from splitscan.scan.spec import ScanSpec
 
@@ -70,9 +70,9 @@ class ManagedBlockReader:
                 request.block, span.start, span.stop, scan.rows, count, digest, self._is_missing
             )  # fmt: skip
 
-    def count(self) -> Counted:
+    def count(self) -> RowCount:
         """Count the rows by reading them."""
-        return Counted(sum(batch.num_rows for batch in self))
+        return RowCount(sum(batch.num_rows for batch in self))
 
     def _open_source(self) -> ByteSource:
         try:

@@ -29,7 +29,7 @@ from splitscan.scan.counting import (
 )
 from splitscan.scan.dialects import advise
 from splitscan.scan.file_set import FileSet, FileTest, Paths, as_paths
-from splitscan.scan.given_up import Counted, report_given_up, total
+from splitscan.scan.given_up import RowCount, report_given_up, total
 from splitscan.scan.new_columns import SOME_RECORDS
 from splitscan.scan.own_formats import OwnFormat, Reading
 from splitscan.scan.planning import AS_THE_OPTIONS_SAY, Cuts, Cutting, Indexer, OnBytes, fill_index, index_here
@@ -375,7 +375,7 @@ class ScanPlanner:
         """
         return self._rows(self.counted(slots, indexer, counter))
 
-    def counted(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_here) -> Counted:
+    def counted(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_here) -> RowCount:
         """Number of rows, and of records that are given up; the arguments are those of :meth:`count_with`."""
         self.warn()
         if self.chooses_blocks:
@@ -393,6 +393,6 @@ class ScanPlanner:
         asked = partial(replace, self.asked)
         check_layout(self.options, self.paths, lambda o: replace(self, asked=asked(options=o)).counted(cores()))
 
-    def _rows(self, counted: Counted) -> int:
+    def _rows(self, counted: RowCount) -> int:
         """Number of rows; a warning says which records are none."""
         return report_given_up(with_kept(counted, lambda: self.spec), self.options)

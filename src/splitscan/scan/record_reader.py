@@ -33,7 +33,7 @@ from splitscan.scan.decoders import check_header, codec_of, step_decoder
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import first_row, has_forbidden_null, is_required_somewhere, prune_array
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.given_up import Counted, counted_in, reason_of
+from splitscan.scan.given_up import RowCount, counted_in, reason_of
 from splitscan.scan.noticing import Noticing
 from splitscan.scan.own_formats import ContextReading
 from splitscan.scan.rejects import RejectBatch, beside_rows, failed_fast, reason_array, reason_text, slices
@@ -110,18 +110,18 @@ class RecordBlockReader:
                         if self._noticing is not None:
                             self._rejects.take_noticed(self._noticing.packed())
 
-    def count(self) -> Counted:
+    def count(self) -> RowCount:
         """Count the rows: by framing alone in mode PERMISSIVE. Call it instead of iterating."""
         if self._spec.options.reading.mode is not Mode.PERMISSIVE:
-            return Counted(sum(batch.num_rows for batch in self))
+            return RowCount(sum(batch.num_rows for batch in self))
         with self._locating():
             source = self._open_source()
             if source is None:
-                return Counted()
+                return RowCount()
             with closing(source):
                 return self._count(source)
 
-    def _count(self, source: ByteSource) -> Counted:
+    def _count(self, source: ByteSource) -> RowCount:
         records = self._open_records(source)
         self._check_header(records)
         return counted_in(self._block.file, records.count(), records.given_up)

@@ -15,7 +15,7 @@ from splitscan.blocks import BlockMetadata
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.plan.packing import pack_blocks
 from splitscan.rebalance.reading.planning import plan_rebalance
-from splitscan.scan import Counted, ScanPlanner, ScanSpec, count_blocks, scan_blocks
+from splitscan.scan import RowCount, ScanPlanner, ScanSpec, count_blocks, scan_blocks
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
 from splitscan.spark.connector import connector_frame, why_python
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_scan
@@ -128,17 +128,17 @@ def count_rows(scan: ScanPlanner, spark: SparkSession) -> int:
         return scan.count()
     scan = scan.found_by(spark_workers(spark))
 
-    def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[Counted]:
+    def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[RowCount]:
         files = scan.options.files
         tasks = pack_blocks(blocks, files.task_bytes, files.open_cost_bytes, slots)
         answers = run_tasks(spark, [pack_payload(task) for task in tasks], partial(_count_payload, spec))
-        return [Counted(*answer) for answer in answers]
+        return [RowCount(*answer) for answer in answers]
 
     rows = scan.count_with(slots, spark_indexer(spark), count_on_spark)
     return rows if limit is None else min(rows, limit)
 
 
-def _count_payload(spec: ScanSpec, payload: bytes) -> Counted:
+def _count_payload(spec: ScanSpec, payload: bytes) -> RowCount:
     return count_blocks(spec, unpack_payload(payload))
 
 

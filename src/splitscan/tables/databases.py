@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from splitscan.tables.address import Address, Relation
 from splitscan.tables.postgresql import PostgresqlSession
-from splitscan.tables.session import Session
+from splitscan.tables.session import AdbcSession
 from splitscan.tables.sqlite import SqliteSession
 
-_SESSIONS: dict[str, type[Session]] = {"postgresql": PostgresqlSession, "sqlite": SqliteSession}
+_SESSIONS: dict[str, type[AdbcSession]] = {"postgresql": PostgresqlSession, "sqlite": SqliteSession}
 
 
-def open_session(address: Address, label: str = "splitscan") -> Session:
+def open_session(address: Address, label: str = "splitscan") -> AdbcSession:
     """Connect to a database.
 
     Args:

@@ -13,7 +13,7 @@ from splitscan.errors import SourceError
 from splitscan.tables.address import MOST_PARTS, Address, Relation, quote_name
 from splitscan.tables.columns import MOST_SHORT_DIGITS, TableColumn
 from splitscan.tables.keys import KeyKind, TableStatistics, keys_of, to_integer
-from splitscan.tables.session import Session
+from splitscan.tables.session import AdbcSession
 from splitscan.tables.snapshots import release_query
 from splitscan.tables.spec import TableSpec
 from splitscan.tables.versions import (
@@ -131,7 +131,7 @@ _ELEMENTS = {
 }  # fmt: skip
 
 
-class PostgresqlSession(Session):
+class PostgresqlSession(AdbcSession):
     """A connection to a server of PostgreSQL, 12 or newer."""
 
     driver: ClassVar[str] = "postgresql"
@@ -194,7 +194,7 @@ class PostgresqlSession(Session):
             "snapshot-lost",
         )
 
-    def version(self, spec: TableSpec, take_snapshot: Callable[[Session], str]) -> TableVersion:
+    def version(self, spec: TableSpec, take_snapshot: Callable[[AdbcSession], str]) -> TableVersion:
         """What the scan reads, locked until the end of the transaction; and then a snapshot of it."""
         self.ask(spec.locking)
         process, server = self._process()

@@ -10,7 +10,7 @@ from splitscan.errors import SchemaError, Where
 from splitscan.ranges import ByteKeyRange
 from splitscan.tables.columns import TableColumn, TableConverter
 from splitscan.tables.databases import open_session
-from splitscan.tables.session import Session
+from splitscan.tables.session import AdbcSession
 from splitscan.tables.snapshots import reader_label
 from splitscan.tables.spec import KeyPiece, TableSpec, show_key
 from splitscan.tables.versions import TableVersion
@@ -38,7 +38,7 @@ def read_pieces(spec: TableSpec, pieces: Iterable[KeyPiece], version: TableVersi
 class _PieceReader:
     """Reads one piece of a table over a connection that is in a transaction."""
 
-    def __init__(self, spec: TableSpec, session: Session, piece: KeyPiece) -> None:
+    def __init__(self, spec: TableSpec, session: AdbcSession, piece: KeyPiece) -> None:
         self._spec = spec
         self._session = session
         self._piece = piece
@@ -74,7 +74,7 @@ class _PieceReader:
         return ((key.name, shown),)
 
 
-def condition(key: TableColumn | None, keys: ByteKeyRange, session: Session, with_nulls: bool) -> str:
+def condition(key: TableColumn | None, keys: ByteKeyRange, session: AdbcSession, with_nulls: bool) -> str:
     """The rows of a range as SQL: ``key >= start AND key < stop``, what is unbounded left out. Empty for all rows."""
     if key is None or key.key_kind is None:
         return ""

@@ -21,7 +21,7 @@ from splitscan.tables.versions import TableVersion
 _SHOWN_CHARACTERS = 1000  # of a driver's message, which may quote a whole statement
 
 
-class Session(ABC):
+class AdbcSession(ABC):
     """A connection through an ADBC driver. All it does is reading.
 
     Args:
@@ -72,7 +72,7 @@ class Session(ABC):
         """
 
     @abstractmethod
-    def version(self, spec: TableSpec, take_snapshot: Callable[[Session], str]) -> TableVersion:
+    def version(self, spec: TableSpec, take_snapshot: Callable[[AdbcSession], str]) -> TableVersion:
         """The version that is there now, in a transaction that :meth:`begin` began.
 
         Args:

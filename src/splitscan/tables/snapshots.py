@@ -15,7 +15,7 @@ import weakref
 
 from splitscan.errors import SourceError
 from splitscan.tables.address import Address
-from splitscan.tables.session import Session
+from splitscan.tables.session import AdbcSession
 from splitscan.tables.versions import TableVersion, checked_name
 
 MOST_HELD = 16
@@ -42,7 +42,7 @@ def reader_label(snapshot: str | None) -> str:
     return "splitscan" if snapshot is None else f"splitscan {snapshot}"
 
 
-def hold_snapshot(session: Session, idle_seconds: float, watch: int | None = None) -> str:
+def hold_snapshot(session: AdbcSession, idle_seconds: float, watch: int | None = None) -> str:
     """Take a snapshot of a database of PostgreSQL, and have it held by a process that is started for it.
 
     That process ends, and the snapshot with it, when a process that is watched ends, when its connection breaks, when

@@ -22,7 +22,7 @@ from splitscan.tables.address import Relation, quote_name
 from splitscan.tables.columns import TableColumn
 from splitscan.tables.keys import KeyKind, TableStatistics, keys_of, to_integer
 from splitscan.tables.numbers import ANY_VALUE, is_number
-from splitscan.tables.session import Session
+from splitscan.tables.session import AdbcSession
 from splitscan.tables.spec import TableSpec
 from splitscan.tables.versions import TableVersion
 
@@ -143,7 +143,7 @@ _WAL_HEADER_BYTES = 32
 _WAL_INDEX = slice(16, 40)  # last frame, checksum and salt of the index of the log
 
 
-class SqliteSession(Session):
+class SqliteSession(AdbcSession):
     """A connection to a file of SQLite."""
 
     driver: ClassVar[str] = "sqlite"
@@ -178,7 +178,7 @@ class SqliteSession(Session):
                 "table-changed",
             )
 
-    def version(self, spec: TableSpec, take_snapshot: Callable[[Session], str]) -> TableVersion:
+    def version(self, spec: TableSpec, take_snapshot: Callable[[AdbcSession], str]) -> TableVersion:
         """The file as it is: definitions of tables and views are part of it."""
         return TableVersion(self._digest())
 

@@ -21,7 +21,7 @@ from splitscan.tables.databases import database_of, folds_names, open_session
 from splitscan.tables.keys import KeyKind
 from splitscan.tables.planning import KeyStretch, TablePlan, cut_stretches, plan_tasks
 from splitscan.tables.reading import read_pieces
-from splitscan.tables.session import Session
+from splitscan.tables.session import AdbcSession
 from splitscan.tables.snapshots import NOBODY, give_back_with, hold_snapshot, reader_label
 from splitscan.tables.spec import EVERYTHING, TableSpec
 from splitscan.tables.versions import TableVersion, table_changed
@@ -207,7 +207,7 @@ class DatabaseScan(Rows):
             session.release(version)
 
     @contextmanager
-    def _session(self) -> Iterator[Session]:
+    def _session(self) -> Iterator[AdbcSession]:
         """A connection, in a transaction, that has looked up the columns if none had before."""
         with open_session(self.address) as session:
             session.begin()
@@ -215,7 +215,7 @@ class DatabaseScan(Rows):
                 self._spec = self._resolve(session)
             yield session
 
-    def _resolve(self, session: Session) -> TableSpec:
+    def _resolve(self, session: AdbcSession) -> TableSpec:
         options = self.options
         columns = session.columns(self.relation)
         chosen = choose_columns(columns, options.columns, self._wanted, self.address.where)

@@ -20,7 +20,7 @@ from splitscan.plan.splitter import split_file
 from splitscan.read.contents import open_content
 from splitscan.scan import fill_index, open_reader
 from splitscan.scan.counting import count_blocks, count_rows, with_kept
-from splitscan.scan.given_up import GIVEN_UP, Counted
+from splitscan.scan.given_up import GIVEN_UP, RowCount
 from splitscan.scan.own_formats import ContextReading
 from splitscan.testing.laws import must_equal
 from splitscan.testing.memory_reader import UNFINISHED, read_range
@@ -110,7 +110,7 @@ def check_block_law(scan: Scan, block_sizes: Iterable[int]) -> int:
     return len(rows)
 
 
-def _count(scan: Scan, counted: Counted) -> Counted:
+def _count(scan: Scan, counted: RowCount) -> RowCount:
     return with_kept(counted, lambda: scan.planner.spec)
 
 

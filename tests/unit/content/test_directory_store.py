@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import Archive, ArchiveMember, Fault, Packing
+from splitscan.content.archives import Archive, ArchiveMember, MemberFault, Packing
 from splitscan.content.codecs.formats import CODECS
 from splitscan.content.kept import DirectoryStore, KeptFiles
 from splitscan.testing.byte_sources import MemorySource
@@ -25,7 +25,7 @@ ARCHIVE = Archive(
     (
         member("a", 512, 0),
         member("b", 512, 100, head=b"\x1f\x8b"),
-        member("../c", 612, 388, Fault("path-escapes", "leads out")),
+        member("../c", 612, 388, MemberFault("path-escapes", "leads out")),
     ),
     (("l", "a link"),),
     1000,

@@ -10,7 +10,7 @@ import pytest
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, RecordError, SourceChangedError
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
@@ -27,7 +27,7 @@ UTF_8 = resolve_encoding("UTF-8")
 
 def csv(**settings: Any) -> QuotedFormat:
     header, skip = settings.pop("header", False), settings.pop("skip_lines", 0)
-    return QuotedFormat(Dialect(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **settings}), header, skip)
+    return QuotedFormat(CsvGrammar(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **settings}), header, skip)
 
 
 CASES: list[tuple[RecordFormat, bytes]] = [

@@ -9,7 +9,7 @@ import pytest
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.lines import LineFormat
@@ -25,7 +25,7 @@ UTF_8 = resolve_encoding("UTF-8")
 
 
 def csv(header: bool = False, **settings: Any) -> QuotedFormat:
-    return QuotedFormat(Dialect(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **settings}), header)
+    return QuotedFormat(CsvGrammar(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **settings}), header)
 
 
 def starts(data: bytes, format: QuotedFormat, block_bytes: int, max_record_bytes: int = 1000) -> list[int | None]:

@@ -13,7 +13,7 @@ from splitscan.content.codecs.formats import CODECS
 from splitscan.content.codecs.source import CompressedSource
 from splitscan.errors import InvariantError, SourceChangedError
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Frames
 from splitscan.formats.text.delimited import line_format
@@ -22,7 +22,7 @@ from splitscan.read.cursor import RAW_BYTES, Framed, RecordCursor, Records, Skip
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource
 
-CSV = QuotedFormat(Dialect(resolve_encoding("UTF-8"), escape='"', multi_line=True, comment="#"))
+CSV = QuotedFormat(CsvGrammar(resolve_encoding("UTF-8"), escape='"', multi_line=True, comment="#"))
 
 
 def cursor(data: bytes, format: Any = None, position: int = 0, **settings: Any) -> RecordCursor:

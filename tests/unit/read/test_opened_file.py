@@ -9,14 +9,14 @@ import pytest
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.read.opened_file import OpenedFile
 from splitscan.testing import MemorySource, RecordingSource
 
 CONTENT = b'a,b\n1,"x\n\ny"\n\n2,"' + b"z" * 40 + b'"\n3,"\n"\n'
 STARTS = [4, 14, 59]
-FORMAT = QuotedFormat(Dialect(resolve_encoding("UTF-8"), multi_line=True), header=True)
+FORMAT = QuotedFormat(CsvGrammar(resolve_encoding("UTF-8"), multi_line=True), header=True)
 
 
 class Storage:

@@ -7,7 +7,7 @@ import pytest
 from splitscan.blocks import FileMetadata
 from splitscan.errors import RecordError, SourceChangedError
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.lines import LineFormat
 from splitscan.read import contents
@@ -15,7 +15,7 @@ from splitscan.read.contents import read_preamble
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource
 
-CSV = QuotedFormat(Dialect(resolve_encoding("UTF-8"), escape='"', multi_line=True), header=True)
+CSV = QuotedFormat(CsvGrammar(resolve_encoding("UTF-8"), escape='"', multi_line=True), header=True)
 
 
 def file_of(data: bytes) -> FileMetadata:

@@ -7,7 +7,7 @@ from splitscan.content.archives.directory import Archive, read_directory
 from splitscan.content.archives.member import (
     MARK,
     ArchiveMember,
-    Fault,
+    MemberFault,
     Packing,
     archive_kind,
     in_directories,
@@ -31,7 +31,7 @@ __all__ = [
     "Archive",
     "ArchiveMember",
     "CutOffMember",
-    "Fault",
+    "MemberFault",
     "MemberSource",
     "Packing",
     "archive_kind",

@@ -14,7 +14,7 @@ from typing import IO, Any, cast
 
 from splitscan.blocks import Damage
 from splitscan.content.archives.compressed import ArchiveContent
-from splitscan.content.archives.member import TAR, ArchiveMember, Fault, Packing, plain_name
+from splitscan.content.archives.member import TAR, ArchiveMember, MemberFault, Packing, plain_name
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import SIGNATURE_BYTES, is_tar, promised_by, recognise
 from splitscan.content.storage import ByteSource
@@ -198,13 +198,13 @@ def _read_zip(source: ByteSource) -> Archive:
             continue
         fault = None
         if info.flag_bits & (_ENCRYPTED | _STRONGLY_ENCRYPTED):
-            fault = Fault("unsupported-member", "is encrypted")
+            fault = MemberFault("unsupported-member", "is encrypted")
         elif info.compress_type == zipfile.ZIP_STORED and info.compress_size != info.file_size:
             text = f"is stored in {info.compress_size} bytes, and holds {info.file_size} by the directory"
-            fault = Fault("corrupt-container", text)
+            fault = MemberFault("corrupt-container", text)
         elif info.flag_bits & _PATCHED or info.compress_type not in _METHODS:
             name = _UNREAD_METHODS.get(info.compress_type, "unknown")
-            fault = Fault("unsupported-member", f"is compressed by method {info.compress_type} of zip ({name})")
+            fault = MemberFault("unsupported-member", f"is compressed by method {info.compress_type} of zip ({name})")
         members.append(_named(ArchiveMember(
             info.orig_filename, Packing(_method_of(info)), info.header_offset, info.compress_size, info.file_size,
             info.CRC, fault,
@@ -277,7 +277,7 @@ def _pass_headers(
         with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:", encoding="utf-8") as opened:
             for info in _headers(source, opened):
                 if info.isreg():
-                    fault = Fault("unsupported-member", "is sparse") if info.issparse() else None
+                    fault = MemberFault("unsupported-member", "is sparse") if info.issparse() else None
                     head = source.read_at(info.offset_data, min(info.size, SIGNATURE_BYTES)) if packing.codec else b""
                     members.append(_named(ArchiveMember(
                         info.name, packing, info.offset_data, info.size, info.size, fault=fault, head=head
@@ -339,7 +339,7 @@ def _tar_error(source: ByteSource, rule: str, seen: str, offset: int, code: str 
 def _named(member: ArchiveMember) -> ArchiveMember:
     name = plain_name(member.name)
     if name is None:
-        return replace(member, fault=Fault("path-escapes", "leads out of the archive, or is no path"))
+        return replace(member, fault=MemberFault("path-escapes", "leads out of the archive, or is no path"))
     return replace(member, name=name)
 
 

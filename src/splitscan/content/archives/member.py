@@ -88,7 +88,7 @@ def plain_name(name: str) -> str | None:
     return "/".join(segment for segment in name.split("/") if segment not in {"", "."}) or None
 
 
-class Fault(NamedTuple):
+class MemberFault(NamedTuple):
     """Why a member cannot be read.
 
     Attributes:
@@ -160,7 +160,7 @@ class ArchiveMember:
     stored_bytes: int
     content_bytes: int
     crc: int = 0
-    fault: Fault | None = None
+    fault: MemberFault | None = None
     head: bytes = b""
 
     @property

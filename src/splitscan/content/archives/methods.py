@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
-from splitscan.content.codecs.contract import Decoder
+from splitscan.content.codecs.contract import Decompressor
 from splitscan.content.codecs.formats import BZIP2, XZ, ZSTD, inflate
 from splitscan.content.codecs.listed_parts import MOST_XZ_MEMORY_BYTES
 
@@ -29,7 +29,7 @@ class ZipMethod(NamedTuple):
     """
 
     codec: str
-    make_decoder: Callable[[int], Decoder]
+    make_decoder: Callable[[int], Decompressor]
     is_fast: bool
     may_follow: bool = False
 
@@ -41,7 +41,7 @@ class DecoderAround(ABC):
         inner: The other one.
     """
 
-    def __init__(self, inner: Decoder) -> None:
+    def __init__(self, inner: Decompressor) -> None:
         self._inner = inner
 
     @property
@@ -104,7 +104,7 @@ class FollowingFrames:
         stored_bytes: How many bytes of the archive are the member's.
     """
 
-    def __init__(self, make_decoder: Callable[[], Decoder], stored_bytes: int) -> None:
+    def __init__(self, make_decoder: Callable[[], Decompressor], stored_bytes: int) -> None:
         self._make_decoder = make_decoder
         self._inner = make_decoder()
         self._left_bytes = stored_bytes  # not fed yet
@@ -148,7 +148,7 @@ class CheckedDecoder(DecoderAround):
         crc: CRC-32 of the content.
     """
 
-    def __init__(self, inner: Decoder, content_bytes: int, crc: int) -> None:
+    def __init__(self, inner: Decompressor, content_bytes: int, crc: int) -> None:
         super().__init__(inner)
         self._left_bytes = content_bytes
         self._wanted = crc

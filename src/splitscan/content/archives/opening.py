@@ -28,7 +28,7 @@ from splitscan.content.archives.member import (
     split_member_path,
 )
 from splitscan.content.archives.methods import ZIP_METHODS, CheckedDecoder, FollowingFrames, ZipMethod
-from splitscan.content.codecs.contract import Codec, Decoder
+from splitscan.content.codecs.contract import Codec, Decompressor
 from splitscan.content.codecs.formats import CODECS
 from splitscan.content.storage import ByteSource
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
@@ -150,7 +150,7 @@ class CutOffMember(MemberSource):
         return self._damage
 
 
-def _decoder_of(member: ArchiveMember, method: ZipMethod) -> Decoder:
+def _decoder_of(member: ArchiveMember, method: ZipMethod) -> Decompressor:
     make = partial(method.make_decoder, member.content_bytes)
     inner = FollowingFrames(make, member.stored_bytes) if method.may_follow else make()
     return CheckedDecoder(inner, member.content_bytes, member.crc)

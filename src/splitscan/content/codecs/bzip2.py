@@ -19,7 +19,7 @@ from itertools import chain, islice
 
 from splitscan.blocks import SeekPoint
 from splitscan.content.codecs.content import is_bomb
-from splitscan.content.codecs.contract import Decoder, FileBytes, MemberTable
+from splitscan.content.codecs.contract import Decompressor, FileBytes, MemberTable
 from splitscan.sizes import MIB
 
 _MAGIC_BITS = 48
@@ -144,7 +144,7 @@ def bzip2_block_by_block() -> Bzip2Blocks:
     return Bzip2Blocks(_STREAM_HEADER_BITS)
 
 
-def resume_bzip2(file: FileBytes, point: SeekPoint) -> Decoder:
+def resume_bzip2(file: FileBytes, point: SeekPoint) -> Decompressor:
     """A decoder from a block to the end of its stream."""
     del file  # the block itself tells whether it is one
     return Bzip2Blocks(point.bit_offset % 8)
@@ -229,7 +229,7 @@ class _Chain:
     stop: int | None
 
 
-class _Walk:
+class _BlockWalk:
     """Goes from block to block of a file, and from stream to stream.
 
     Attributes:
@@ -300,7 +300,7 @@ def _walk_part(file: FileBytes, start: int, stop: int, max_ratio: int) -> _Chain
 
 def _walk_chain(file: FileBytes, position: int, stop: int, max_ratio: int) -> _Chain | None:
     """The blocks from one on; ``None`` if there is none. A chain that breaks ends before the break."""
-    walk = _Walk(file, position, max_ratio)
+    walk = _BlockWalk(file, position, max_ratio)
     blocks: list[tuple[int, int]] = []
     try:
         while walk.position is not None and walk.position < stop * 8:
@@ -329,6 +329,6 @@ def _link(file: FileBytes, chains: dict[int, _Chain], max_ratio: int) -> MemberT
 
 
 def _one_block(file: FileBytes, position: int, max_ratio: int) -> _Chain:
-    walk = _Walk(file, position, max_ratio)
+    walk = _BlockWalk(file, position, max_ratio)
     content_bytes = walk.step()
     return _Chain([(position, content_bytes)] if content_bytes else [], walk.position)

@@ -11,7 +11,7 @@ from splitscan.content.codecs.contract import (
     BlockDecoder,
     Codec,
     ContainerError,
-    Decoder,
+    Decompressor,
     FileBytes,
     MemberTable,
     container_error,
@@ -69,7 +69,7 @@ class ContentStream:
         self._pending = b""
         self._read = memoryview(b"")  # of the file, and not fed yet
         self._read_bytes = _FIRST_READ_BYTES
-        self._decoder: Decoder | None = None
+        self._decoder: Decompressor | None = None
         self._member = point  # that is decompressed, or was last
         self._members = [point]
         self._ahead: bytes | None = None  # what is given out has the next piece, or the verified end, after it
@@ -125,7 +125,7 @@ class ContentStream:
         self._remember(self._member)
         return True
 
-    def _make_decoder(self) -> Decoder:
+    def _make_decoder(self) -> Decompressor:
         return self._codec.make_decoder()
 
     def _remember(self, member: SeekPoint) -> None:
@@ -184,7 +184,7 @@ class ContentStream:
             self._decoder = None
         return piece
 
-    def _end_early(self, decoder: Decoder) -> None:
+    def _end_early(self, decoder: Decompressor) -> None:
         """The file ends before the decoder does; some containers have no end of their own."""
         if not getattr(decoder, "is_whole", False):
             raise self._breaks_off()
@@ -239,7 +239,7 @@ class DamagedStream(ContentStream):
         super().__init__(file, codec, max_ratio=max_ratio)
         self._blocks: BlockDecoder | None = None
 
-    def _make_decoder(self) -> Decoder:
+    def _make_decoder(self) -> Decompressor:
         if self._codec.make_block_decoder is None:
             return super()._make_decoder()
         self._blocks = self._codec.make_block_decoder()

@@ -32,7 +32,7 @@ class FileBytes(Protocol):
         """Release what is held."""
 
 
-class Decoder(Protocol):
+class Decompressor(Protocol):
     """Decompresses one member: a gzip member, a zstd or lz4 frame, a bzip2 or xz stream.
 
     Checks what the container has to check by: a decoder that reaches ``eof`` has verified checksum and length.
@@ -54,7 +54,7 @@ class Decoder(Protocol):
         """Feed *data*, and take at most *max_length* bytes."""
 
 
-class BlockDecoder(Decoder, Protocol):
+class BlockDecoder(Decompressor, Protocol):
     """Decompresses a member whose blocks are verified one by one, and gives out nothing else."""
 
     @property
@@ -94,9 +94,9 @@ class Codec:
     name: str
     extensions: tuple[str, ...]
     signatures: tuple[bytes, ...]
-    make_decoder: Callable[[], Decoder]
+    make_decoder: Callable[[], Decompressor]
     is_fast: bool
-    resume: Callable[[FileBytes, SeekPoint], Decoder] | None = None
+    resume: Callable[[FileBytes, SeekPoint], Decompressor] | None = None
     pad_bytes: int = 0
     make_block_decoder: Callable[[], BlockDecoder] | None = None
     proves: Callable[[bytes], bool] | None = None

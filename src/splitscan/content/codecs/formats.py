@@ -14,7 +14,7 @@ from typing import Any
 
 from splitscan.blocks import SeekPoint
 from splitscan.content.codecs.bzip2 import bzip2_block_by_block, resume_bzip2
-from splitscan.content.codecs.contract import Codec, Decoder, FileBytes
+from splitscan.content.codecs.contract import Codec, Decompressor, FileBytes
 from splitscan.content.codecs.gzip import ZLIB_SIGNATURES, ZlibDecoder, begins_deflate, begins_zlib, resume_gzip
 from splitscan.content.codecs.hadoop import (
     HadoopLz4Decoder,
@@ -48,57 +48,57 @@ def _isal() -> Any | None:
         return None
 
 
-def _gzip() -> Decoder:
+def _gzip() -> Decompressor:
     isal = _isal()
     if isal is None:
         return ZlibDecoder()
-    decoder: Decoder = isal.IgzipDecompressor(flag=isal.DECOMP_GZIP)
+    decoder: Decompressor = isal.IgzipDecompressor(flag=isal.DECOMP_GZIP)
     return decoder
 
 
-def _zlib() -> Decoder:
+def _zlib() -> Decompressor:
     isal = _isal()
     if isal is None:
         return ZlibDecoder(window_bits=zlib.MAX_WBITS)
-    decoder: Decoder = isal.IgzipDecompressor(flag=isal.DECOMP_ZLIB)
+    decoder: Decompressor = isal.IgzipDecompressor(flag=isal.DECOMP_ZLIB)
     return decoder
 
 
-def inflate(history: bytes = b"") -> Decoder:
+def inflate(history: bytes = b"") -> Decompressor:
     """A decoder of deflate without a header, after this content."""
     isal = _isal()
     if isal is None:
         return ZlibDecoder(history)
-    decoder: Decoder = isal.IgzipDecompressor(flag=isal.DECOMP_DEFLATE, zdict=history)
+    decoder: Decompressor = isal.IgzipDecompressor(flag=isal.DECOMP_DEFLATE, zdict=history)
     return decoder
 
 
-def _resume_gzip(file: FileBytes, point: SeekPoint) -> Decoder:
+def _resume_gzip(file: FileBytes, point: SeekPoint) -> Decompressor:
     del file  # the point holds all it takes
     return resume_gzip(point, inflate)
 
 
-def _zstd() -> Decoder:
+def _zstd() -> Decompressor:
     zstd: Any = import_module("compression.zstd") if sys.version_info >= (3, 14) else _library("backports.zstd", "zstd")
-    decoder: Decoder = zstd.ZstdDecompressor()
+    decoder: Decompressor = zstd.ZstdDecompressor()
     return decoder
 
 
-def _resume_zstd(file: FileBytes, point: SeekPoint) -> Decoder:
+def _resume_zstd(file: FileBytes, point: SeekPoint) -> Decompressor:
     return resume_seekable(file, point, _zstd)
 
 
-def _bzip2() -> Decoder:
+def _bzip2() -> Decompressor:
     return bz2.BZ2Decompressor()
 
 
-def _xz() -> Decoder:
+def _xz() -> Decompressor:
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES)
 
 
-def _lz4() -> Decoder:
+def _lz4() -> Decompressor:
     lz4: Any = _library("lz4.frame", "lz4")
-    decoder: Decoder = lz4.LZ4FrameDecompressor()
+    decoder: Decompressor = lz4.LZ4FrameDecompressor()
     return decoder
 
 
@@ -106,7 +106,7 @@ def _snappy() -> SnappyDecoder:
     return SnappyDecoder(_library("cramjam", "snappy"))
 
 
-def _resume_snappy(file: FileBytes, point: SeekPoint) -> Decoder:
+def _resume_snappy(file: FileBytes, point: SeekPoint) -> Decompressor:
     del file, point  # the chunk itself tells whether it is one
     return _snappy()
 
@@ -119,7 +119,7 @@ def _hadoop_snappy() -> HadoopSnappyDecoder:
     return HadoopSnappyDecoder(_library("cramjam", "snappy"))
 
 
-def _resume_hadoop_snappy(file: FileBytes, point: SeekPoint) -> Decoder:
+def _resume_hadoop_snappy(file: FileBytes, point: SeekPoint) -> Decompressor:
     del file, point  # the block itself tells whether it is one
     return _hadoop_snappy()
 

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from splitscan.blocks import SeekPoint
-from splitscan.content.codecs.contract import Decoder, MemberTable
+from splitscan.content.codecs.contract import Decompressor, MemberTable
 from splitscan.errors import UsageError
 from splitscan.sizes import KIB, MIB
 
@@ -102,7 +102,7 @@ def _state_of(window: bytes) -> str:
     return base64.b64encode(zlib.compress(window)).decode("ascii") if window else ""
 
 
-def resume_gzip(point: SeekPoint, make_inflate: Callable[[bytes], Decoder]) -> Decoder:
+def resume_gzip(point: SeekPoint, make_inflate: Callable[[bytes], Decompressor]) -> Decompressor:
     """A decoder from a place inside a member to the end of the member.
 
     Args:
@@ -121,7 +121,7 @@ class InsideGzip:
         bit: Bits of the first byte that belong to what is before.
     """
 
-    def __init__(self, inflate: Decoder, bit: int) -> None:
+    def __init__(self, inflate: Decompressor, bit: int) -> None:
         self._inflate = inflate
         self._bit: int | None = bit
         self._behind = b""

@@ -22,7 +22,7 @@ from itertools import accumulate
 import numpy as np
 
 from splitscan.blocks import SeekPoint
-from splitscan.content.codecs.contract import Decoder, FileBytes, MemberTable, container_error
+from splitscan.content.codecs.contract import Decompressor, FileBytes, MemberTable, container_error
 from splitscan.sizes import MIB
 
 MOST_XZ_MEMORY_BYTES = 512 * MIB
@@ -50,7 +50,7 @@ class ListedParts(ABC):
         self._parts = deque(parts)
         self._tail_bytes = tail_bytes
         self._pending = b""
-        self._inner: Decoder | None = None
+        self._inner: Decompressor | None = None
         self._left_bytes = 0  # of the current part that were not fed yet
 
     @property
@@ -131,7 +131,7 @@ def find_xz_blocks(file: FileBytes) -> MemberTable | None:
     return MemberTable(tuple(points), content_offset)
 
 
-def resume_xz(file: FileBytes, point: SeekPoint) -> Decoder:
+def resume_xz(file: FileBytes, point: SeekPoint) -> Decompressor:
     """A decoder from a block in the middle of a stream to the end of the stream.
 
     Raises:
@@ -291,7 +291,7 @@ def find_seekable_frames(file: FileBytes) -> MemberTable | None:
     return MemberTable(tuple(points), content_offset)
 
 
-def resume_seekable(file: FileBytes, point: SeekPoint, make_decoder: Callable[[], Decoder]) -> Decoder:
+def resume_seekable(file: FileBytes, point: SeekPoint, make_decoder: Callable[[], Decompressor]) -> Decompressor:
     """A decoder from one frame to the end of the file, that compares the table with what it finds.
 
     Raises:
@@ -316,7 +316,7 @@ class TabledFrames(ListedParts):
     """
 
     def __init__(
-        self, frames: Sequence[tuple[int, int]], table_bytes: int, make_decoder: Callable[[], Decoder]
+        self, frames: Sequence[tuple[int, int]], table_bytes: int, make_decoder: Callable[[], Decompressor]
     ) -> None:
         super().__init__(frames, table_bytes)
         self._make_decoder = make_decoder

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.formats.csv.grammar import Dialect, split_fields
+from splitscan.formats.csv.grammar import CsvGrammar, split_fields
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
 from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, Faults, Wording, bad_value
 from splitscan.formats.decoding.conversions import Rules, convert
@@ -220,7 +220,7 @@ class CsvDecoder:
         rescue: Where given, values and fields that do not fit are kept, and are no faults.
     """
 
-    dialect: Dialect
+    dialect: CsvGrammar
     layout: CsvLayout
     rules: Rules = field(default_factory=Rules)
     null_value: str = ""

@@ -37,7 +37,7 @@ from splitscan.formats.csv.columns import (
 )
 from splitscan.formats.csv.decoder import CsvFrameDecoder
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect, split_fields
+from splitscan.formats.csv.grammar import CsvGrammar, split_fields
 from splitscan.formats.csv.inference import KEPT_TYPES, TypeSummary, summarise_columns
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder
@@ -219,7 +219,7 @@ class Csv:
     def framing(self, own: CsvOptions) -> RecordFormat:
         """Line ends, but for those in quotes with ``multiLine``."""
         return QuotedFormat(
-            Dialect.of(own),
+            CsvGrammar.of(own),
             header=own.header,
             skip_lines=own.skip_rows,
             trim_trailing=own.ignore_trailing_white_space,

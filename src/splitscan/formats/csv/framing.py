@@ -9,13 +9,13 @@ import numpy as np
 
 from splitscan.engine import kernel
 from splitscan.errors import InvariantError, RecordError, quote_bytes
-from splitscan.formats.csv.grammar import Dialect, native_settings, split_fields
-from splitscan.formats.csv.reference import UNCLOSED_QUOTE, QuotedReferenceFramer, ReferenceFraming
+from splitscan.formats.csv.grammar import CsvGrammar, native_settings, split_fields
+from splitscan.formats.csv.reference import UNCLOSED_QUOTE, CsvReferenceFraming, QuotedReferenceFramer
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import CR, LF, MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
 from splitscan.formats.framing.frames import (
     Buffer,
-    Counted,
+    CountedRecords,
     Frames,
     NativeFraming,
     Offsets,
@@ -54,7 +54,7 @@ class QuotedFormat:
 
     name = "csv"
 
-    dialect: Dialect
+    dialect: CsvGrammar
     header: bool = False
     skip_lines: int = 0
     trim_trailing: bool = False
@@ -128,7 +128,7 @@ class QuotedFormat:
         """Find complete records."""
         return framing_of(self.dialect).frame(data, at_end=at_end)
 
-    def count(self, data: Buffer) -> Counted:
+    def count(self, data: Buffer) -> CountedRecords:
         """Count complete records."""
         return framing_of(self.dialect).count(data)
 
@@ -251,12 +251,12 @@ class QuotedFormat:
         return as_units(data, self.unit_bytes, self.dialect.encoding.big_endian)
 
 
-def framing_of(dialect: Dialect) -> NativeFraming | ReferenceFraming:
+def framing_of(dialect: CsvGrammar) -> NativeFraming | CsvReferenceFraming:
     """What finds the records of a dialect: the kernel where it is installed and knows it, else the reference."""
-    return ReferenceFraming(dialect) if kernel() is None else _native_framing(dialect)
+    return CsvReferenceFraming(dialect) if kernel() is None else _native_framing(dialect)
 
 
 @lru_cache(maxsize=64)
-def _native_framing(dialect: Dialect) -> NativeFraming | ReferenceFraming:
+def _native_framing(dialect: CsvGrammar) -> NativeFraming | CsvReferenceFraming:
     csv = native("Csv", **native_settings(dialect))
-    return ReferenceFraming(dialect) if csv is None else NativeFraming(csv, UNCLOSED_QUOTE)
+    return CsvReferenceFraming(dialect) if csv is None else NativeFraming(csv, UNCLOSED_QUOTE)

@@ -14,7 +14,7 @@ from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding, resolve
 
 
 @dataclass(frozen=True)
-class Dialect:
+class CsvGrammar:
     r"""How the bytes of a CSV file are structured.
 
     The grammar: a record is fields divided by ``sep``, ended by a line terminator outside quotes. A field is quoted
@@ -47,7 +47,7 @@ class Dialect:
     trim_leading: bool = False
 
     @classmethod
-    def of(cls, own: CsvOptions) -> Dialect:
+    def of(cls, own: CsvOptions) -> CsvGrammar:
         """The dialect that options describe."""
         return cls(
             encoding=resolve_encoding(own.encoding),
@@ -111,7 +111,7 @@ class Dialect:
         return self.quote is not None and self.escape == self.quote
 
     @cached_property
-    def in_utf8(self) -> Dialect:
+    def in_utf8(self) -> CsvGrammar:
         """The same dialect for text that was transcoded to UTF-8."""
         return self if self.encoding == UTF_8 else replace(self, encoding=UTF_8)
 
@@ -125,7 +125,7 @@ _FEED = b"\n"
 _RETURN = b"\r"
 
 
-def last_split_point(data: bytes, dialect: Dialect, ends_inside: Callable[[bytes], bool]) -> int | None:
+def last_split_point(data: bytes, dialect: CsvGrammar, ends_inside: Callable[[bytes], bool]) -> int | None:
     r"""The last position in *data* that is a record boundary whatever comes before *data*, and whatever follows.
 
     Args:
@@ -151,7 +151,7 @@ def last_split_point(data: bytes, dialect: Dialect, ends_inside: Callable[[bytes
     return None
 
 
-def _is_plain(dialect: Dialect) -> bool:
+def _is_plain(dialect: CsvGrammar) -> bool:
     """Whether a line feed always ends a line, so that only quotes can hide it."""
     special = {dialect.quote_unit, dialect.escape_unit, *dialect.sep_units}
     knows_lines = dialect.line_sep_units in {None, (LF,)} and special.isdisjoint((CR, LF))
@@ -159,7 +159,7 @@ def _is_plain(dialect: Dialect) -> bool:
     return knows_lines and is_simple and dialect.quote is not None
 
 
-def _ends_outside(line: bytes, quote: bytes, dialect: Dialect, ends_inside: Callable[[bytes], bool]) -> bool:
+def _ends_outside(line: bytes, quote: bytes, dialect: CsvGrammar, ends_inside: Callable[[bytes], bool]) -> bool:
     """Whether a line ends outside quotes, whether it begins inside of them or at a record boundary."""
     if dialect.line_sep is None:
         line = line.removesuffix(_RETURN)
@@ -178,7 +178,7 @@ class _Patterns:
 
 
 @lru_cache(maxsize=64)
-def _patterns(dialect: Dialect) -> _Patterns:
+def _patterns(dialect: CsvGrammar) -> _Patterns:
     """The grammar of a field (single-byte units only)."""
     sep = dialect.encoding.encode(dialect.sep)
     delimiters = _delimiters(dialect, sep)
@@ -193,7 +193,7 @@ def _patterns(dialect: Dialect) -> _Patterns:
     return _Patterns(re.compile(rb"(?:" + closed + rb"|(?P<plain>(?!" + start + rb")" + plain + rb"))"), sep)
 
 
-def _delimiters(dialect: Dialect, sep: bytes) -> bytes:
+def _delimiters(dialect: CsvGrammar, sep: bytes) -> bytes:
     """A separator in which no terminator begins, or a terminator."""
     line_sep = b"" if dialect.line_sep is None else dialect.encoding.encode(dialect.line_sep)
     inside = b"".join(rb"(?!" + re.escape(line_sep[k:]) + rb")" for k in overlaps(tuple(sep), tuple(line_sep)))
@@ -201,7 +201,7 @@ def _delimiters(dialect: Dialect, sep: bytes) -> bytes:
     return re.escape(sep) + inside + rb"|" + terminator
 
 
-def _quoted_body(dialect: Dialect, quote: bytes) -> bytes:
+def _quoted_body(dialect: CsvGrammar, quote: bytes) -> bytes:
     if dialect.doubled:
         return rb"[^" + quote + rb"]*+(?:" + quote * 2 + rb"[^" + quote + rb"]*+)*+"
     if dialect.escape is None:
@@ -211,7 +211,7 @@ def _quoted_body(dialect: Dialect, quote: bytes) -> bytes:
     return other + rb"(?:" + escape + rb"[\s\S]" + other + rb")*+"
 
 
-def split_fields(record: bytes, dialect: Dialect) -> list[tuple[bytes, bool]]:
+def split_fields(record: bytes, dialect: CsvGrammar) -> list[tuple[bytes, bool]]:
     """Split one record's content into fields: the value's bytes, and whether it was quoted.
 
     Doubled quotes and escapes in quoted fields are resolved. Where a quote is not escaped by another, the last of
@@ -221,9 +221,9 @@ def split_fields(record: bytes, dialect: Dialect) -> list[tuple[bytes, bool]]:
 
     Example:
         >>> from splitscan.formats.framing.encodings import resolve_encoding
-        >>> split_fields(b'1,"x y",', Dialect(resolve_encoding("UTF-8")))
+        >>> split_fields(b'1,"x y",', CsvGrammar(resolve_encoding("UTF-8")))
         [(b'1', False), (b'x y', True), (b'', False)]
-        >>> split_fields(b'"x"" ,"x"y"', Dialect(resolve_encoding("UTF-8")))
+        >>> split_fields(b'"x"" ,"x"y"', CsvGrammar(resolve_encoding("UTF-8")))
         [(b'x"', True), (b'"x"y"', False)]
     """
     compiled = _patterns(dialect)
@@ -242,7 +242,7 @@ def split_fields(record: bytes, dialect: Dialect) -> list[tuple[bytes, bool]]:
         position += len(compiled.sep)
 
 
-def _value(match: re.Match[bytes], dialect: Dialect) -> tuple[bytes, bool]:
+def _value(match: re.Match[bytes], dialect: CsvGrammar) -> tuple[bytes, bool]:
     if match.group("plain") is not None:
         return match.group(), False
     quote = dialect.encoding.encode(dialect.quote or "")
@@ -252,7 +252,7 @@ def _value(match: re.Match[bytes], dialect: Dialect) -> tuple[bytes, bool]:
     return unescape(match.group("body"), dialect) + junk.lstrip(_BLANKS), True
 
 
-def unescape(body: bytes, dialect: Dialect) -> bytes:
+def unescape(body: bytes, dialect: CsvGrammar) -> bytes:
     """Resolve doubled quotes and escapes of a quoted field's content.
 
     An escape in front of the quote or of another escape disappears; in front of anything else it is data.
@@ -266,7 +266,7 @@ def unescape(body: bytes, dialect: Dialect) -> bytes:
     return re.sub(re.escape(escape) + rb"([" + re.escape(quote + escape) + rb"])", rb"\1", body)
 
 
-def native_settings(dialect: Dialect, *, trim_trailing: bool = False) -> dict[str, Any]:
+def native_settings(dialect: CsvGrammar, *, trim_trailing: bool = False) -> dict[str, Any]:
     """A dialect as the kernel's class ``Csv`` takes it."""
     encode = dialect.encoding.encode
     return {

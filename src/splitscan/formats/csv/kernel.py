@@ -21,7 +21,7 @@ from splitscan.formats.csv.decoder import (
     too_long,
     wrong_count,
 )
-from splitscan.formats.csv.grammar import Dialect, native_settings
+from splitscan.formats.csv.grammar import CsvGrammar, native_settings
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
 from splitscan.formats.decoding.contract import (
     BAD_VALUE_NUMBER,
@@ -122,7 +122,7 @@ def rules_of_field(decoder: CsvDecoder, index: int) -> Rules:
     return decoder.layout.rules.get(index, decoder.rules)
 
 
-def _grammar(dialect: Dialect, *, trim_trailing: bool) -> dict[str, Any]:
+def _grammar(dialect: CsvGrammar, *, trim_trailing: bool) -> dict[str, Any]:
     return {
         "sep": dialect.sep,
         "quote": dialect.quote,

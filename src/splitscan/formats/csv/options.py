@@ -12,8 +12,8 @@ from splitscan.errors import UsageError
 from splitscan.options.read import LOCALE, LineSep, TypedOptions
 from splitscan.options.table import (
     FLAG,
-    Kind,
     Option,
+    OptionKind,
     ValueRefusedError,
     character,
     choice,
@@ -70,10 +70,10 @@ def _parse_handling(value: Any) -> str:
     )
 
 
-_SEPARATOR = Kind(
+_SEPARATOR = OptionKind(
     "text", r"one character or more; \t is a tab, \u0001 the character of that code", _parse_separator, show_text
 )
-_HANDLING = Kind("choice", f"only {_ONLY_HANDLING}", _parse_handling)
+_HANDLING = OptionKind("choice", f"only {_ONLY_HANDLING}", _parse_handling)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

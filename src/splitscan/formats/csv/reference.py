@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from splitscan.formats.csv.grammar import Dialect, last_split_point
+from splitscan.formats.csv.grammar import CsvGrammar, last_split_point
 from splitscan.formats.framing.encodings import CR, LF
-from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, Counted, Frames, Offsets, Run, Summary
+from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, CountedRecords, Frames, Offsets, Run, Summary
 
 UNCLOSED_QUOTE = "unclosed-quote"
 OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
 
 
-class State(enum.Enum):
+class CsvState(enum.Enum):
     """Where the machine is between two code units."""
 
     RECORD_START = "a record, a blank line or a comment may begin"
@@ -30,14 +30,14 @@ class State(enum.Enum):
     CR_SEEN = "after a carriage return that ended a record; a line feed still belongs to it"
 
 
-_IN_QUOTES = frozenset({State.QUOTED, State.ESCAPED})
-_IN_RUNS = frozenset({State.UNQUOTED, State.QUOTED, State.COMMENT})
+_IN_QUOTES = frozenset({CsvState.QUOTED, CsvState.ESCAPED})
+_IN_RUNS = frozenset({CsvState.UNQUOTED, CsvState.QUOTED, CsvState.COMMENT})
 
 
 class QuotedReferenceFramer:
     """Byte-at-a-time framer for one dialect. Slow; everything else is compared with it."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: CsvGrammar) -> None:
         self._dialect = dialect
         self.records: list[tuple[int, int]] = []  # content ranges of those known so far, in bytes
         self.malformed: list[int] = []
@@ -46,7 +46,7 @@ class QuotedReferenceFramer:
         self._partial = b""
         self._position = 0  # in units
         self._record_start = 0
-        self.state = State.RECORD_START
+        self.state = CsvState.RECORD_START
         self.boundaries: list[int] = []  # where lines begin, in bytes; the first one is not among them
         self._run: list[int] = []  # units since the last thing that was recognised; separators are matched at its end
         self._line_run: list[int] = []  # the same without regard to separators, for terminators
@@ -75,7 +75,7 @@ class QuotedReferenceFramer:
 
     def finish(self) -> None:
         """End of the stream: the last record needs no terminator, but its quotes must be closed."""
-        if self.state is State.CR_SEEN:
+        if self.state is CsvState.CR_SEEN:
             self._close_line(self._position)
         if self.state in _IN_QUOTES and self._dialect.multi_line:
             self.unfinished = self._record_start * self._dialect.encoding.unit_bytes
@@ -85,13 +85,13 @@ class QuotedReferenceFramer:
         self._close_line(self._position)
 
     def _take(self, unit: int) -> None:
-        if self.state is State.CR_SEEN:
+        if self.state is CsvState.CR_SEEN:
             if unit == LF:
                 self._close_line(self._position + 1)
                 return
             self._close_line(self._position)
-        if self.state is State.RECORD_START and unit == self._dialect.comment_unit:
-            self.state = State.COMMENT
+        if self.state is CsvState.RECORD_START and unit == self._dialect.comment_unit:
+            self.state = CsvState.COMMENT
         self._run.append(unit)
         self._line_run.append(unit)
         if unit == self._dialect.quote_unit:
@@ -100,37 +100,37 @@ class QuotedReferenceFramer:
             return
         self.state = self._next_state(unit)
 
-    def _next_state(self, unit: int) -> State:  # noqa: PLR0911 - one line per state of the table
+    def _next_state(self, unit: int) -> CsvState:  # noqa: PLR0911 - one line per state of the table
         dialect = self._dialect
         state = self.state
-        if state is State.COMMENT:
+        if state is CsvState.COMMENT:
             return state
-        if state is State.QUOTED:
+        if state is CsvState.QUOTED:
             return self._inside(unit)
-        if state is State.ESCAPED:
-            return State.QUOTED
-        if state is State.QUOTE_SEEN and unit == dialect.quote_unit and dialect.doubled:
+        if state is CsvState.ESCAPED:
+            return CsvState.QUOTED
+        if state is CsvState.QUOTE_SEEN and unit == dialect.quote_unit and dialect.doubled:
             self._run.clear()
-            return State.QUOTED
-        if state in {State.RECORD_START, State.FIELD_START} and unit == dialect.quote_unit:
+            return CsvState.QUOTED
+        if state in {CsvState.RECORD_START, CsvState.FIELD_START} and unit == dialect.quote_unit:
             self._run.clear()
-            return State.QUOTED
+            return CsvState.QUOTED
         if _ends_with(self._run, dialect.sep_units):
             self._run.clear()
-            return State.FIELD_START
+            return CsvState.FIELD_START
         blank = unit <= 0x20 and dialect.trim_leading
-        if blank and state in {State.RECORD_START, State.FIELD_START}:
-            return State.FIELD_START
-        return State.UNQUOTED
+        if blank and state in {CsvState.RECORD_START, CsvState.FIELD_START}:
+            return CsvState.FIELD_START
+        return CsvState.UNQUOTED
 
-    def _inside(self, unit: int) -> State:
+    def _inside(self, unit: int) -> CsvState:
         dialect = self._dialect
         if unit == dialect.quote_unit:
             self._run.clear()
-            return State.QUOTE_SEEN
+            return CsvState.QUOTE_SEEN
         if unit == dialect.escape_unit:
-            return State.ESCAPED
-        return State.QUOTED
+            return CsvState.ESCAPED
+        return CsvState.QUOTED
 
     def _ends_line(self, unit: int) -> bool:
         """Recognise a terminator that ends at this unit, and end the record or comment."""
@@ -148,13 +148,13 @@ class QuotedReferenceFramer:
         if begin > self._record_start:
             self._emit(begin)
         if unit == CR and dialect.line_sep_units is None:
-            self.state = State.CR_SEEN
+            self.state = CsvState.CR_SEEN
         else:
             self._close_line(self._position + 1)
         return True
 
     def _emit(self, stop: int) -> None:
-        if self.state is State.COMMENT:
+        if self.state is CsvState.COMMENT:
             return
         if self.state in _IN_QUOTES:
             self.malformed.append(len(self.records))
@@ -167,9 +167,9 @@ class QuotedReferenceFramer:
         self.settled = position * self._dialect.encoding.unit_bytes
         self._run.clear()
         self._line_run.clear()
-        self.state = State.RECORD_START
+        self.state = CsvState.RECORD_START
 
-    def enter(self, state: State, before: tuple[int, ...] = ()) -> None:
+    def enter(self, state: CsvState, before: tuple[int, ...] = ()) -> None:
         """Begin in the middle of a record, or of a comment.
 
         Args:
@@ -185,22 +185,22 @@ class QuotedReferenceFramer:
         """The state as a summary knows it."""
         if self.state in _IN_QUOTES and self._dialect.multi_line:
             return INSIDE
-        return COMMENT if self.state is State.COMMENT else OUTSIDE
+        return COMMENT if self.state is CsvState.COMMENT else OUTSIDE
 
     @property
     def has_tail(self) -> bool:
         """Whether a record has begun that has not ended."""
-        return self._position > self._record_start >= 0 and self.state not in {State.COMMENT, State.CR_SEEN}
+        return self._position > self._record_start >= 0 and self.state not in {CsvState.COMMENT, CsvState.CR_SEEN}
 
 
-class ReferenceFraming:
+class CsvReferenceFraming:
     """Finds records by the state machine: right, and slow.
 
     Args:
         dialect: The grammar.
     """
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: CsvGrammar) -> None:
         self._dialect = dialect
         marks = (dialect.sep, dialect.quote, dialect.escape, dialect.line_sep or "\r\n")
         special = b"".join(dialect.encoding.encode(mark) for mark in marks if mark)
@@ -219,10 +219,10 @@ class ReferenceFraming:
         whole = at_end and machine.settled + len(data) % width == len(data)
         return Frames(starts, stops, len(data) if whole else machine.settled, malformed)
 
-    def count(self, data: Buffer) -> Counted:
+    def count(self, data: Buffer) -> CountedRecords:
         """How many records ``frame(data, at_end=False)`` finds."""
         frames = self.frame(data, at_end=False)
-        return Counted(len(frames), frames.next_start)
+        return CountedRecords(len(frames), frames.next_start)
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets:
         """Where records would begin that end inside quotes with *data*, or are too long; at any line start."""
@@ -276,9 +276,9 @@ class ReferenceFraming:
     def _summary(self, data: Buffer, before: bytes, mark: int, state: int) -> Run | None:
         machine = QuotedReferenceFramer(self._dialect)
         if state == INSIDE:
-            machine.enter(State.QUOTED)
+            machine.enter(CsvState.QUOTED)
         elif state == COMMENT:
-            machine.enter(State.COMMENT)
+            machine.enter(CsvState.COMMENT)
         elif before and not self._enter_outside(machine, before):
             return None
         boundaries = self._run(data, machine).boundaries
@@ -300,7 +300,7 @@ class ReferenceFraming:
         if not units:
             return False
         is_edge = units[-len(dialect.sep_units) :] == dialect.sep_units
-        machine.enter(State.FIELD_START if is_edge else State.UNQUOTED)
+        machine.enter(CsvState.FIELD_START if is_edge else CsvState.UNQUOTED)
         return True
 
 

@@ -130,7 +130,7 @@ def parse_ddl(text: str) -> pa.Schema:
         >>> parse_ddl("id long NOT NULL, tags array<string>").names
         ['id', 'tags']
     """
-    parser = _Parser(text)
+    parser = _DdlParser(text)
     fields = parser.fields(":", last="end")
     times = Counter(field.name.lower() for field in fields)
     repeated = {field.name for field in fields if times[field.name.lower()] > 1}
@@ -173,7 +173,7 @@ def parse_hints(text: str) -> list[Hint]:
         >>> [(hint.path, str(hint.field.type)) for hint in parse_hints("id long, m.x double, `a.b` date")]
         [(('id',), 'int64'), (('m', 'x'), 'double'), (('a.b',), 'date32[day]')]
     """
-    parser = _Parser(text)
+    parser = _DdlParser(text)
     hints = [Hint(tuple(names), field) for names, field in parser.hints()]
     repeated = [hint.path for index, hint in enumerate(hints) if hint.path in [other.path for other in hints[:index]]]
     if repeated:
@@ -185,7 +185,7 @@ def _unquoted(name: str) -> str:
     return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
-class _Parser:
+class _DdlParser:
     """Recursive descent over the tokens of one schema."""
 
     def __init__(self, text: str) -> None:

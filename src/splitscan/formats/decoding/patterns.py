@@ -93,7 +93,7 @@ _DEFAULTS = {"year": 1970, "month": 1, "day": 1, "minute": 0, "second": 0, "micr
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([\[\]])|([^A-Za-z'\[\]{}#]+)")
 
 
-class Pattern:
+class DateTimePattern:
     """A compiled pattern of Java's ``DateTimeFormatter``.
 
     A text matches as a whole or not at all: numbers have as many digits as the pattern has letters (any number for one
@@ -107,9 +107,9 @@ class Pattern:
         UsageError: If it uses letters that have no meaning here, or its brackets or quotes do not match.
 
     Example:
-        >>> Pattern("dd/MM/yyyy[ HH:mm]").parse("31/01/2024")
+        >>> DateTimePattern("dd/MM/yyyy[ HH:mm]").parse("31/01/2024")
         datetime.datetime(2024, 1, 31, 0, 0)
-        >>> Pattern("yyyyMMdd").parse("2024111") is None
+        >>> DateTimePattern("yyyyMMdd").parse("2024111") is None
         True
     """
 
@@ -174,9 +174,9 @@ class Pattern:
 
 
 @lru_cache(maxsize=256)
-def compiled(text: str) -> Pattern:
+def compiled(text: str) -> DateTimePattern:
     """The pattern *text*, compiled once."""
-    return Pattern(text)
+    return DateTimePattern(text)
 
 
 def _moment(said: Mapping[str, Any]) -> datetime | None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from splitscan.errors import UsageError
 from splitscan.options.read import LineSep, TypedOptions
-from splitscan.options.table import FLAG, Kind, Option, ValueRefusedError, show_text, text, whole
+from splitscan.options.table import FLAG, Option, OptionKind, ValueRefusedError, show_text, text, whole
 
 _FIX = "write name start length [type], ... such as 'id 1 5 int, name 6 20'; the first place of a record is 1"
 _ENTRY = re.compile(
@@ -73,7 +73,7 @@ def _show_layout(fields: tuple[Field, ...]) -> str:
     return show_text(", ".join(quoted))
 
 
-_LAYOUT = Kind("layout", "name, start, length and type of each column", _parse_layout, _show_layout)
+_LAYOUT = OptionKind("layout", "name, start, length and type of each column", _parse_layout, _show_layout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Summary
+from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Summary
 from splitscan.protocols import QuickProtocol
 
 
@@ -240,7 +240,7 @@ class GappedFormat(RecordFormat, Protocol):
 class CountingFormat(RecordFormat, Protocol):
     """A format that counts records faster than it finds them."""
 
-    def count(self, data: Buffer) -> Counted:
+    def count(self, data: Buffer) -> CountedRecords:
         """Count what ``frame(data, at_end=False)`` finds in *data*, which begins at a record start."""
 
 

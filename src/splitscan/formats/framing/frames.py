@@ -63,7 +63,7 @@ class Frames:
         return Frames(starts, stops, next_start - moved_bytes, malformed)
 
 
-class Counted(NamedTuple):
+class CountedRecords(NamedTuple):
     """The complete records at the front of a buffer, by number.
 
     Attributes:
@@ -246,7 +246,7 @@ class Framing(Protocol):
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """The complete records at the front of *data*, which begins outside of all records."""
 
-    def count(self, data: Buffer) -> Counted:
+    def count(self, data: Buffer) -> CountedRecords:
         """How many records ``frame(data, at_end=False)`` finds."""
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
@@ -283,9 +283,9 @@ class NativeFraming:
         starts, stops, malformed, next_start = self.native.frame(*as_bytes(data), at_end)
         return frames_of(starts, stops, malformed, next_start, self._malformed_code)
 
-    def count(self, data: Buffer) -> Counted:
+    def count(self, data: Buffer) -> CountedRecords:
         """How many complete records there are."""
-        return Counted(*self.native.count(*as_bytes(data), False))
+        return CountedRecords(*self.native.count(*as_bytes(data), False))
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """What *data* does to a parser; only of grammars whose records depend on what is before them."""

@@ -30,7 +30,7 @@ class MismatchError(Exception):
 
 
 @dataclass
-class ValueReader:
+class JsonValueReader:
     """Turns the values of one record into Python values that Arrow takes for a column.
 
     Args:
@@ -174,7 +174,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 def unfit_members(
     pairs: list[tuple[str, JsonValue]],
     kinds: Mapping[str, pa.DataType],
-    readers: Mapping[str, ValueReader],
+    readers: Mapping[str, JsonValueReader],
 ) -> list[str]:
     """Members of a record that have no column, or a value that is not of its column's type, as JSON has them.
 
@@ -194,7 +194,7 @@ def unfit_members(
     return members
 
 
-def _unfit(value: JsonValue, kind: pa.DataType, reader: ValueReader) -> str | None:
+def _unfit(value: JsonValue, kind: pa.DataType, reader: JsonValueReader) -> str | None:
     """The part of a value that a type cannot hold; ``None`` if it holds all."""
     if value.kind is JsonKind.OBJECT and pa.types.is_struct(kind):
         kinds = {kind.field(index).name: kind.field(index).type for index in range(kind.num_fields)}
@@ -209,7 +209,7 @@ def _unfit(value: JsonValue, kind: pa.DataType, reader: ValueReader) -> str | No
     return None if fits else _as_json(value)
 
 
-def _fits(value: JsonValue, kind: pa.DataType, reader: ValueReader) -> bool:
+def _fits(value: JsonValue, kind: pa.DataType, reader: JsonValueReader) -> bool:
     try:
         reader.read(value, kind)
     except MismatchError:
@@ -305,8 +305,8 @@ class JsonDecoder:
             return [(self.rules, list(fields))]
         return [(self.own_rules.get(column.name, self.rules), [column]) for column in fields]
 
-    def _reader(self, text: str, rules: Rules) -> ValueReader:
-        return ValueReader(text, rules, self.dialect.allow_non_numeric_numbers)
+    def _reader(self, text: str, rules: Rules) -> JsonValueReader:
+        return JsonValueReader(text, rules, self.dialect.allow_non_numeric_numbers)
 
     def _unfit(self, text: str, record: JsonValue, fields: Sequence[pa.Field], rescue: Rescue) -> str | None:
         readers = {column.name: self._reader(text, self.own_rules.get(column.name, self.rules)) for column in fields}

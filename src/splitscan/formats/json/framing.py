@@ -13,7 +13,7 @@ from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
 from splitscan.formats.framing.frames import (
     Buffer,
-    Counted,
+    CountedRecords,
     Frames,
     NativeFraming,
     NestingFraming,
@@ -26,8 +26,8 @@ from splitscan.formats.json.reference import (
     SPACE,
     UNFINISHED_RECORD,
     JsonReferenceFramer,
-    ReferenceFraming,
-    Shape,
+    JsonReferenceFraming,
+    JsonShape,
     separators,
 )
 
@@ -68,7 +68,7 @@ class JsonFormat:
     unfinished_code = UNFINISHED_RECORD
 
     encoding: Encoding = UTF_8
-    shape: Shape = Shape.UNKNOWN
+    shape: JsonShape = JsonShape.UNKNOWN
     indent: bytes | None = b""
 
     def __post_init__(self) -> None:
@@ -92,21 +92,21 @@ class JsonFormat:
         first = start + _leading_space(head[start:])
         if first == len(head) and not at_end:
             return Need.AFTER
-        is_array = head[first : first + 1] == b"[" and self.shape is not Shape.VALUES
+        is_array = head[first : first + 1] == b"[" and self.shape is not JsonShape.VALUES
         data_start = first + 1 if is_array else start
         record = data_start + _leading_space(head[data_start:])
         if record == len(head) and not at_end:
             return Need.AFTER
-        if self.shape is not Shape.UNKNOWN:
+        if self.shape is not JsonShape.UNKNOWN:
             return Preamble(data_start, self)
-        shape = Shape.ARRAY if is_array else Shape.VALUES
+        shape = JsonShape.ARRAY if is_array else JsonShape.VALUES
         return Preamble(data_start, replace(self, shape=shape, indent=_indent(head[start:record], is_array=is_array)))
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Find complete records."""
         return framing_of(self.known_shape).frame(data, at_end=at_end)
 
-    def count(self, data: Buffer) -> Counted:
+    def count(self, data: Buffer) -> CountedRecords:
         """Count complete records."""
         return framing_of(self.known_shape).count(data)
 
@@ -136,9 +136,9 @@ class JsonFormat:
         return JsonReferenceFramer(self.known_shape)
 
     @property
-    def known_shape(self) -> Shape:
+    def known_shape(self) -> JsonShape:
         """What the head of the file said; values one after the other, if nobody has read it."""
-        return Shape.VALUES if self.shape is Shape.UNKNOWN else self.shape
+        return JsonShape.VALUES if self.shape is JsonShape.UNKNOWN else self.shape
 
     # ---------------------------------------------------------------- context
 
@@ -158,13 +158,13 @@ class JsonFormat:
         """Read *data* from a record boundary to its end."""
         rest = memoryview(data)[self.frame(data, at_end=False).next_start :]
         run = self.summarise(rest, b"", b"", 0).run(0)
-        return ReferenceFraming(self.known_shape).state_after(rest) if run is None else run.state
+        return JsonReferenceFraming(self.known_shape).state_after(rest) if run is None else run.state
 
     @property
     def block_head(self) -> dict[str, Any]:
         """What the kernel's block reader is told of the head of a file."""
         indent = None if self.indent is None else self.indent.decode()
-        return {"values": {"is_array": self.known_shape is Shape.ARRAY, "indent": indent}}
+        return {"values": {"is_array": self.known_shape is JsonShape.ARRAY, "indent": indent}}
 
     @property
     def native(self) -> Any | None:
@@ -177,18 +177,18 @@ def reads_values(encoding: Encoding) -> bool:
     return encoding.unit_bytes == 1 and all(encoding.tells_apart(bytes([mark])) for mark in _MARKS)
 
 
-def framing_of(shape: Shape) -> NestingFraming:
+def framing_of(shape: JsonShape) -> NestingFraming:
     """What finds the records of a shape: the kernel where it is installed, else the reference."""
-    return ReferenceFraming(shape) if kernel() is None else _native_framing(shape)
+    return JsonReferenceFraming(shape) if kernel() is None else _native_framing(shape)
 
 
 @lru_cache(maxsize=8)
-def _native_framing(shape: Shape) -> NestingFraming:
+def _native_framing(shape: JsonShape) -> NestingFraming:
     return NativeFraming(JsonFormat(shape=shape).native)
 
 
 @lru_cache(maxsize=8)
-def _gap(shape: Shape) -> re.Pattern[bytes]:
+def _gap(shape: JsonShape) -> re.Pattern[bytes]:
     return re.compile(b"[" + re.escape(bytes(sorted(separators(shape)))) + b"]*+")
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from splitscan.engine import kernel
 from splitscan.formats.framing.contract import Need, Preamble, ReferenceFramer, Splittability
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, NativeFraming, Units, as_units, native
+from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, Units, as_units, native
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 
@@ -70,13 +70,13 @@ class JsonLinesFormat:
         keep = ~self._blank(data, found)
         return found if keep.all() else Frames(found.starts[keep], found.stops[keep], found.next_start)
 
-    def count(self, data: Buffer) -> Counted:
+    def count(self, data: Buffer) -> CountedRecords:
         """Count complete lines that are records."""
         native = self._native
         if native is not None:
             return native.count(data)
         frames = self.frame(data, at_end=False)
-        return Counted(len(frames), frames.next_start)
+        return CountedRecords(len(frames), frames.next_start)
 
     @property
     def native(self) -> Any | None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.formats.framing.encodings import LF
-from splitscan.formats.framing.frames import Buffer, Counted, Frames, Offsets, Summary
+from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Offsets, Summary
 
 UNFINISHED_RECORD = "unfinished-record"
 
@@ -24,7 +24,7 @@ BEFORE_BRACE = frozenset(b"[,:")
 _SEPARATORS = frozenset(b" \t\r\n,\x1e")  # 0x1e begins a record in JSON text sequences (RFC 7464)
 
 
-class Shape(enum.Enum):
+class JsonShape(enum.Enum):
     """What the head of a file says about the rest of it."""
 
     UNKNOWN = "not read yet"
@@ -32,12 +32,12 @@ class Shape(enum.Enum):
     ARRAY = "one array, whose elements are the records"
 
 
-def separators(shape: Shape) -> frozenset[int]:
+def separators(shape: JsonShape) -> frozenset[int]:
     """Bytes between records that belong to none."""
-    return _SEPARATORS | frozenset(b"]") if shape is Shape.ARRAY else _SEPARATORS
+    return _SEPARATORS | frozenset(b"]") if shape is JsonShape.ARRAY else _SEPARATORS
 
 
-def ends_loose(shape: Shape) -> frozenset[int]:
+def ends_loose(shape: JsonShape) -> frozenset[int]:
     """Bytes outside of strings that end a loose record."""
     return (separators(shape) - frozenset(BLANKS)) | OPENERS
 
@@ -58,7 +58,7 @@ LOOSE_STATE = -1
 """The state inside a loose record, for which no summary has an answer."""
 
 
-class State(enum.Enum):
+class JsonState(enum.Enum):
     """Where the machine is between two bytes."""
 
     BETWEEN = "outside of all records"
@@ -71,7 +71,7 @@ class State(enum.Enum):
 class JsonReferenceFramer:
     """Byte-at-a-time framer. Slow; everything else is compared with it."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: JsonShape) -> None:
         self._separators = separators(shape)
         self._ends_loose = ends_loose(shape)
         self.records: list[tuple[int, int]] = []  # content ranges of those known so far
@@ -82,26 +82,28 @@ class JsonReferenceFramer:
         self._escaped = False  # an odd number of backslashes lies right before this byte
         self._before: int | None = None  # the last byte that is no white space; None after a broken string
         self._content_stop = 0  # after the last byte of the record that is no white space
-        self.state = State.BETWEEN
+        self.state = JsonState.BETWEEN
 
     @property
     def summary_state(self) -> int:
         """The state as a summary knows it."""
-        if self.state in {State.LOOSE, State.LOOSE_STRING} or (self.state is State.VALUE and self._before is None):
+        if self.state in {JsonState.LOOSE, JsonState.LOOSE_STRING} or (
+            self.state is JsonState.VALUE and self._before is None
+        ):
             return LOOSE_STATE
-        return state_of(self._depth, in_string=self.state is State.STRING)
+        return state_of(self._depth, in_string=self.state is JsonState.STRING)
 
     @property
     def next_start(self) -> int:
         """Where the next record starts, or may start: all before it is dealt with."""
-        return self._position if self.state is State.BETWEEN else self._start
+        return self._position if self.state is JsonState.BETWEEN else self._start
 
     def push(self, byte: int) -> None:
         """Take the next byte."""
         is_quote = byte == QUOTE and not self._escaped
-        if self.state in {State.STRING, State.LOOSE_STRING}:
+        if self.state in {JsonState.STRING, JsonState.LOOSE_STRING}:
             self._take_in_string(byte, is_quote)
-        elif self.state is State.VALUE:
+        elif self.state is JsonState.VALUE:
             self._take_in_value(byte, is_quote)
         else:
             self._take_outside(byte, is_quote)
@@ -110,22 +112,22 @@ class JsonReferenceFramer:
 
     def finish(self) -> None:
         """End of the stream: brackets must be closed."""
-        if self.state in {State.VALUE, State.STRING}:
+        if self.state in {JsonState.VALUE, JsonState.STRING}:
             self.unfinished = self._start
-        elif self.state is not State.BETWEEN:
+        elif self.state is not JsonState.BETWEEN:
             self._emit(self._content_stop)
 
     def _take_in_string(self, byte: int, is_quote: bool) -> None:
-        in_value = self.state is State.STRING
+        in_value = self.state is JsonState.STRING
         if byte == LF:
             self._before = None
             if in_value:
-                self.state = State.VALUE
+                self.state = JsonState.VALUE
             else:
                 self._emit(self._content_stop)
         else:
             if is_quote:
-                self.state = State.VALUE if in_value else State.LOOSE
+                self.state = JsonState.VALUE if in_value else JsonState.LOOSE
             self._see(byte)
 
     def _take_in_value(self, byte: int, is_quote: bool) -> None:
@@ -134,7 +136,7 @@ class JsonReferenceFramer:
             self._open(byte)
             return
         if is_quote:
-            self.state = State.STRING
+            self.state = JsonState.STRING
         elif byte in OPENERS:
             self._depth += 1
         elif byte in CLOSERS:
@@ -144,43 +146,43 @@ class JsonReferenceFramer:
             self._emit(self._position + 1)
 
     def _take_outside(self, byte: int, is_quote: bool) -> None:
-        if self.state is State.LOOSE and byte in self._ends_loose:
+        if self.state is JsonState.LOOSE and byte in self._ends_loose:
             self._emit(self._content_stop)
         if byte in OPENERS:
             self._open(byte)
             return
-        if self.state is State.BETWEEN:
+        if self.state is JsonState.BETWEEN:
             if byte in self._separators:
                 return
             self._start = self._position
-        self.state = State.LOOSE_STRING if is_quote else State.LOOSE
+        self.state = JsonState.LOOSE_STRING if is_quote else JsonState.LOOSE
         self._see(byte)
 
     def _open(self, byte: int) -> None:
-        self.state = State.VALUE
+        self.state = JsonState.VALUE
         self._start = self._position
         self._depth = 1
         self._see(byte)
 
     def _see(self, byte: int) -> None:
-        if byte not in (SPACE if self.state in {State.VALUE, State.STRING} else BLANKS):
+        if byte not in (SPACE if self.state in {JsonState.VALUE, JsonState.STRING} else BLANKS):
             self._before = byte
             self._content_stop = self._position + 1
 
     def _emit(self, stop: int) -> None:
         self.records.append((self._start, stop))
         self._depth = 0
-        self.state = State.BETWEEN
+        self.state = JsonState.BETWEEN
 
 
-class ReferenceFraming:
+class JsonReferenceFraming:
     """Finds records by the state machine: right, and slow.
 
     Args:
         shape: Of the file.
     """
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: JsonShape) -> None:
         self._shape = shape
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
@@ -191,10 +193,10 @@ class ReferenceFraming:
         starts, stops = np.array(machine.records, dtype=np.int64).reshape(-1, 2).T.copy()
         return Frames(starts, stops, machine.next_start)
 
-    def count(self, data: Buffer) -> Counted:
+    def count(self, data: Buffer) -> CountedRecords:
         """How many complete records there are."""
         frames = self.frame(data, at_end=False)
-        return Counted(len(frames), frames.next_start)
+        return CountedRecords(len(frames), frames.next_start)
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets:
         """Where values begin that do not end in *data*, or are too long, whatever is around them."""

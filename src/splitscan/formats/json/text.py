@@ -83,7 +83,7 @@ def parse_json(text: str, dialect: JsonDialect) -> JsonValue:
         >>> parse_json('{"a": 1.50}', JsonDialect()).value[0][1].value
         '1.50'
     """
-    return _Parser(text, dialect).document()
+    return _JsonTextParser(text, dialect).document()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _tokens(dialect: JsonDialect) -> _Tokens:
     )
 
 
-class _Parser:
+class _JsonTextParser:
     """Goes through the text once, with a stack of the containers that are open."""
 
     def __init__(self, text: str, dialect: JsonDialect) -> None:

@@ -13,7 +13,7 @@ from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import (
     NO_OFFSETS,
     Buffer,
-    Counted,
+    CountedRecords,
     Frames,
     NativeFraming,
     Offsets,
@@ -107,13 +107,13 @@ class TerminatedRecords(EncodedRecords, ABC):
         stops, resumes = self._terminators(units, at_end=at_end)
         return frames_between(stops, resumes, len(data), self.unit_bytes, at_end=at_end)
 
-    def count(self, data: Buffer) -> Counted:
+    def count(self, data: Buffer) -> CountedRecords:
         """Count the complete records at the front of *data*."""
         native = self._native
         if native is not None:
             return native.count(data)
         frames = self.frame(data, at_end=False)
-        return Counted(len(frames), frames.next_start)
+        return CountedRecords(len(frames), frames.next_start)
 
     @abstractmethod
     def _terminators(self, units: Units, *, at_end: bool) -> tuple[Offsets, Offsets]:

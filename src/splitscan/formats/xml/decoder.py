@@ -167,7 +167,7 @@ class XmlDecoder:
         except NotXmlError as error:
             nothing = [None] * len(self.fields)
             return nothing, None, Fault(index, BAD_XML, f"the record is no XML element: {error}", True)
-        reader = ValueReader(record, self.own, self.rules, self.own_rules)
+        reader = XmlValueReader(record, self.own, self.rules, self.own_rules)
         members = reader.members(element)
         row = [reader.column(each, members.get(each.name, [])) for each in self.fields]
         problems = reader.problems
@@ -178,7 +178,7 @@ class XmlDecoder:
 
 
 @dataclass
-class ValueReader:
+class XmlValueReader:
     """Turns the parts of one record into Python values that Arrow takes for a column.
 
     Attributes:

@@ -14,7 +14,7 @@ from splitscan.formats.framing.contract import EncodedRecords, Need, Preamble, S
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import (
     Buffer,
-    Counted,
+    CountedRecords,
     Frames,
     NativeFraming,
     NestingFraming,
@@ -88,7 +88,7 @@ class XmlFormat(EncodedRecords):
         """Find complete records; a tail that never ends is left, at the end of a file too."""
         return self._framing.frame(data, at_end=at_end)
 
-    def count(self, data: Buffer) -> Counted:
+    def count(self, data: Buffer) -> CountedRecords:
         """Count complete records."""
         return self._framing.count(data)
 
@@ -185,10 +185,10 @@ class ScannedXml:
         starts, stops = (np.array(found, dtype=np.int64) * self._width for found in (scanner.starts, scanner.stops))
         return Frames(starts[: len(stops)], stops, len(data) if is_whole else scanner.next_start * self._width)
 
-    def count(self, data: Buffer) -> Counted:
+    def count(self, data: Buffer) -> CountedRecords:
         """Count complete records."""
         scanner = self._run(data)
-        return Counted(len(scanner.stops), scanner.next_start * self._width)
+        return CountedRecords(len(scanner.stops), scanner.next_start * self._width)
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
         """Row tags whose elements do not end, or are too long."""

@@ -40,7 +40,7 @@ NAME_START = re.compile(rb"[A-Za-z_:\x80-\xff]")
 _AFTER_NAME = b"(?=[ \\t\\r\\n/>])"
 
 
-class Kind(enum.Enum):
+class MarkupKind(enum.Enum):
     """What a position is in."""
 
     TEXT = "outside of all marks"
@@ -56,19 +56,27 @@ class Kind(enum.Enum):
 class Place(NamedTuple):
     """What a position is in, and in which quotes."""
 
-    kind: Kind
+    kind: MarkupKind
     quote: bytes = b""
 
 
-TEXT = Place(Kind.TEXT)
-INSIDE = {COMMENT: Place(Kind.COMMENT), CDATA: Place(Kind.CDATA), INSTRUCTION: Place(Kind.INSTRUCTION)}
+TEXT = Place(MarkupKind.TEXT)
+INSIDE = {
+    COMMENT: Place(MarkupKind.COMMENT),
+    CDATA: Place(MarkupKind.CDATA),
+    INSTRUCTION: Place(MarkupKind.INSTRUCTION),
+}
 """Where the marks lead that something else ends."""
 END_OF = {place: ENDS[mark] for mark, place in INSIDE.items()}
 PLACES = (
     TEXT,
     *INSIDE.values(),
-    Place(Kind.CLOSING),
-    *(Place(kind, quote) for kind in (Kind.ROW, Kind.TAG, Kind.DECLARATION) for quote in (b"", *QUOTES)),
+    Place(MarkupKind.CLOSING),
+    *(
+        Place(kind, quote)
+        for kind in (MarkupKind.ROW, MarkupKind.TAG, MarkupKind.DECLARATION)
+        for quote in (b"", *QUOTES)
+    ),
 )
 
 
@@ -86,9 +94,9 @@ class Tags:
     declaration: re.Pattern[bytes]
     quoted: Mapping[bytes, re.Pattern[bytes]]
 
-    def rest(self, kind: Kind) -> re.Pattern[bytes]:
+    def rest(self, kind: MarkupKind) -> re.Pattern[bytes]:
         """The pattern of one kind of tag."""
-        return self.declaration if kind is Kind.DECLARATION else self.tag
+        return self.declaration if kind is MarkupKind.DECLARATION else self.tag
 
 
 @dataclass(frozen=True, slots=True)

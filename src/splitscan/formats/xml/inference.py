@@ -13,7 +13,7 @@ import pyarrow as pa
 from splitscan.formats.decoding.conversions import Rules, stored_value
 from splitscan.formats.decoding.types import MOST_LEVELS, bounded
 from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, join, settled
-from splitscan.formats.xml.decoder import Element, NotXmlError, ValueReader, parse_element
+from splitscan.formats.xml.decoder import Element, NotXmlError, XmlValueReader, parse_element
 from splitscan.formats.xml.options import XmlOptions
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -65,7 +65,7 @@ class XmlMembers:
         return bounded(settled(kind))
 
     def _struct(self, element: Element, depth: int) -> pa.DataType:
-        members = ValueReader(b"", self.own, self.rules, {}).members(element)
+        members = XmlValueReader(b"", self.own, self.rules, {}).members(element)
         types = []
         for name, parts in members.items():
             kind = reduce(partial(join, text=self.text), (self._type_of(part, depth) for part in parts), NO_VALUE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from splitscan.options.read import TypedOptions
-from splitscan.options.table import FLAG, Kind, Option, ValueRefusedError, show_text, text
+from splitscan.options.table import FLAG, Option, OptionKind, ValueRefusedError, show_text, text
 
 DECLARED = "declared"
 """The encoding of a file that says it itself."""
@@ -24,16 +24,16 @@ def _parse_tag(value: Any) -> str:
     return value
 
 
-def _refused(instead: str, fix: str) -> Kind:
+def _refused(instead: str, fix: str) -> OptionKind:
     """The kind of options of Spark that are not supported."""
 
     def parse(value: Any) -> None:
         raise ValueRefusedError(fix)
 
-    return Kind("none", f"no value: {instead}", parse)
+    return OptionKind("none", f"no value: {instead}", parse)
 
 
-_ROW_TAG = Kind("name", "the name of an element", _parse_tag, show_text)
+_ROW_TAG = OptionKind("name", "the name of an element", _parse_tag, show_text)
 _XSD = _refused("records are not validated against an XSD", "validate the files before they are read")
 _WILDCARD = _refused("XML keeps no column of unknown elements", "name the elements to read in the schema")
 

@@ -7,7 +7,7 @@ import enum
 from splitscan.formats.xml.grammar import CDATA, COMMENT, DECLARATION, ENDS, INSTRUCTION, NAME_START, SPACE, Symbols
 
 
-class State(enum.Enum):
+class XmlState(enum.Enum):
     """Where the machine is between two bytes."""
 
     TEXT = "outside of all marks"
@@ -27,7 +27,7 @@ class XmlReferenceFramer:
         self._records: list[tuple[int, int]] = []
         self._unfinished: int | None = None
         self._position = 0
-        self._state = State.TEXT
+        self._state = XmlState.TEXT
         self._seen = b""  # of the mark, of what is inside, or of the tag
         self._kind = b""  # what began it
         self._at = 0  # where the mark began
@@ -58,28 +58,28 @@ class XmlReferenceFramer:
         """The stream has ended: everything must be closed."""
         if self._depth:
             self._unfinished = self._start
-        elif self._state is not State.TEXT:
+        elif self._state is not XmlState.TEXT:
             self._unfinished = self._at
 
     def _take(self, byte: bytes) -> None:
-        if self._state is State.INSIDE:
+        if self._state is XmlState.INSIDE:
             self._seen += byte
             if self._seen.endswith(ENDS[self._kind]):
-                self._state = State.TEXT
-        elif self._state is State.TAG:
+                self._state = XmlState.TEXT
+        elif self._state is XmlState.TAG:
             self._take_in_tag(byte)
-        elif self._state is State.QUOTED:
+        elif self._state is XmlState.QUOTED:
             self._take_in_quotes(byte)
         elif byte == b"<":
-            self._state, self._seen, self._at = State.MARK, byte, self._position
-        elif self._state is State.MARK:
+            self._state, self._seen, self._at = XmlState.MARK, byte, self._position
+        elif self._state is XmlState.MARK:
             self._take_in_mark(byte)
 
     def _take_in_mark(self, byte: bytes) -> None:
         self._seen += byte
         seen = self._seen
         if seen in ENDS:
-            self._state, self._kind, self._seen = State.INSIDE, seen, b""
+            self._state, self._kind, self._seen = XmlState.INSIDE, seen, b""
         elif seen.rstrip(SPACE + b">") == self._close and byte in SPACE + b">":
             if byte == b">":
                 self._end_row(self._position + 1)
@@ -93,31 +93,31 @@ class XmlReferenceFramer:
         elif NAME_START.match(seen, 1):
             self._begin_tag(b"<", seen[1:])
         else:
-            self._state = State.TEXT
+            self._state = XmlState.TEXT
 
     def _begin_tag(self, kind: bytes, rest: bytes) -> None:
-        self._state, self._kind, self._seen = State.TAG, kind, b""
+        self._state, self._kind, self._seen = XmlState.TAG, kind, b""
         for byte in rest:
             self._take(bytes([byte]))
 
     def _take_in_tag(self, byte: bytes) -> None:
         if byte == b"<":
-            self._state, self._seen, self._at = State.MARK, byte, self._position
+            self._state, self._seen, self._at = XmlState.MARK, byte, self._position
         elif byte == b">":
-            self._state = State.TEXT
+            self._state = XmlState.TEXT
             if self._kind == self._open and self._seen == b"/":
                 self._end_row(self._position + 1)
         elif byte == b"[" and self._kind == DECLARATION:
-            self._state = State.TEXT
+            self._state = XmlState.TEXT
         elif byte in b"\"'":
-            self._state, self._seen = State.QUOTED, byte
+            self._state, self._seen = XmlState.QUOTED, byte
         else:
             self._seen = byte
 
     def _take_in_quotes(self, byte: bytes) -> None:
         self._seen += byte
         if byte == self._seen[:1]:
-            self._state, self._seen = State.TAG, byte
+            self._state, self._seen = XmlState.TAG, byte
         elif self._depth and self._seen.endswith(self._close + b">"):
             self._end_row(self._position + 1)
 
@@ -127,7 +127,7 @@ class XmlReferenceFramer:
         self._depth += 1
 
     def _end_row(self, stop: int) -> None:
-        self._state = State.TEXT
+        self._state = XmlState.TEXT
         if not self._depth:
             self._begin_row()
         self._depth -= 1

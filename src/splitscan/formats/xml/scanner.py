@@ -9,7 +9,18 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 
 from splitscan.formats.framing.frames import Buffer, Run, Summary
-from splitscan.formats.xml.grammar import END_OF, INSIDE, NAME_START, PLACES, TEXT, Kind, Marks, Place, Symbols, Tags
+from splitscan.formats.xml.grammar import (
+    END_OF,
+    INSIDE,
+    NAME_START,
+    PLACES,
+    TEXT,
+    Marks,
+    MarkupKind,
+    Place,
+    Symbols,
+    Tags,
+)
 
 
 @dataclass(slots=True)
@@ -94,7 +105,7 @@ class Scanner:
             return position
         if place in END_OF:
             return self._leave_inside(place, position, before)
-        if place.kind is Kind.CLOSING:
+        if place.kind is MarkupKind.CLOSING:
             return self._leave_closing(position, position)
         if not place.quote:
             return self._leave_tag(place.kind, position, before)
@@ -122,7 +133,7 @@ class Scanner:
             return self._close(at, behind)
         if kind == "open":
             self._open(at)
-            return self._leave_tag(Kind.ROW, behind)
+            return self._leave_tag(MarkupKind.ROW, behind)
         if kind == "inside":
             return self._leave_inside(INSIDE[self.data[at:behind]], behind)
         if kind == "undecided":
@@ -131,7 +142,11 @@ class Scanner:
                 return self._leave_closing(at, name)
             self._ends_in(None, at)
             return None
-        return self._leave_tag(Kind.DECLARATION, behind) if kind == "declaration" else self._leave_tag(Kind.TAG, at + 1)
+        return (
+            self._leave_tag(MarkupKind.DECLARATION, behind)
+            if kind == "declaration"
+            else self._leave_tag(MarkupKind.TAG, at + 1)
+        )
 
     def _leave_inside(self, place: Place, position: int, before: bytes = b"") -> int | None:
         end = END_OF[place]
@@ -150,7 +165,7 @@ class Scanner:
         end = begin if space is None else space.end()
         last = self.data[end : end + 1]
         if not last:
-            self._ends_in(Place(Kind.CLOSING), end)
+            self._ends_in(Place(MarkupKind.CLOSING), end)
             return None
         return self._close(at, end + 1) if last == b">" else end
 
@@ -160,7 +175,7 @@ class Scanner:
             return self.marks.inside
         return self.marks.skipped if self.skips else self.marks.outside
 
-    def _leave_tag(self, kind: Kind, begin: int, before: bytes = b"") -> int | None:
+    def _leave_tag(self, kind: MarkupKind, begin: int, before: bytes = b"") -> int | None:
         matched = self._tags.rest(kind).match(self.data, begin)
         end = begin if matched is None else matched.end()
         last = self.data[end : end + 1]
@@ -171,7 +186,7 @@ class Scanner:
             return None
         if last == b"<":
             return end
-        if last == b">" and kind is Kind.ROW and (self.data[begin:end] or before)[-1:] == b"/":
+        if last == b">" and kind is MarkupKind.ROW and (self.data[begin:end] or before)[-1:] == b"/":
             return self._close(begin, end + 1)
         return end + 1
 
@@ -275,21 +290,21 @@ def _begin(symbols: Symbols, text: bytes) -> tuple[Place, int, bool] | None:
     if mark is not None and kind == "inside":
         return INSIDE[mark[0]], mark.end(), False
     if mark is not None and kind == "declaration":
-        return Place(Kind.DECLARATION), mark.end(), False
+        return Place(MarkupKind.DECLARATION), mark.end(), False
     if mark is not None and kind == "open":
-        return Place(Kind.ROW), mark.end(), True
+        return Place(MarkupKind.ROW), mark.end(), True
     if text.startswith(symbols.marks.closing[:-1]):
-        return Place(Kind.CLOSING), len(symbols.marks.closing) - 1, True
+        return Place(MarkupKind.CLOSING), len(symbols.marks.closing) - 1, True
     if kind == "undecided" or not text:
         return None
-    return (Place(Kind.TAG) if NAME_START.match(text, 1) else TEXT), 1, False
+    return (Place(MarkupKind.TAG) if NAME_START.match(text, 1) else TEXT), 1, False
 
 
 UNKNOWN_STATE = -1
 """No summary has an answer for it."""
 
 _DEEPEST = 2  # row tags inside each other for which summaries have answers
-_IN_RECORDS = {Kind.ROW, Kind.CLOSING}  # outside of records, where such a tag begins is no longer known
+_IN_RECORDS = {MarkupKind.ROW, MarkupKind.CLOSING}  # outside of records, where such a tag begins is no longer known
 _MOST_BEFORE = 4  # units of the beginning of what ends a comment and the like
 
 
@@ -343,7 +358,7 @@ class _Piece:
 
     def _joined(self, end: Scanner, own: list[int], begun: int, depth: int) -> Run | None:
         """The records that one way has, and those of the main one but for the first *begun*."""
-        if end.place == Place(Kind.CLOSING) and not end.depth:
+        if end.place == Place(MarkupKind.CLOSING) and not end.depth:
             return None  # a record begins with this tag if nothing but white space follows in it
         main = self._main.starts
         count = len(own) + len(main) - begun

@@ -32,7 +32,7 @@ from splitscan.scan.columns.conditions import (
     Not,
     Operand,
     Or,
-    Pattern,
+    TextPattern,
 )
 
 _TOKEN = re.compile(
@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _COMPARISONS = {"=": "=", "==": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
-_PATTERNS = {"like": Pattern.LIKE, "ilike": Pattern.ILIKE, "glob": Pattern.GLOB}
+_PATTERNS = {"like": TextPattern.LIKE, "ilike": TextPattern.ILIKE, "glob": TextPattern.GLOB}
 _KEYWORDS = frozenset({"and", "or", "not", "in", "is", "between", *_PATTERNS})
 _LITERALS = {"true": True, "false": False, "null": None}
 _MOST_DEPTH = 64
@@ -61,10 +61,10 @@ def parse_condition(text: str) -> Condition:
         >>> parse_condition("dir0 = '2024' and filename like '%.csv'").columns()
         ('dir0', 'filename')
     """
-    return _Parser(text).parse()
+    return _ConditionParser(text).parse()
 
 
-class _Parser:
+class _ConditionParser:
     """Recursive descent over the tokens of one condition."""
 
     def __init__(self, text: str) -> None:

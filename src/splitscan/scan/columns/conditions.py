@@ -22,7 +22,7 @@ Scope: TypeAlias = Callable[[str], Typed]
 """From a column's name to its kind and the way to its value."""
 
 
-class Pattern(enum.Enum):
+class TextPattern(enum.Enum):
     """What a text may be matched with."""
 
     LIKE = "like"
@@ -213,7 +213,7 @@ class In(Condition):
 class Matches(Condition):
     """A text matches a pattern."""
 
-    pattern: Pattern
+    pattern: TextPattern
     operand: Operand
     text: str
 
@@ -225,10 +225,10 @@ class Matches(Condition):
         """Match where there is a text."""
         term = _term(self.operand, scope)
         refuse_kind(term, "text", self.pattern.value)
-        if self.pattern is Pattern.GLOB:
+        if self.pattern is TextPattern.GLOB:
             matches = _compiled_glob(self.text)
         else:
-            matches = matcher(self.text, any_case=self.pattern is Pattern.ILIKE)
+            matches = matcher(self.text, any_case=self.pattern is TextPattern.ILIKE)
 
         def test(block: BlockMetadata) -> Truth:
             value = term.value(block)

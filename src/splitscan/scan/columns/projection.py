@@ -43,7 +43,7 @@ def prune_type(kind: pa.DataType, wanted: Wanted) -> pa.DataType:
 
 
 @dataclass(frozen=True)
-class Projection:
+class OutputColumns:
     """What is delivered.
 
     Attributes:
@@ -57,7 +57,7 @@ class Projection:
     elements: tuple[int, ...] | None = None
 
 
-def project(paths: Sequence[str], known: pa.Schema, every: Sequence[str], *, is_array: bool = False) -> Projection:
+def project(paths: Sequence[str], known: pa.Schema, every: Sequence[str], *, is_array: bool = False) -> OutputColumns:
     """Resolve paths, each matched exactly or else without regard to case.
 
     A column whose name is the whole text of a path, dots and all, comes before members. A column of the records comes
@@ -110,7 +110,7 @@ class _Resolver:
         self._wanted: dict[str, Wanted] = {}  # by delivered name, in order
         self._elements: set[int] | None = set()
 
-    def resolve(self, paths: Sequence[str]) -> Projection:
+    def resolve(self, paths: Sequence[str]) -> OutputColumns:
         parsed = [self._read(text) for text in paths]
         has_star = any(isinstance(path, ColumnPath) and not path.steps for path in parsed)
         for path in parsed:
@@ -125,7 +125,7 @@ class _Resolver:
         types = {name: prune_type(self._known.field(name).type, w) for name, w in self._wanted.items() if w is not None}
         narrowed = pa.schema([self._known.field(name).with_type(kind) for name, kind in types.items()])
         indexes = None if self._elements is None or not self._is_array else tuple(sorted(self._elements))
-        return Projection(tuple(self._wanted), narrowed, indexes)
+        return OutputColumns(tuple(self._wanted), narrowed, indexes)
 
     def _read(self, text: str) -> ColumnPath | str:
         """A path; or a column whose name is exactly the text."""

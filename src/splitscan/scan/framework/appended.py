@@ -16,7 +16,7 @@ from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, quoted
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.options import Mode
 from splitscan.scan.framework.conform import BadValue, find_columns, rows_without_columns
-from splitscan.scan.framework.contract import Location, Origin, OutputPlan
+from splitscan.scan.framework.contract import Origin, OutputPlan, ReaderPosition
 from splitscan.scan.framework.python_values import make_column, transpose
 from splitscan.scan.rejects import OnRejects, failed_fast
 
@@ -181,7 +181,7 @@ def _from_values(
     return column
 
 
-class Rejects:
+class RejectHandler:
     """Takes the bad rows and records of one reader, and does with them what the mode says.
 
     Args:
@@ -190,7 +190,7 @@ class Rejects:
         on_reject: Told of rejects.
     """
 
-    def __init__(self, plan: OutputPlan, location: Location, on_reject: OnRejects | None) -> None:
+    def __init__(self, plan: OutputPlan, location: ReaderPosition, on_reject: OnRejects | None) -> None:
         self._fails = plan.mode is Mode.FAILFAST
         self._drops = plan.mode is Mode.DROPMALFORMED
         self._corrupt_column = plan.corrupt_column

@@ -83,7 +83,7 @@ def _exact(positions: Positions | None, row: int) -> int | None:
     return int(positions[row]) if row < len(positions) else None
 
 
-class Location:
+class ReaderPosition:
     """A reader, what it reads, and how far it came.
 
     Args:

@@ -15,15 +15,15 @@ from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, RecordError, SchemaError, SourceError, SourceMissingError, SplitscanError
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.read.block_stream import open_stream
-from splitscan.scan.framework.appended import Rejects
+from splitscan.scan.framework.appended import RejectHandler
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.contract import (
-    Location,
     Machine,
     ManagedReader,
     NamedState,
     OutputPlan,
     ReaderPlan,
+    ReaderPosition,
     declared_schema,
     name_of,
 )
@@ -86,7 +86,7 @@ class SchemaNegotiator:
         limit: Rows that are still wanted; ``None`` for all.
     """
 
-    def __init__(self, reader: ReaderPlan, columns: Columns, location: Location, loader: ResultSetLoader) -> None:
+    def __init__(self, reader: ReaderPlan, columns: Columns, location: ReaderPosition, loader: ResultSetLoader) -> None:
         self.split: BlockMetadata | None = reader.split
         self.options: ReadOptions | None = reader.options
         self.provided_schema: pa.Schema | None = reader.provided_schema
@@ -262,9 +262,9 @@ class ReaderLife:
         on_reject: OnRejects | None,
     ) -> None:
         self._plan = plan
-        self._location = Location(reader_plan.split, reader_plan.name or None)
+        self._location = ReaderPosition(reader_plan.split, reader_plan.name or None)
         self._machine = Machine(READER_TABLE, ReaderState.NEW)
-        self._rejects = Rejects(plan, self._location, on_reject)
+        self._rejects = RejectHandler(plan, self._location, on_reject)
         provided = reader_plan.provided_schema
         self._loader = ResultSetLoader(
             plan,

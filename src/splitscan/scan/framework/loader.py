@@ -15,11 +15,11 @@ import pyarrow as pa
 from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SplitscanError
 from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, quoted
-from splitscan.scan.framework.appended import Appendable, Appended, Part, Rejects, from_data, from_rows
+from splitscan.scan.framework.appended import Appendable, Appended, Part, RejectHandler, from_data, from_rows
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import Columns, first_row, has_forbidden_null, may_widen, prune_array
 from splitscan.scan.framework.conform import duplicate_column, find_columns, rows_without_columns
-from splitscan.scan.framework.contract import Location, Machine, NamedState, Origin, OutputPlan, as_origin
+from splitscan.scan.framework.contract import Machine, NamedState, Origin, OutputPlan, ReaderPosition, as_origin
 
 
 class LoaderState(NamedState):
@@ -83,8 +83,8 @@ class ResultSetLoader:
         self,
         plan: OutputPlan,
         columns: Columns,
-        location: Location,
-        rejects: Rejects,
+        location: ReaderPosition,
+        rejects: RejectHandler,
         constants: Mapping[str, pa.Scalar],
         remaining_rows: int | None = None,
         provided: Sequence[str] | None = None,

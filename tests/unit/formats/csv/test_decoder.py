@@ -10,7 +10,7 @@ import pytest
 
 from splitscan.formats.csv.decoder import CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.csv.kernel import with_kernel
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.rescue import Rescue
@@ -18,7 +18,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.scan import parse_ddl
 
 UTF_8 = resolve_encoding("UTF-8")
-LINES = Dialect(UTF_8)
+LINES = CsvGrammar(UTF_8)
 
 
 def decode(
@@ -26,8 +26,8 @@ def decode(
 ) -> tuple[list[Any], list[Any]]:
     """Rows and faults of one buffer."""
     schema = parse_ddl(ddl)
-    dialect_settings = {name: settings.pop(name) for name in list(settings) if name in Dialect.__dataclass_fields__}
-    dialect = Dialect(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **dialect_settings})
+    dialect_settings = {name: settings.pop(name) for name in list(settings) if name in CsvGrammar.__dataclass_fields__}
+    dialect = CsvGrammar(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **dialect_settings})
     names = tuple(schema.names)
     settings |= {name: True for name in dialect_settings if name == "trim_leading"}
     order = tuple(range(len(names))) if wanted is None else tuple(names.index(name) for name in wanted)

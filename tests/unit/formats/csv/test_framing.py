@@ -8,8 +8,8 @@ import pytest
 
 from splitscan.errors import RecordError, UsageError
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect, split_fields
-from splitscan.formats.csv.reference import UNCLOSED_QUOTE, ReferenceFraming
+from splitscan.formats.csv.grammar import CsvGrammar, split_fields
+from splitscan.formats.csv.reference import UNCLOSED_QUOTE, CsvReferenceFraming
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import Encoding, resolve_encoding
 from splitscan.testing import laws
@@ -18,11 +18,11 @@ from splitscan.testing.memory_reader import read_range
 UTF_8 = resolve_encoding("UTF-8")
 
 
-def rfc(**settings: Any) -> Dialect:
-    return Dialect(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **settings})
+def rfc(**settings: Any) -> CsvGrammar:
+    return CsvGrammar(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **settings})
 
 
-def records(dialect: Dialect, text: str) -> list[str]:
+def records(dialect: CsvGrammar, text: str) -> list[str]:
     data = dialect.encoding.encode(text)
     found = read_range(QuotedFormat(dialect), data, 0, len(data))
     laws.check_fast_path_law(QuotedFormat(dialect), data)
@@ -72,7 +72,7 @@ def test_quotes_at_the_edges_of_blocks_of_the_kernel_count(size: int, middle: st
 
 
 def _by_reference(data: bytes) -> list[bytes]:
-    frames = ReferenceFraming(rfc()).frame(data, at_end=True)
+    frames = CsvReferenceFraming(rfc()).frame(data, at_end=True)
     return [data[a:b] for a, b in zip(frames.starts.tolist(), frames.stops.tolist(), strict=True)]
 
 
@@ -191,6 +191,6 @@ def test_a_special_character_must_be_ascii_because_values_are_decoded_as_utf_8(
     option: str, encoding: str, text: str
 ) -> None:
     with pytest.raises(UsageError, match=f"option {option} must be") as caught:
-        Dialect(**{"encoding": resolve_encoding(encoding), option: text})
+        CsvGrammar(**{"encoding": resolve_encoding(encoding), option: text})
     assert caught.value.reason_code == "bad-option"
     assert repr(text) in str(caught.value)

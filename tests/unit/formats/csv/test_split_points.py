@@ -8,24 +8,24 @@ from typing import Any
 import pytest
 
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect
-from splitscan.formats.csv.reference import QuotedReferenceFramer, ReferenceFraming, State
+from splitscan.formats.csv.grammar import CsvGrammar
+from splitscan.formats.csv.reference import CsvReferenceFraming, CsvState, QuotedReferenceFramer
 from splitscan.formats.framing.encodings import resolve_encoding
 
 UTF_8 = resolve_encoding("UTF-8")
 BEFORE = (b"", b"a", b",", b'"', b'a"', b'"a\n', b'"a"', b'"\\', b'a\n"\r')
 
 
-def csv(**settings: Any) -> Dialect:
-    return Dialect(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **settings})
+def csv(**settings: Any) -> CsvGrammar:
+    return CsvGrammar(**{"encoding": UTF_8, "escape": '"', "multi_line": True, **settings})
 
 
-def is_boundary(dialect: Dialect, before: bytes, data: bytes) -> bool:
+def is_boundary(dialect: CsvGrammar, before: bytes, data: bytes) -> bool:
     """Whether a record may begin after *data*, if the bytes before it begin at a boundary."""
     framer = QuotedReferenceFramer(dialect)
     for byte in before + data:
         framer.push(byte)
-    return framer.state is State.RECORD_START
+    return framer.state is CsvState.RECORD_START
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def is_boundary(dialect: Dialect, before: bytes, data: bytes) -> bool:
         (csv(line_sep="\n"), b'a,"\n\r'),
     ],
 )
-def test_a_split_point_is_a_boundary_whatever_comes_before(dialect: Dialect, alphabet: bytes) -> None:
+def test_a_split_point_is_a_boundary_whatever_comes_before(dialect: CsvGrammar, alphabet: bytes) -> None:
     found = 0
     for length in range(7):
         for each in product(alphabet, repeat=length):
             data = bytes(each)
-            point = ReferenceFraming(dialect).last_split_point(data)
+            point = CsvReferenceFraming(dialect).last_split_point(data)
             if point is not None:
                 found += 1
                 assert all(is_boundary(dialect, before, data[:point]) for before in BEFORE), data
@@ -76,7 +76,7 @@ def test_a_line_that_ends_outside_quotes_however_it_begins_tells(sure: bytes, re
     ],
 )
 def test_other_lines_do_not_tell(data: bytes) -> None:
-    assert ReferenceFraming(csv()).last_split_point(data) is None
+    assert CsvReferenceFraming(csv()).last_split_point(data) is None
 
 
 @pytest.mark.parametrize(
@@ -91,5 +91,5 @@ def test_other_lines_do_not_tell(data: bytes) -> None:
         csv(escape="\r"),
     ],
 )
-def test_dialects_in_which_a_line_feed_may_not_end_a_line_show_none(dialect: Dialect) -> None:
-    assert ReferenceFraming(dialect).last_split_point(dialect.encoding.encode('\n1,"Ann",2\n')) is None
+def test_dialects_in_which_a_line_feed_may_not_end_a_line_show_none(dialect: CsvGrammar) -> None:
+    assert CsvReferenceFraming(dialect).last_split_point(dialect.encoding.encode('\n1,"Ann",2\n')) is None

@@ -10,7 +10,7 @@ import pytest
 
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.conversions import Rules, convert
-from splitscan.formats.decoding.patterns import Pattern
+from splitscan.formats.decoding.patterns import DateTimePattern
 
 
 def offset(hours: float) -> timezone:
@@ -57,7 +57,7 @@ def offset(hours: float) -> timezone:
     ],
 )  # fmt: skip
 def test_a_text_matches_a_pattern_exactly(pattern: str, text: str, expected: datetime | None) -> None:
-    found = Pattern(pattern).parse(text)
+    found = DateTimePattern(pattern).parse(text)
     assert found == expected
     assert found is None or expected is None or found.utcoffset() == expected.utcoffset()
 
@@ -106,5 +106,5 @@ def test_the_rest_of_a_time_does_not_change_a_date() -> None:
 )
 def test_a_pattern_that_has_no_meaning_is_refused_by_its_place(pattern: str, place: str) -> None:
     with pytest.raises(UsageError, match="pattern uses letters that are not supported") as caught:
-        Pattern(pattern)
+        DateTimePattern(pattern)
     assert f"at {place!r}" in str(caught.value)

@@ -19,7 +19,7 @@ from splitscan.formats.framing.contract import (
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
-from splitscan.formats.json.reference import ReferenceFraming, Shape, state_of
+from splitscan.formats.json.reference import JsonReferenceFraming, JsonShape, state_of
 from splitscan.testing import laws
 from splitscan.testing.memory_reader import UNFINISHED, read_range
 
@@ -150,7 +150,7 @@ def test_behind_a_record_that_never_ends_reading_resumes_where_a_line_begins_lik
 
 
 def test_a_line_is_found_in_what_was_not_dropped() -> None:
-    format = JsonFormat(shape=Shape.VALUES, indent=b"  ")
+    format = JsonFormat(shape=JsonShape.VALUES, indent=b"  ")
     data = b"x" * 70_000 + b"\n  {}"
     for shown in range(len(data) - 6, len(data) - 1):
         dropped = format.droppable(data[:shown])
@@ -161,16 +161,16 @@ def test_a_line_is_found_in_what_was_not_dropped() -> None:
 @pytest.mark.parametrize(
     ("text", "shape", "start", "indent"),
     [
-        ("{}", Shape.VALUES, 0, b""),
-        ("\ufeff {}", Shape.VALUES, 3, b" "),
-        (" [ {}", Shape.ARRAY, 2, None),
-        ("\ufeff[\n  {}", Shape.ARRAY, 4, b"  "),
-        ("", Shape.VALUES, 0, b""),
-        ("[", Shape.ARRAY, 1, None),
-        ("1", Shape.VALUES, 0, b""),
+        ("{}", JsonShape.VALUES, 0, b""),
+        ("\ufeff {}", JsonShape.VALUES, 3, b" "),
+        (" [ {}", JsonShape.ARRAY, 2, None),
+        ("\ufeff[\n  {}", JsonShape.ARRAY, 4, b"  "),
+        ("", JsonShape.VALUES, 0, b""),
+        ("[", JsonShape.ARRAY, 1, None),
+        ("1", JsonShape.VALUES, 0, b""),
     ],
 )
-def test_the_head_tells_the_shape(text: str, shape: Shape, start: int, indent: bytes | None) -> None:
+def test_the_head_tells_the_shape(text: str, shape: JsonShape, start: int, indent: bytes | None) -> None:
     preamble = JsonFormat().preamble(text.encode(), at_end=True)
     assert not isinstance(preamble, Need)
     assert preamble.data_start == start
@@ -178,13 +178,13 @@ def test_the_head_tells_the_shape(text: str, shape: Shape, start: int, indent: b
     assert preamble.format.preamble(text.encode(), at_end=True) == preamble
 
 
-@pytest.mark.parametrize("shape", [Shape.VALUES, Shape.ARRAY])
-def test_white_space_after_a_record_is_no_part_of_it(shape: Shape) -> None:
+@pytest.mark.parametrize("shape", [JsonShape.VALUES, JsonShape.ARRAY])
+def test_white_space_after_a_record_is_no_part_of_it(shape: JsonShape) -> None:
     text = 'x \t\n"y z"  ,1 [2 ] null \n'
-    frames = ReferenceFraming(shape).frame(text.encode(), at_end=True)
+    frames = JsonReferenceFraming(shape).frame(text.encode(), at_end=True)
     spans = zip(frames.starts, frames.stops, strict=True)
     assert [text[start:stop] for start, stop in spans] == ["x", '"y z"', "1", "[2 ]", "null"]
-    if shape is Shape.VALUES:
+    if shape is JsonShape.VALUES:
         assert records(text) == ["x", '"y z"', "1", "[2 ]", "null"]
 
 
@@ -219,7 +219,7 @@ def kernel_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_summary_answers_for_the_depths_that_the_piece_allows(kernel_engine: None) -> None:
-    format = JsonFormat(shape=Shape.ARRAY)
+    format = JsonFormat(shape=JsonShape.ARRAY)
     summary = format.summarise(b'1}]}, {"a": [{}', b"[", b"", 0)
     assert summary.run(state_of(1, in_string=False)) is None  # it would close more than is open
     deep = summary.run(state_of(3, in_string=False))
@@ -233,7 +233,7 @@ def test_a_summary_answers_for_the_depths_that_the_piece_allows(kernel_engine: N
 
 
 def test_files_are_cut_where_no_backslash_stands_before() -> None:
-    format = JsonFormat(shape=Shape.ARRAY)
+    format = JsonFormat(shape=JsonShape.ARRAY)
     assert format.safe_cut(b'"\\', b'\\\\"x') == 3
     assert format.safe_cut(b'"\\', b"\\") is Need.AFTER
     assert format.safe_cut(b"", b"{}") == 1
@@ -241,7 +241,7 @@ def test_files_are_cut_where_no_backslash_stands_before() -> None:
 
 
 def test_a_summary_leaves_open_what_only_reading_tells(kernel_engine: None) -> None:
-    format = JsonFormat(shape=Shape.VALUES)
+    format = JsonFormat(shape=JsonShape.VALUES)
     assert format.summarise(b'{"a":1}\n{"a":2}', b"", b"", 0).run(state_of(1, in_string=False)) is None  # misplaced
     assert format.summarise(b'{"a":1} x {"a":2}', b"", b"", 0).run(0) is None  # garbage
     assert format.summarise(b'{"a":"\n', b"", b"", 0).run(0) is None  # a string with a line feed
@@ -250,7 +250,7 @@ def test_a_summary_leaves_open_what_only_reading_tells(kernel_engine: None) -> N
 
 
 def test_behind_a_string_that_a_line_end_broke_only_reading_tells() -> None:
-    format = JsonFormat(shape=Shape.VALUES)
+    format = JsonFormat(shape=JsonShape.VALUES)
     assert format.state_after(b'{"a": "x,\n ') == -1  # a brace would begin a record, whatever is before it
     assert format.state_after(b'{"a": "x,\n 1,') == state_of(1, in_string=False)
     assert format.state_after(b'{"a": "x,') == state_of(1, in_string=True)

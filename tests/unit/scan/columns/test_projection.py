@@ -14,7 +14,7 @@ from splitscan.errors import SchemaError, UsageError
 from splitscan.formats.decoding.contract import type_name
 from splitscan.scan import parse_ddl
 from splitscan.scan.columns.paths import Every, Index, Member, parse_path
-from splitscan.scan.columns.projection import Projection, project
+from splitscan.scan.columns.projection import OutputColumns, project
 from splitscan.scan.framework.columns import prune_array
 
 KNOWN = parse_ddl(
@@ -25,7 +25,7 @@ EVERY = ("b", "a", "m")
 
 
 def chosen(*paths: str) -> dict[str, str]:
-    found: Projection = project(paths, KNOWN, EVERY)
+    found: OutputColumns = project(paths, KNOWN, EVERY)
     return {
         name: type_name(found.narrowed.field(name).type) if name in found.narrowed.names else ""
         for name in found.columns

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from splitscan.formats.csv.sniffing.found import Confidence, Setting
-from splitscan.formats.csv.sniffing.values import Kind, Record, is_typed, kind_of
+from splitscan.formats.csv.sniffing.values import Record, ValueKind, is_typed, kind_of
 
 _MOST_BELOW = 500
 _TYPED_SHARE = 0.9
@@ -64,11 +64,11 @@ def _compare(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> _Sid
         own, theirs = kind_of(first[i]), Counter(map(kind_of, values)).most_common(1)[0][0]
         if (
             own is None
-            or (own is Kind.DATE and theirs is Kind.NUMBER)
+            or (own is ValueKind.DATE and theirs is ValueKind.NUMBER)
             or (first[i].lower() == b"no" and own is not theirs)
         ):
             sides.contrast.append(i)
-        elif own is not Kind.NOTHING or theirs is Kind.NOTHING:
+        elif own is not ValueKind.NOTHING or theirs is ValueKind.NOTHING:
             sides.same.append(i)
     return sides
 
@@ -166,7 +166,7 @@ def _of_numbers(
 
 
 def _is_name_or_blank(value: bytes, below: Sequence[bytes]) -> bool:
-    return bool(below) if not value.strip() else not is_typed(value) or kind_of(value) is Kind.DATE
+    return bool(below) if not value.strip() else not is_typed(value) or kind_of(value) is ValueKind.DATE
 
 
 def _of_ordered(what: str, cells: Sequence[bytes], *, is_text: bool, least: int) -> Setting | None:

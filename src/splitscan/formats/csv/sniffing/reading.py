@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import Dialect as Grammar
+from splitscan.formats.csv.grammar import CsvGrammar as Grammar
 from splitscan.formats.csv.grammar import split_fields
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.values import BLANKS, Record, looks

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading
-from splitscan.formats.csv.sniffing.values import Kind, is_typed, kind_of
+from splitscan.formats.csv.sniffing.values import ValueKind, is_typed, kind_of
 
 ONE_COLUMN = "\x1f"
 """A separator that no text has: all of a line is one value."""
@@ -60,7 +60,7 @@ def _only_in_values(reading: Reading, sep: str) -> bool:
     mark = sep.encode()
     holders = [value for record in reading.records for value, quoted in record if not quoted and mark in value]
     holders = holders[:_MOST_VALUES]
-    whole = sum(kind_of(value) in (Kind.NUMBER, Kind.DATE) for value in holders)
+    whole = sum(kind_of(value) in (ValueKind.NUMBER, ValueKind.DATE) for value in holders)
     return bool(holders) and len(holders) - whole <= _RARE * len(holders)
 
 
@@ -80,13 +80,13 @@ def in_one_column(chosen: Reading) -> tuple[Reading, bool] | None:
         return None
     kinds = Counter(map(kind_of, lines))
     is_spaced = all(line.count(mark) == line.count(mark + b" ") for line in lines)
-    are_dates = is_spaced and kinds[Kind.DATE] >= _TYPED_SHARE * len(lines)
-    are_numbers = kinds[Kind.NUMBER] >= _TYPED_SHARE * len(lines)
+    are_dates = is_spaced and kinds[ValueKind.DATE] >= _TYPED_SHARE * len(lines)
+    are_numbers = kinds[ValueKind.NUMBER] >= _TYPED_SHARE * len(lines)
     if not (are_dates or are_numbers or (is_spaced and _has_texts_only(chosen))):
         return None
     if mark not in first and _NAME.fullmatch(first) is not None and not is_typed(first):
         return one, True
-    if are_dates and kind_of(first) is Kind.DATE:
+    if are_dates and kind_of(first) is ValueKind.DATE:
         return one, True
     may_be = is_spaced and chosen.columns == _TWO and not find_header(chosen.records).value
     return (one, False) if may_be else None

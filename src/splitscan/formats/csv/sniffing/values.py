@@ -25,7 +25,7 @@ _SPECIAL = (
 )
 
 
-class Kind(enum.Enum):
+class ValueKind(enum.Enum):
     """What a value is an example of."""
 
     NUMBER = "number"
@@ -38,12 +38,12 @@ class Kind(enum.Enum):
 
 
 _WRITTEN = {
-    Kind.NUMBER: _NUMBER,
-    Kind.DATE: rb"(?:" + _DATE + rb")(?:,?[T ]+" + _TIME + rb")?",
-    Kind.TIME: _TIME,
-    Kind.TRUTH: rb"(?i:true|false|yes|no)",
-    Kind.NOTHING: rb"(?i:nan|inf|-inf|null|none|n/a|na)",
-    Kind.SPECIAL: _SPECIAL,
+    ValueKind.NUMBER: _NUMBER,
+    ValueKind.DATE: rb"(?:" + _DATE + rb")(?:,?[T ]+" + _TIME + rb")?",
+    ValueKind.TIME: _TIME,
+    ValueKind.TRUTH: rb"(?i:true|false|yes|no)",
+    ValueKind.NOTHING: rb"(?i:nan|inf|-inf|null|none|n/a|na)",
+    ValueKind.SPECIAL: _SPECIAL,
 }
 _KINDS = re.compile(
     rb"\s*(?:"
@@ -53,10 +53,10 @@ _KINDS = re.compile(
 _CLEAN = re.compile(rb"[\w\x80-\xff][\w\x80-\xff .\-/'()&+:#]*")
 
 
-def kind_of(value: bytes) -> Kind | None:
+def kind_of(value: bytes) -> ValueKind | None:
     """What a value is an example of; ``None`` for text."""
     found = _KINDS.fullmatch(value)
-    return None if found is None else Kind[str(found.lastgroup)]
+    return None if found is None else ValueKind[str(found.lastgroup)]
 
 
 def is_typed(value: bytes) -> bool:

@@ -11,7 +11,7 @@ from splitscan.errors import SchemaError
 from splitscan.formats.csv.sniffing.detection import find_dialect
 from splitscan.formats.csv.sniffing.found import Confidence, RawSample
 from splitscan.formats.csv.sniffing.header import find_header
-from splitscan.formats.csv.sniffing.values import Kind, kind_of
+from splitscan.formats.csv.sniffing.values import ValueKind, kind_of
 
 
 def found(text, **given):
@@ -283,15 +283,15 @@ def test_a_value_that_is_longer_than_every_sample_leaves_the_dialect_open(tmp_pa
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        ("April 1, 2023", Kind.DATE),
-        ("1 Apr 2023", Kind.DATE),
-        ("Sat, 22 Apr 2017 15:11:58 -0500", Kind.DATE),
-        ("2023-04-01T10:00:00Z", Kind.DATE),
-        ("-1.5e3", Kind.NUMBER),
-        ("12:30", Kind.TIME),
-        ("yes", Kind.TRUTH),
-        ("N/A", Kind.NOTHING),
-        ("a@b.org", Kind.SPECIAL),
+        ("April 1, 2023", ValueKind.DATE),
+        ("1 Apr 2023", ValueKind.DATE),
+        ("Sat, 22 Apr 2017 15:11:58 -0500", ValueKind.DATE),
+        ("2023-04-01T10:00:00Z", ValueKind.DATE),
+        ("-1.5e3", ValueKind.NUMBER),
+        ("12:30", ValueKind.TIME),
+        ("yes", ValueKind.TRUTH),
+        ("N/A", ValueKind.NOTHING),
+        ("a@b.org", ValueKind.SPECIAL),
         ("April", None),
         ("1, 2", None),
     ],
