@@ -86,6 +86,12 @@ class Where:
         return Where(**{name: getattr(other, name) if value in {None, ()} else value for name, value in known.items()})
 
 
+class Advice(str):
+    """A part of a warning that says what to do, in Python's spelling of options: the command has its own."""
+
+    __slots__ = ()
+
+
 class SplitscanError(Exception):
     """Base of all errors; catch it to catch everything splitscan raises on purpose.
 

@@ -1535,3 +1535,28 @@ def test_the_command_spells_hints_as_it_takes_options(tmp_path, monkeypatch, cap
     error = capfd.readouterr().err
     assert spelled in error
     assert re.search(r"(schema_evolution_mode|max_reject\w*|on_changed|partition_by)", error) is None
+
+
+@pytest.mark.parametrize(
+    ("args", "spelled"),
+    [
+        (
+            ("head", "late.csv", "--header", "-n", "300", "-o", "inferSchema=true", "-o", "sampleBytes=256"),
+            "'splitscan check' shows the first of each rule, -o rejectReasonColumn=_reject_reason says why",
+        ),
+        (("count", "long.csv", "--header", "-o", "maxRecordBytes=64"), "-o mode=FAILFAST stops there"),
+        (("head", "in", "-f", "csv", "--header"), "-o recursiveFileLookup=true"),
+        (("count", "-f", "text", "wide.txt"), "-o encoding=UTF-16"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+)
+def test_the_command_spells_its_warnings_as_it_takes_options(tmp_path, monkeypatch, caplog, args, spelled):
+    monkeypatch.chdir(tmp_path)
+    csv(tmp_path, "k,v\n" + "k,1\n" * 200 + "k,x\n", "late.csv")
+    csv(tmp_path, "k,v\n1,2\n" + "k" * 100 + ",1\n", "long.csv")
+    csv(tmp_path / "in", "k,v\n1,2\n")
+    csv(tmp_path / "in" / "below", "k,v\n1,2\n")
+    write(tmp_path / "wide.txt", "one\ntwo\n".encode("utf-16"))
+    assert main(list(args)) == 0
+    assert spelled in caplog.text
+    assert "scan.rejects" not in caplog.text

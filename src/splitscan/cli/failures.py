@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 import traceback
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from splitscan.cli.output import fold, show_text
-from splitscan.errors import IngestError, SplitscanError, UsageError
+from splitscan.errors import Advice, IngestError, SplitscanError, UsageError
 
 REJECTS = 8
 """Of a command that published records and rejects."""
@@ -104,11 +105,31 @@ def _output_failed(seen: str) -> IngestError:
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Show warnings as sentences inside, without the line of Python that they come from; with ``--debug`` as usual."""
-    with warnings.catch_warnings():
-        if not debugging():
-            warnings.showwarning = _show_warning
-        yield
+    """Show warnings as sentences inside, without the line of Python that they come from; with ``--debug`` as usual.
+
+    The library's advice names options as the command takes them.
+    """
+    log = logging.getLogger("splitscan")
+    log.addFilter(_spell_advice)
+    try:
+        with warnings.catch_warnings():
+            if not debugging():
+                warnings.showwarning = _show_warning
+            yield
+    finally:
+        log.removeFilter(_spell_advice)
+
+
+def _spell_advice(record: logging.LogRecord) -> bool:
+    if isinstance(record.args, tuple):
+        record.args = tuple(_spelled(each) if isinstance(each, Advice) else each for each in record.args)
+    return True
+
+
+def _spelled(advice: Advice) -> str:
+    from splitscan.cli.pasting import spell_hint  # noqa: PLC0415 -- all formats load with it
+
+    return spell_hint(advice)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

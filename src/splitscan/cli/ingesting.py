@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -49,6 +49,9 @@ from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import IngestError
 from splitscan.jobs.settings import IngestSettings
 from splitscan.startup import INTERRUPTED
+
+if TYPE_CHECKING:
+    from splitscan.cli.runs import IngestArguments
 
 _MOST_REJECTS_IN_TABLE = 500
 _SHOWN_RAW_BYTES = 200
@@ -191,37 +194,9 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     Without a schema, columns of CSV get the types that all their values fit. Columns that DEST has keep their types: a
     file whose values do not fit them is refused.
     """
-    from splitscan.cli.runs import IngestArguments, IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
+    given = _given(locals())
+    from splitscan.cli.runs import IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
-    given = IngestArguments(
-        ScanArguments(
-            sources,
-            format,
-            schema,
-            option,
-            columns,
-            block_size,
-            where=where,
-            sep=sep,
-            quote=quote,
-            header=header,
-            types=types,
-        ),
-        destination,
-        table,
-        IngestSettings.of(
-            max_rejects=max_rejects,
-            max_reject_ratio=max_reject_ratio,
-            compression=compression,
-            on_changed=on_changed,
-            replace_changed=replace_changed,
-            partition_by=names_of(partition_by),
-            layout=layout,
-            schema_evolution_mode=schema_evolution_mode,
-        ),
-        master,
-        spark_conf or (),
-    )
     run = IngestRun(given, rebalance, report)
     if dry_run:
         run.write_plan(as_json=as_json)
@@ -238,6 +213,20 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         signal.signal(signal.SIGTERM, before)
     if done.rejects:
         raise typer.Exit(REJECTS)
+
+
+def _given(flags: dict[str, Any]) -> IngestArguments:
+    """Sort the flags of a command that ingests, by name, into what is read and how it is written."""
+    from splitscan.cli.runs import IngestArguments  # noqa: PLC0415 -- PySpark and Parquet load with it
+
+    flags = {**flags, "options": flags["option"], "partition_by": names_of(flags["partition_by"])}
+    read, written = (
+        {each.name: flags[each.name] for each in fields(kind) if each.name in flags}
+        for kind in (ScanArguments, IngestSettings)
+    )
+    settings = IngestSettings.of(**written, replace_changed=flags.get("replace_changed", False))
+    master, conf = flags["master"], flags["spark_conf"] or ()
+    return IngestArguments(ScanArguments(**read), flags["destination"], flags["table"], settings, master, conf)
 
 
 def verify(
@@ -335,35 +324,9 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     Without a schema, the first window decides on the columns, and on their types if they are of CSV. Values of later
     files that do not fit are rejects.
     """
-    from splitscan.cli.runs import IngestArguments, WatchRun  # noqa: PLC0415 -- PySpark and Parquet load with it
+    given = _given(locals())
+    from splitscan.cli.runs import WatchRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
-    given = IngestArguments(
-        ScanArguments(
-            sources,
-            format,
-            schema,
-            option,
-            columns,
-            block_size,
-            where=where,
-            sep=sep,
-            quote=quote,
-            header=header,
-            types=types,
-        ),
-        destination,
-        table,
-        IngestSettings.of(
-            max_rejects=max_rejects,
-            max_reject_ratio=max_reject_ratio,
-            compression=compression,
-            partition_by=names_of(partition_by),
-            layout=layout,
-            schema_evolution_mode=schema_evolution_mode,
-        ),
-        master,
-        spark_conf or (),
-    )
     run = WatchRun(given)
     before = signal.signal(signal.SIGTERM, _terminate)  # a service is asked to end like this
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import ByteSource, redact
-from splitscan.errors import SchemaError, SourceError, Where
+from splitscan.errors import Advice, SchemaError, SourceError, Where
 from splitscan.formats.contract import AdvisingFormat, Contradiction, spread
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
@@ -296,9 +296,8 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
         advice = _about_dialect(options, RawSample(shown, 0, is_end=first.size_bytes <= len(shown)))
     if advice is None:
         return None
-    advice = f"{redact(first.path)} {advice}"
-    _LOG.warning(advice)
-    return advice
+    _LOG.warning("%s %s", redact(first.path), Advice(advice))
+    return f"{redact(first.path)} {advice}"
 
 
 def _about_dialect(options: ReadOptions, head: RawSample) -> str | None:

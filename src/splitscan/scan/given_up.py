@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from splitscan.blocks import FileMetadata, Reject
 from splitscan.content.storage import redact
+from splitscan.errors import Advice
 from splitscan.options import Mode, ReadOptions
 from splitscan.read.cursor import GivenUp
 from splitscan.scan.new_columns import NewColumns, OnNewColumns
@@ -19,6 +20,9 @@ _REASONS = {
     "unclosed-quote": "a quote is opened and never closed",
     "unfinished-record": "a bracket is opened and never closed",
 }
+
+_HOW_TO_SEE_THEM = Advice("scan.rejects() lists them, rejectReasonColumn=_reject_reason says why in each row")
+_WHAT_ELSE_IS_DONE = Advice("mode=FAILFAST stops there, and an ingest keeps them as rejects")
 
 GIVEN_UP = frozenset(_REASONS)
 """Codes of records of record formats that are given up because their end is not known, or too far."""
@@ -115,10 +119,9 @@ class Losses:
         if self._first_delivered is not None:
             broken, first = self._delivered, self._first_delivered
             _LOG.warning(
-                "%s, and has nulls where its values do not fit; the first begins at byte %d of %s: %s. scan.rejects() "
-                "lists them, rejectReasonColumn=_reject_reason says why in each row",
+                "%s, and has nulls where its values do not fit; the first begins at byte %d of %s: %s. %s",
                 "1 record breaks a rule" if broken == 1 else f"each of {broken} records breaks a rule",
-                first.offset, redact(first.path), f"{first.reason} [{first.code}]",
+                first.offset, redact(first.path), f"{first.reason} [{first.code}]", _HOW_TO_SEE_THEM,
             )  # fmt: skip
         if self._noticed:
             new = NewColumns.of(self._noticed)
@@ -146,6 +149,5 @@ def _warn(options: ReadOptions, records: int, path: str, offset: int, reason: st
         return
     which = "1 record is no row" if records == 1 else f"{records} records are no rows"
     _LOG.warning(
-        "%s; the first begins at byte %d of %s: %s. mode=FAILFAST stops there, and an ingest keeps them as rejects",
-        which, offset, redact(path), reason,
+        "%s; the first begins at byte %d of %s: %s. %s", which, offset, redact(path), reason, _WHAT_ELSE_IS_DONE,
     )  # fmt: skip

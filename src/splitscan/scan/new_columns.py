@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from splitscan.errors import SchemaError, Where
+from splitscan.errors import Advice, SchemaError, Where
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.merge import join, settled
 from splitscan.options import ReadOptions
@@ -88,7 +88,7 @@ class NewColumns:
         _LOG.warning(
             "records have columns that no sample has shown, and they are not read: %s; the first, %s, is at byte %d of "
             "%s. To read them, %s",
-            self, where.column, where.offset, where.path, _how_to_read_them(options),
+            self, where.column, where.offset, where.path, Advice(_how_to_read_them(options)),
         )  # fmt: skip
 
     def error(self, options: ReadOptions) -> SchemaError:

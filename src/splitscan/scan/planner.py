@@ -12,7 +12,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import SchemaError
+from splitscan.errors import Advice, SchemaError
 from splitscan.formats.framing.contract import CountingFormat
 from splitscan.options import Mode, ReadOptions, SchemaMode
 from splitscan.plan.splitter import MOST_SHARES
@@ -82,7 +82,7 @@ class _Sample:
     def advice_on_files(self) -> str | None:
         """Which files are there and not read; asking logs it once."""
         if (advice := self.file_set.advice) is not None:
-            _LOG.warning(advice)
+            _LOG.warning("%s", Advice(advice))
         return advice
 
 

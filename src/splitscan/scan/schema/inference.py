@@ -16,7 +16,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives import open_listed
 from splitscan.content.kept import SummaryStore, is_settled
 from splitscan.content.storage import check_unchanged
-from splitscan.errors import SourceChangedError, SourceMissingError
+from splitscan.errors import Advice, SourceChangedError, SourceMissingError
 from splitscan.formats.contract import FoundSchema, Head, ShapedFormat, Summaries, spread
 from splitscan.formats.decoding.types import deliverable
 from splitscan.formats.framing.contract import Preamble, Splittability
@@ -114,10 +114,11 @@ class _Heads:
         spread_over = "all files" if len(self.files) <= self._pieces else f"{len(self.chosen):,} of the files"
         _LOG.warning(
             "the schema is found in a sample of about %s, spread over %s: there are %s, more than inferBytes. A "
-            "value that does not fit is null; give a schema, or raise inferBytes",
+            "value that does not fit is null; %s",
             format_size(self._pieces * self._piece_bytes),
             spread_over,
             format_size(total),
+            Advice("give a schema, or raise inferBytes"),
         )
         return True
 
