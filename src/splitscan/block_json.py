@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from splitscan.blocks import BlockMetadata, Compression, FileMetadata, Packed, SeekPoint
+from splitscan.blocks import ArchiveEntry, BlockMetadata, Compression, FileMetadata, SeekPoint
 from splitscan.path_text import native_path, portable_path
 
 VERSION = 1
@@ -41,7 +41,7 @@ def read_file(plain: Sequence[Any]) -> FileMetadata:
     entered = None
     if packed is not None:
         codec, archive_bytes, offset, points = packed
-        entered = Packed(codec, archive_bytes, offset, tuple(SeekPoint(*point) for point in points))
+        entered = ArchiveEntry(codec, archive_bytes, offset, tuple(SeekPoint(*point) for point in points))
     return FileMetadata(
         native_path(path),
         size_bytes,

@@ -59,7 +59,7 @@ class Compression(NamedTuple):
     content_bytes: int = UNKNOWN_END
 
 
-class Packed(NamedTuple):
+class ArchiveEntry(NamedTuple):
     """Where a member lies in an archive that is compressed as a whole, and how that is entered.
 
     Attributes:
@@ -124,7 +124,7 @@ class FileMetadata:
     fingerprint: str
     relative_path: str
     compression: Compression | None = None
-    packed: Packed | None = field(default=None, compare=False, repr=False)
+    packed: ArchiveEntry | None = field(default=None, compare=False, repr=False)
 
     @property
     def content_bytes(self) -> int:

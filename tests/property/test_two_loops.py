@@ -17,7 +17,7 @@ from splitscan.engine import kernel
 from splitscan.errors import SplitscanError
 from splitscan.scan.block_documents import scan_document
 from splitscan.scan.block_request import BlockReader, BlockRequest
-from splitscan.scan.given_up import Losses
+from splitscan.scan.given_up import RejectCounter
 from splitscan.scan.kernel_reader import KernelBlockReader
 from splitscan.scan.record_reader import RecordBlockReader
 from splitscan.scan.spec import ScanSpec
@@ -51,7 +51,7 @@ def both(spec: ScanSpec, block: BlockMetadata, limit: int | None, told: bool) ->
     found = []
     for open_one in (RecordBlockReader, by_kernel):
         rejects: list[Reject] = []
-        losses = Losses(spec.options)
+        losses = RejectCounter(spec.options)
         wanted = {"on_reject": rejects.extend} if told else {"losses": losses}
         reader = open_one(BlockRequest(spec, block, with_digest=True, limit=limit, **wanted))
         answer = read(reader, rejects)
@@ -59,7 +59,7 @@ def both(spec: ScanSpec, block: BlockMetadata, limit: int | None, told: bool) ->
     assert found[1] == found[0]
 
 
-def warnings_of(losses: Losses) -> list[str]:
+def warnings_of(losses: RejectCounter) -> list[str]:
     said: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logging.Logger, "handle", lambda _, record: said.append(record.getMessage()))

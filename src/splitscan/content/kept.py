@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from splitscan.blocks import BlockMetadata, FileMetadata, SeekPoint
-from splitscan.content.archives import Archive, ArchiveMember, MemberFault, MemberSource, Packing, plain_name
+from splitscan.content.archives import Archive, ArchiveMember, MemberEncoding, MemberFault, MemberSource, plain_name
 from splitscan.content.codecs.bzip2 import index_bzip2
 from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
 from splitscan.content.codecs.formats import BZIP2
@@ -42,7 +42,7 @@ _WORTH_KEEPING_BYTES = 16 * MIB  # on its own: as many as are kept are 64 GiB
 _WORTH_THREADS_BYTES = 2 * MIB  # of a bzip2 file: half a second in one thread
 
 
-class KeptFiles:
+class JsonCache:
     """A directory of JSON objects, found by their keys.
 
     Args:
@@ -127,7 +127,7 @@ class IndexStore:
     """
 
     def __init__(self) -> None:
-        self._kept = KeptFiles("index")
+        self._kept = JsonCache("index")
 
     def load(
         self, source: ByteSource, blocks: Sequence[BlockMetadata], grammar: str, max_record_bytes: int
@@ -195,7 +195,7 @@ class SeekStore:
     """
 
     def __init__(self) -> None:
-        self._kept = KeptFiles("seek")
+        self._kept = JsonCache("seek")
 
     def load(self, source: FileBytes, file: FileMetadata, codec: str) -> MemberTable | None:
         """The points of a file, or ``None`` when there is no index to believe.
@@ -281,7 +281,7 @@ class SummaryStore:
     """
 
     def __init__(self, what: str) -> None:
-        self._kept, self._what = KeptFiles("summaries"), what
+        self._kept, self._what = JsonCache("summaries"), what
 
     def load(self, files: Sequence[FileMetadata]) -> dict[str, Any]:
         """What was kept, by path."""
@@ -319,7 +319,7 @@ class DirectoryStore:
     """
 
     def __init__(self) -> None:
-        self._kept, self._seeks = KeptFiles("archives"), SeekStore()
+        self._kept, self._seeks = JsonCache("archives"), SeekStore()
 
     def table(self, source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) -> MemberTable | None:
         """Where an archive can be entered: it says so itself, that was found before, or (bzip2) is found now."""
@@ -396,5 +396,5 @@ def _member_of(
     known = None if fault is None else MemberFault(*map(str, fault))
     if known is None and plain_name(name) != name:
         raise ValueError("no name of a member")
-    packing, first_bytes = Packing(codec=codec.name), bytes.fromhex(head)
+    packing, first_bytes = MemberEncoding(codec=codec.name), bytes.fromhex(head)
     return ArchiveMember(name, packing, offset, content_bytes, content_bytes, fault=known, head=first_bytes)

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from operator import attrgetter
 
-from splitscan.blocks import FileMetadata, Packed, SeekPoint
+from splitscan.blocks import ArchiveEntry, FileMetadata, SeekPoint
 from splitscan.content.archives.compressed import ArchiveContent
 from splitscan.content.archives.directory import Archive, read_directory
 from splitscan.content.archives.member import MARK, TAR, ZIP, ArchiveMember, archive_kind
@@ -106,13 +106,13 @@ def _read_compressed(
     return archive, table
 
 
-def _packed(member: ArchiveMember, archive: Archive, table: MemberTable | None) -> Packed:
+def _packed(member: ArchiveMember, archive: Archive, table: MemberTable | None) -> ArchiveEntry:
     points: tuple[SeekPoint, ...] = ()
     if table is not None and len(table.points) > 1:
         first = bisect_right(table.points, member.offset, key=_PLACE) - 1
         behind = bisect_left(table.points, member.offset + member.content_bytes, key=_PLACE)
         points = table.points[max(first, 0) : behind]
-    return Packed(member.packing.codec, archive.content_bytes, member.offset, points, member.head)
+    return ArchiveEntry(member.packing.codec, archive.content_bytes, member.offset, points, member.head)
 
 
 def _wanted_members(path: str, archive: Archive, wanted: Callable[[str], bool]) -> list[ArchiveMember]:

@@ -26,7 +26,7 @@ from itertools import chain, islice, pairwise
 from operator import attrgetter
 from typing import Protocol
 
-from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata, Packed, SeekPoint
+from splitscan.blocks import UNKNOWN_END, ArchiveEntry, BlockMetadata, Compression, FileMetadata, SeekPoint
 from splitscan.content.archives import MemberSource, is_compressed_member, is_cut_off, open_listed
 from splitscan.content.codecs.bzip2 import index_bzip2
 from splitscan.content.codecs.content import BEGINNING, estimate_content_bytes
@@ -256,7 +256,7 @@ def describe_cut(block: BlockMetadata) -> str:
     return f"{compression.codec}: one stream, decompressed by each of its tasks"
 
 
-def _describe_entry(block: BlockMetadata, packed: Packed) -> str:
+def _describe_entry(block: BlockMetadata, packed: ArchiveEntry) -> str:
     """How the archive of a block is decompressed."""
     if block.file.compression is not None:
         return f"tar in {packed.codec}, of a {block.file.compression.codec} file: decompressed by each of its tasks"
@@ -269,7 +269,7 @@ def _describe_entry(block: BlockMetadata, packed: Packed) -> str:
 class _PackedHead:
     """The beginning of a member of a compressed archive, which was seen when the archive was listed."""
 
-    def __init__(self, file: FileMetadata, packed: Packed) -> None:
+    def __init__(self, file: FileMetadata, packed: ArchiveEntry) -> None:
         self.path, self.size_bytes, self.fingerprint = file.path, file.size_bytes, file.fingerprint
         self._head = packed.head
 
@@ -281,7 +281,7 @@ class _PackedHead:
         """Nothing is open."""
 
 
-def _entered(blocks: Iterable[BlockMetadata], packed: Packed) -> Iterator[BlockMetadata]:
+def _entered(blocks: Iterable[BlockMetadata], packed: ArchiveEntry) -> Iterator[BlockMetadata]:
     """The blocks of a member of a compressed archive, with the places where decompressing begins for them."""
     for block in blocks:
         near = packed.offset + max(block.start - _LOOK_BACK_BYTES, 0)

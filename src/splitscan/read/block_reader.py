@@ -20,7 +20,7 @@ from splitscan.formats.framing.contract import (
 )
 from splitscan.read.boundaries import find_first_start
 from splitscan.read.contents import content_bytes_of, damage_of, in_content, preamble_for
-from splitscan.read.cursor import Framed, GivenUp, RecordCursor, Records, Skipped, steps_until
+from splitscan.read.cursor import RecordChunk, RecordCursor, Records, Skipped, UnreadableRecords, steps_until
 from splitscan.read.split_points import find_start_nearby, shows_split_points
 
 _LOOK_BYTES = 4096  # first look; doubled while it does not decide
@@ -30,7 +30,7 @@ _LONGEST_LOOK_BYTES = 1 << 20  # from here on the look slides along a record tha
 class FramedRecords:
     """The records of one block, found but not decoded.
 
-    Iterate once to get :class:`Framed` chunks and :class:`Skipped` records, all of them owned by this block, in order.
+    Iterate once to get :class:`RecordChunk` and :class:`Skipped` records, all owned by this block, in order.
     Afterwards ``span`` and ``digest`` tell what was dealt with.
 
     Guarantees: reading the blocks of any partition of a file, in any order, gives every record exactly once, and the
@@ -73,7 +73,7 @@ class FramedRecords:
         self._hashed_to = 0
         self._content_bytes: int | None = None
         self._records = 0
-        self._given_up = GivenUp()
+        self._given_up = UnreadableRecords()
         self._parser: Parser | None = None
         try:
             self._preamble = preamble or preamble_for(source, block.file, format, block.start)
@@ -114,7 +114,7 @@ class FramedRecords:
         """Digest of the span's bytes; empty without ``with_digest``."""
         return self._digest.text if self._digest else ""
 
-    def __iter__(self) -> Iterator[Framed | Skipped]:
+    def __iter__(self) -> Iterator[RecordChunk | Skipped]:
         try:
             for step in self._steps():
                 self._records += step.records
@@ -123,7 +123,7 @@ class FramedRecords:
             error.locate(self._after(self._records))
             raise
 
-    def _steps(self) -> Iterator[Framed | Skipped]:
+    def _steps(self) -> Iterator[RecordChunk | Skipped]:
         entry = self._entry()
         self._hash_prefix(entry)
         cursor = self._open_cursor(entry)
@@ -150,7 +150,7 @@ class FramedRecords:
         return self._source_end() if cursor.is_torn and stop < self._stop else stop
 
     @property
-    def given_up(self) -> GivenUp:
+    def given_up(self) -> UnreadableRecords:
         """Records of this block that :meth:`count` met and gave up."""
         return self._given_up
 
@@ -201,7 +201,7 @@ class FramedRecords:
 
     # ------------------------------------------------------------- ownership
 
-    def _claim(self, step: Framed | Skipped) -> Framed | Skipped | None:
+    def _claim(self, step: RecordChunk | Skipped) -> RecordChunk | Skipped | None:
         """Cut *step* down to the records that are ours; a cut ends the block."""
         starts = step.record_offsets
         first = int(starts[0])

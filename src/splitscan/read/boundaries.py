@@ -19,11 +19,11 @@ from splitscan.formats.framing.contract import ContextFormat, Preamble
 from splitscan.formats.framing.frames import Offsets, Run
 from splitscan.read.cursor import (
     NONE_GIVEN_UP,
-    Framed,
-    GivenUp,
+    RecordChunk,
     RecordCursor,
     Records,
     Skipped,
+    UnreadableRecords,
     first_boundary,
     steps_until,
 )
@@ -48,7 +48,7 @@ class FileIndex:
     blocks: list[BlockMetadata]
     records: int | None = None
     preamble: Preamble | None = None
-    given_up: GivenUp = NONE_GIVEN_UP
+    given_up: UnreadableRecords = NONE_GIVEN_UP
 
 
 def index_file(
@@ -181,7 +181,7 @@ class _Tally:
         """From here on records are read, beginning with the last one that starts before the position reached."""
         self._reread_to = self._counted_to
 
-    def take(self, step: Framed | Skipped, records: int) -> None:
+    def take(self, step: RecordChunk | Skipped, records: int) -> None:
         """Count *records* of a step; its first one was perhaps counted already, and now counts as read."""
         if step.record_offsets[0] < self._reread_to and self.has_counted:
             self.add(-1)

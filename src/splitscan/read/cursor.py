@@ -54,7 +54,7 @@ SLACK_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Framed:
+class RecordChunk:
     """Complete records and the bytes that hold them.
 
     Attributes:
@@ -84,11 +84,11 @@ class Framed:
         """How many records there are to deliver."""
         return len(self.frames)
 
-    def head(self, count: int) -> Framed:
+    def head(self, count: int) -> RecordChunk:
         """The first *count* records."""
         next_start = int(self.frames.starts[count])
         decoded = None if self.decoded is None else self.decoded.head(count)
-        return Framed(self.data[:next_start], self.offset, self.frames.head(count, next_start), decoded=decoded)
+        return RecordChunk(self.data[:next_start], self.offset, self.frames.head(count, next_start), decoded=decoded)
 
     def boundary_near(self, stop: int, known: int | None) -> int | None:
         """The last record boundary at or before *stop*, where *known* is the last one before these records."""
@@ -139,7 +139,7 @@ class Skipped:
         return self.stop if self.stop < stop else None
 
 
-class GivenUp(NamedTuple):
+class UnreadableRecords(NamedTuple):
     """Records that were given up on the way through a file, or a part of it.
 
     Attributes:
@@ -152,16 +152,16 @@ class GivenUp(NamedTuple):
     offset: int = -1
     code: str | None = None
 
-    def and_of(self, step: Framed | Skipped) -> GivenUp:
+    def and_of(self, step: RecordChunk | Skipped) -> UnreadableRecords:
         """These, and the one of a step after them, if it is one that was given up."""
-        if isinstance(step, Framed):
+        if isinstance(step, RecordChunk):
             return self
         if self.records:
             return self._replace(records=self.records + 1)
-        return GivenUp(1, step.offset, step.code)
+        return UnreadableRecords(1, step.offset, step.code)
 
 
-NONE_GIVEN_UP = GivenUp()
+NONE_GIVEN_UP = UnreadableRecords()
 
 
 class Records(NamedTuple):
@@ -224,7 +224,7 @@ class RecordCursor:
     def _at_end(self) -> bool:
         return self._read_to >= self._end
 
-    def step(self, stop: int) -> Framed | Skipped | None:
+    def step(self, stop: int) -> RecordChunk | Skipped | None:
         """Deal with the next records.
 
         Args:
@@ -290,7 +290,7 @@ class RecordCursor:
             return 0
         return self._format.gap_bytes(self._buffer, at_end=self._at_end and not self.is_torn)
 
-    def _take_records(self, stop: int) -> Framed | Skipped | None:
+    def _take_records(self, stop: int) -> RecordChunk | Skipped | None:
         while known := self._open.bytes_before(self._position, self._read_to):
             data, is_all = self._buffer[:known], known == len(self._buffer)
             at_end = self._at_end and not self.is_torn and is_all
@@ -315,12 +315,12 @@ class RecordCursor:
         limit = min(max(stop - self._position, 1), len(data))
         return parser.parse(data, stop=limit, at_end=at_end, max_record_bytes=self._max_record_bytes)
 
-    def _take(self, frames: Frames, decoded: Decoded | None) -> Framed:
-        framed = Framed(self._buffer[: frames.next_start], self._position, frames, decoded=decoded)
+    def _take(self, frames: Frames, decoded: Decoded | None) -> RecordChunk:
+        framed = RecordChunk(self._buffer[: frames.next_start], self._position, frames, decoded=decoded)
         self._advance(frames.next_start)
         return framed
 
-    def _checked(self, frames: Frames) -> Framed | Skipped:
+    def _checked(self, frames: Frames) -> RecordChunk | Skipped:
         if int(frames.stops[0]) - frames.first <= self._max_record_bytes:
             return self._take(frames, None)
         self._advance(frames.first)
@@ -376,7 +376,7 @@ class RecordCursor:
         self._buffer = memoryview(data if again == len(self._buffer) else b"".join((self._buffer, data)))
 
 
-def steps_until(cursor: RecordCursor, stop: int) -> Iterator[Framed | Skipped]:
+def steps_until(cursor: RecordCursor, stop: int) -> Iterator[RecordChunk | Skipped]:
     """Steps of *cursor* as long as they begin before *stop*."""
     while cursor.position < stop:
         step = cursor.step(stop)

@@ -18,7 +18,7 @@ from splitscan.content.storage import ByteSource, ContentDigest
 from splitscan.errors import InvariantError, RecordError, SplitscanError, UsageError, Where
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.read.block_stream import open_stream
-from splitscan.read.cursor import NONE_GIVEN_UP, RAW_BYTES, RECORD_TOO_LONG, Framed, GivenUp, Skipped
+from splitscan.read.cursor import NONE_GIVEN_UP, RAW_BYTES, RECORD_TOO_LONG, RecordChunk, Skipped, UnreadableRecords
 from splitscan.sizes import KIB, MIB
 
 _STEP_RECORDS = 4096  # records handed over together: enough to make Arrow columns of, few enough to hold
@@ -83,7 +83,7 @@ class ReaderContext(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Converted(Framed):
+class Converted(RecordChunk):
     """Records that a context has read, side by side in ``data``, and what was made of them.
 
     Attributes:
@@ -172,7 +172,7 @@ class ContextReader:
         return self._digest
 
     @property
-    def given_up(self) -> GivenUp:
+    def given_up(self) -> UnreadableRecords:
         """Records that :meth:`count` met and the context rejected."""
         return self._given_up
 
@@ -184,7 +184,7 @@ class ContextReader:
             self._given_up = self._given_up.and_of(step)
         return records
 
-    def __iter__(self) -> Iterator[Framed | Skipped]:
+    def __iter__(self) -> Iterator[RecordChunk | Skipped]:
         with self._open_stream() as stream:
             yield from self._read(stream)
 
@@ -192,7 +192,7 @@ class ContextReader:
         size = min(self._read_bytes, _BUFFER_BYTES, max(self._block.length_bytes, _SMALLEST_BUFFER_BYTES))
         return open_stream(self._source, self._block.file, size)
 
-    def _read(self, stream: io.BufferedReader) -> Iterator[Framed | Skipped]:
+    def _read(self, stream: io.BufferedReader) -> Iterator[RecordChunk | Skipped]:
         span_start = position = self._enter(stream)
         may_be_fragment = self._block.start > 0 and getattr(self._context, "emits_fragments", False)
         while (entity := self._ask("next", position, self._context.next)) is not None:

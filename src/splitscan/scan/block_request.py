@@ -15,7 +15,7 @@ from splitscan.errors import SourceMissingError, Where
 from splitscan.options import Mode, OnFileChange
 from splitscan.read.contents import open_content
 from splitscan.read.opened_file import OpenedFile
-from splitscan.scan.given_up import Losses, RowCount
+from splitscan.scan.given_up import RejectCounter, RowCount
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 
@@ -71,7 +71,7 @@ class BlockRequest:
     limit: int | None = None
     planned: BlockMetadata | None = None
     opened: OpenedFile | None = None
-    losses: Losses | None = None
+    losses: RejectCounter | None = None
 
     @cached_property
     def constants(self) -> dict[str, pa.Scalar]:
@@ -138,7 +138,7 @@ class BlockRejects:
                 self.take_delivered(len(delivered), lambda: delivered[0])
 
     def take_delivered(self, count: int, first: Callable[[], Reject]) -> None:
-        """Take note of rejects that are rows, where nobody takes them; see :meth:`Losses.take_delivered`."""
+        """Take note of rejects that are rows, where nobody takes them; see :meth:`RejectCounter.take_delivered`."""
         if self._losses is not None and not self._shown:
             self._losses.take_delivered(count, first)
 

@@ -21,7 +21,7 @@ from splitscan.read.opened_file import OpenedFile
 from splitscan.scan.block_documents import scan_document
 from splitscan.scan.block_request import BlockReader, BlockRequest
 from splitscan.scan.framework.batching import join_batches
-from splitscan.scan.given_up import Losses
+from splitscan.scan.given_up import RejectCounter
 from splitscan.scan.kernel_reader import KernelBlockReader
 from splitscan.scan.managed_reader import ManagedBlockReader
 from splitscan.scan.new_columns import OnNewColumns
@@ -134,7 +134,7 @@ def scan_blocks(
         on_reject: Given the records that break a rule, in order.
         on_new_columns: Given, at the end, the columns that records have and the scan does not.
     """
-    losses, reading = Losses(spec.options, on_new_columns), spec.options.reading
+    losses, reading = RejectCounter(spec.options, on_new_columns), spec.options.reading
     try:
         with closing(ConsecutiveBlocks(spec)) as consecutive:
             if limit is None:

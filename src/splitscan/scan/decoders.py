@@ -11,13 +11,21 @@ import numpy as np
 from splitscan.arrays import flags_of
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, Where
-from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, Decoder, Faults, Parser, Wording, quoted
+from splitscan.formats.decoding.contract import (
+    NULL_IN_NOT_NULL,
+    Decoded,
+    Decoder,
+    Faults,
+    FaultTemplate,
+    Parser,
+    quoted,
+)
 from splitscan.formats.decoding.values import BinaryDecoder, ObjectDecoder
 from splitscan.formats.framing.contract import Preamble, TextFormat
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
-from splitscan.read.cursor import Framed
+from splitscan.read.cursor import RecordChunk
 from splitscan.read.reader_context import ContextReader, Converted
 from splitscan.scan.noticing import Noticing, noticing_decoder
 from splitscan.scan.spec import ScanSpec
@@ -42,7 +50,7 @@ def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
     found = []
     for field, column in lacking:
         records = np.flatnonzero(flags_of(column.is_null()))
-        wording = Wording(NULL_IN_NOT_NULL, f"column {quoted(field.name)} is NOT NULL and has no value")
+        wording = FaultTemplate(NULL_IN_NOT_NULL, f"column {quoted(field.name)} is NOT NULL and has no value")
         found.append(Faults.alike(records, wording))
     known = decoded.faults.made_structural(np.concatenate([faults.records for faults in found]))
     return replace(decoded, faults=Faults.first_of(known, *found))
@@ -50,7 +58,7 @@ def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
 
 _MOST_DECODERS = 256  # of one scan
 
-Decode: TypeAlias = Callable[[Framed], Decoded]
+Decode: TypeAlias = Callable[[RecordChunk], Decoded]
 
 
 def step_decoder(
@@ -88,7 +96,7 @@ def step_decoder(
         return lambda step: with_required(spec, step.decoded or records.decode(step.data, step.frames))
     objects = ObjectDecoder(spec.fields, spec.validated, Where(block.file.path, block=(block.start, block.stop)))
 
-    def decode_values(step: Framed) -> Decoded:
+    def decode_values(step: RecordChunk) -> Decoded:
         if not isinstance(step, Converted):
             raise InvariantError("a reader context gives values", objects.where, seen=type(step).__name__)
         return with_required(spec, objects.decode(step.values))

@@ -10,7 +10,7 @@ from splitscan.blocks import FileMetadata, Reject
 from splitscan.content.storage import redact
 from splitscan.errors import Advice
 from splitscan.options import Mode, ReadOptions
-from splitscan.read.cursor import GivenUp
+from splitscan.read.cursor import UnreadableRecords
 from splitscan.scan.new_columns import NewColumns, OnNewColumns
 
 _LOG = logging.getLogger("splitscan")
@@ -51,7 +51,7 @@ class RowCount(NamedTuple):
     code: str | None = None
 
 
-def counted_in(file: FileMetadata, rows: int, given_up: GivenUp) -> RowCount:
+def counted_in(file: FileMetadata, rows: int, given_up: UnreadableRecords) -> RowCount:
     """The rows of one file, or of a part of it, and the records in it that were given up."""
     return RowCount(rows, given_up.records, file.path if given_up.records else "", given_up.offset, given_up.code)
 
@@ -70,7 +70,7 @@ def total(parts: Iterable[RowCount]) -> RowCount:
     )
 
 
-class Losses:
+class RejectCounter:
     """Counts the broken records of a read, and says so once, where nobody else takes them and no column shows them.
 
     In mode ``DROPMALFORMED`` it says nothing of those that are dropped, because the user wants it. Values that do not

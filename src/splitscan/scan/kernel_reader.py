@@ -25,7 +25,7 @@ from splitscan.errors import (
     Where,
 )
 from splitscan.formats.contract import ShapedFormat
-from splitscan.formats.decoding.contract import FaultKind, Wording, kernel_faults
+from splitscan.formats.decoding.contract import FaultKind, FaultTemplate, kernel_faults
 from splitscan.formats.framing.contract import Preamble, RecordFormat, Splittability
 from splitscan.formats.registry import format_of
 from splitscan.read.contents import damage_of, in_content, preamble_for
@@ -182,11 +182,11 @@ class KernelBlockReader(RecordBlockReader):
             flags_of(batch["delivered"]),
         )
 
-    def _wording(self, kind: FaultKind) -> Wording:
+    def _wording(self, kind: FaultKind) -> FaultTemplate:
         if kind.number != _GIVEN_UP:
-            wording: Wording = self._word(kind)
+            wording: FaultTemplate = self._word(kind)
             return wording
-        return Wording(kind.column, reason_of(kind.column, self._spec.options.reading.max_record_bytes))
+        return FaultTemplate(kind.column, reason_of(kind.column, self._spec.options.reading.max_record_bytes))
 
     # ---------------------------------------------------------------- errors
 

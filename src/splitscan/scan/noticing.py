@@ -23,7 +23,7 @@ from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_in_utf8
 from splitscan.formats.merge import has_arrays, has_more_members
 from splitscan.formats.registry import format_of
-from splitscan.read.cursor import Framed
+from splitscan.read.cursor import RecordChunk
 from splitscan.scan.new_columns import NewColumn, pack_columns
 from splitscan.scan.spec import ScanSpec
 
@@ -121,7 +121,7 @@ class NoticingDecoder:
             return None
         return decoder.parse(data, stop=stop, at_end=at_end, max_record_bytes=max_record_bytes)
 
-    def settle(self, step: Framed) -> Decoded:
+    def settle(self, step: RecordChunk) -> Decoded:
         """The columns of the records of a step, as the plain decoder gives them, once all of them are looked at."""
         decoded = step.decoded or self.decode(step.data, step.frames)
         rescued = decoded.rescued

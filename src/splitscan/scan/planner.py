@@ -16,7 +16,6 @@ from splitscan.errors import Advice, SchemaError
 from splitscan.formats.framing.contract import CountingFormat
 from splitscan.options import Mode, ReadOptions, SchemaMode
 from splitscan.plan.splitter import MOST_SHARES
-from splitscan.scan.asked import Asked
 from splitscan.scan.block_scan import cores
 from splitscan.scan.counting import (
     BlockCounter,
@@ -33,6 +32,7 @@ from splitscan.scan.given_up import RowCount, report_given_up, total
 from splitscan.scan.new_columns import SOME_RECORDS
 from splitscan.scan.own_formats import OwnFormat, Reading
 from splitscan.scan.planning import AS_THE_OPTIONS_SAY, Cuts, Cutting, Indexer, OnBytes, fill_index, index_here
+from splitscan.scan.request import ReadRequest
 from splitscan.scan.schema.explanation import ColumnSource
 from splitscan.scan.schema.inference import WORKERS_HERE, Workers
 from splitscan.scan.schema.resolution import ResolvedSchema
@@ -55,7 +55,7 @@ class _Sample:
     Pickling: yes; neither what was found nor who looks for it is taken along.
     """
 
-    asked: Asked
+    asked: ReadRequest
     file_set: FileSet
     names_all: bool = False
     workers: Workers = WORKERS_HERE
@@ -103,7 +103,7 @@ class ScanPlanner:
     Pickling: yes; the list of files is not taken along.
     """
 
-    asked: Asked
+    asked: ReadRequest
     file_set: FileSet
     sample: _Sample
     selected: tuple[str, ...] | None = None
@@ -122,7 +122,7 @@ class ScanPlanner:
 
         Args:
             paths: A path, or several: files, directories, globs, URIs.
-            format: See :meth:`splitscan.scan.asked.Asked.of`, which takes the rest.
+            format: See :meth:`splitscan.scan.request.ReadRequest.of`, which takes the rest.
             schema: DDL text or an Arrow schema; found in the data when not given.
             options: Options by their Spark names or snake_case twins.
 
@@ -130,7 +130,7 @@ class ScanPlanner:
             UsageError: If an option is unknown or has no meaning.
         """
         named = as_paths(paths)
-        asked = Asked.of(format, schema, options)
+        asked = ReadRequest.of(format, schema, options)
         files = FileSet.of(named, asked.options.files, asked.partition_types)
         return cls(asked, files, _Sample(asked, files))
 

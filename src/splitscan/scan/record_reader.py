@@ -26,7 +26,7 @@ from splitscan.formats.column_rules import default_of, rules_of_format
 from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, quoted
 from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
-from splitscan.read.cursor import RAW_BYTES, Framed, Skipped
+from splitscan.read.cursor import RAW_BYTES, RecordChunk, Skipped
 from splitscan.read.reader_context import ContextReader
 from splitscan.scan.block_request import BlockRejects, BlockRequest
 from splitscan.scan.decoders import check_header, codec_of, step_decoder
@@ -47,7 +47,7 @@ class _Rows(NamedTuple):
         keep: Which of them are rows; ``None`` for all.
     """
 
-    step: Framed | Skipped
+    step: RecordChunk | Skipped
     keep: npt.NDArray[np.bool_] | None
 
     def offset(self, row: int) -> int:
@@ -206,7 +206,7 @@ class RecordBlockReader:
 
     # --------------------------------------------------------------- records
 
-    def _deliver(self, step: Framed | Skipped) -> pa.RecordBatch:
+    def _deliver(self, step: RecordChunk | Skipped) -> pa.RecordBatch:
         """The rows of a step, as many as are still wanted."""
         if isinstance(step, Skipped):
             rows = _Rows(step, None)
@@ -262,7 +262,7 @@ class RecordBlockReader:
             arrays.append(pa.nulls(1, field.type) if value is None else pa.array([value], field.type))
         return self._batch(arrays, 1)
 
-    def _report_faults(self, step: Framed, decoded: Decoded) -> npt.NDArray[np.bool_] | None:
+    def _report_faults(self, step: RecordChunk, decoded: Decoded) -> npt.NDArray[np.bool_] | None:
         """Report faults up to the last row that is wanted; say which records are delivered (None: all)."""
         broken = decoded.faults.records
         dropped = broken[decoded.faults.structural] if self._drops else broken[:0]
@@ -288,7 +288,7 @@ class RecordBlockReader:
             raise failed_fast(rejects[0], self._where(rejects[0].offset))
         self._rejects.take(rejects)
 
-    def _rejects_of(self, step: Framed, decoded: Decoded, count: int) -> RejectBatch:
+    def _rejects_of(self, step: RecordChunk, decoded: Decoded, count: int) -> RejectBatch:
         """The first faults of a step, as rejects."""
         faults = decoded.faults if count == len(decoded.faults) else decoded.faults[:count]
         records = faults.records
@@ -299,7 +299,7 @@ class RecordBlockReader:
 
     # --------------------------------------------------------------- columns
 
-    def _assemble(self, step: Framed, decoded: Decoded) -> pa.RecordBatch:
+    def _assemble(self, step: RecordChunk, decoded: Decoded) -> pa.RecordBatch:
         data, constants = iter(decoded.columns), self._request.constants
         arrays = []
         for field in self._spec.schema:
@@ -323,7 +323,7 @@ class RecordBlockReader:
     def _batch(self, arrays: list[pa.Array], rows: int) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays(arrays, schema=self._spec.schema) if arrays else rows_without_columns(rows)
 
-    def _corrupt_column(self, step: Framed, decoded: Decoded) -> pa.Array:
+    def _corrupt_column(self, step: RecordChunk, decoded: Decoded) -> pa.Array:
         if not decoded.faults:
             return pa.nulls(decoded.rows, pa.string())
         broken, frames = decoded.faults.records, step.frames

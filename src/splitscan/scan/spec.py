@@ -77,7 +77,7 @@ class ScanSpec:
         return tuple(dict.fromkeys(name for name in named if name))
 
     @cached_property
-    def _judges_all(self) -> bool:
+    def _needs_all_columns(self) -> bool:
         """Whether a column is delivered that speaks of all others."""
         return not set(self.speaking).isdisjoint(self.columns)
 
@@ -117,7 +117,7 @@ class ScanSpec:
     @cached_property
     def delivers_no_value(self) -> bool:
         """Whether no column holds anything of a record's bytes."""
-        return not self.wanted and not self._judges_all
+        return not self.wanted and not self._needs_all_columns
 
     @cached_property
     def keeps_given_up(self) -> bool:
@@ -132,7 +132,7 @@ class ScanSpec:
         With the column of corrupt records or of rescued data these are all, so that what it says does not depend on the
         projection; in mode DROPMALFORMED also those that are NOT NULL, so that the number of rows does not.
         """
-        if self._judges_all:
+        if self._needs_all_columns:
             return tuple(dict.fromkeys((*self.wanted, *range(len(self.fields)))))
         if self.options.reading.mode is not Mode.DROPMALFORMED:
             return self.wanted
@@ -142,7 +142,7 @@ class ScanSpec:
     @cached_property
     def decoded(self) -> tuple[pa.Field, ...]:
         """The columns of ``validated`` with the members that must be decoded: all, where a column speaks of all."""
-        narrowed = {} if self._judges_all else {column.name: column for column in self.narrowed}
+        narrowed = {} if self._needs_all_columns else {column.name: column for column in self.narrowed}
         fields = (self.fields.field(index) for index in self.validated)
         return tuple(narrowed.get(column.name, column) for column in fields)
 

@@ -21,9 +21,9 @@ from splitscan.plan.files import check_inside, list_files
 from splitscan.plan.inputs import no_files
 from splitscan.plan.splitter import BlockLengths, split_file
 from splitscan.scan import ScanSpec, fill_index, scan_blocks
-from splitscan.scan.asked import Asked
 from splitscan.scan.dialects import advise
 from splitscan.scan.own_formats import record_format_of
+from splitscan.scan.request import ReadRequest
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.spark.block_rows import (
     BLOCK_SCHEMA,
@@ -209,7 +209,7 @@ def _resolve(
         )
     if format is None:
         return parse_options("slices", options, "split_files without a format"), None, None
-    asked = Asked.of(format, None, options)
+    asked = ReadRequest.of(format, None, options)
     format = record_format_of(asked.framing)
     context = format if format is not None and format.splittability is _CONTEXT else None
     return asked.options, context, asked.framing
@@ -227,7 +227,7 @@ def _check_path_column(paths_df: DataFrame, path_column: str) -> None:
 
 
 def _reading_spec(format: Format, schema: str | pa.Schema | None, options: dict[str, Any]) -> ScanSpec:
-    asked = Asked.of(format, schema, options)
+    asked = ReadRequest.of(format, schema, options)
     if asked.options.reading.limit is not None:
         raise UsageError(
             "read_blocks has no limit: every block is read on its own",

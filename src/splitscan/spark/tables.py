@@ -29,7 +29,7 @@ from splitscan.spark.coordination.jvm import find_jvm
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import classic_context, default_parallelism, task_frame
 from splitscan.spark.schemas import arrow_schema, spark_schema
-from splitscan.tables import DatabaseScan, KeyPiece, KeyStretch, TableSpec, TableVersion, key_pieces, read_pieces
+from splitscan.tables import DatabaseScan, KeyPartition, KeyPiece, TableSpec, TableVersion, key_pieces, read_pieces
 
 _READ_STRETCHES = 1024  # neighbouring chunks touch the same ones
 
@@ -54,7 +54,7 @@ class ClaimedKeys:
 
 
 def share_out_keys(
-    stretches: Sequence[KeyStretch], partitions: int
+    stretches: Sequence[KeyPartition], partitions: int
 ) -> tuple[tuple[Segment, ...], tuple[tuple[int, int], ...]]:
     """The segments of a claim log, and the range of positions that each partition begins with.
 
@@ -117,7 +117,7 @@ def pieces_of(chunk: Chunk, spec: TableSpec) -> Iterator[KeyPiece]:
     return key_pieces(spec.key.key_kind, ((_stretch_of(piece.text), piece.start, piece.stop) for piece in chunk.pieces))
 
 
-def _segment_of(stretch: KeyStretch) -> Segment:
+def _segment_of(stretch: KeyPartition) -> Segment:
     plain = [
         *(stretch.start.hex(), stretch.stop.hex(), stretch.length),
         *(stretch.is_first, stretch.is_last, stretch.only_nulls),
@@ -126,9 +126,9 @@ def _segment_of(stretch: KeyStretch) -> Segment:
 
 
 @lru_cache(maxsize=_READ_STRETCHES)
-def _stretch_of(text: str) -> KeyStretch:
+def _stretch_of(text: str) -> KeyPartition:
     start, stop, *others = json.loads(text)
-    return KeyStretch(bytes.fromhex(start), bytes.fromhex(stop), *others)
+    return KeyPartition(bytes.fromhex(start), bytes.fromhex(stop), *others)
 
 
 def table_to_spark(

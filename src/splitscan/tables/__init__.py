@@ -1,11 +1,18 @@
 """Tables of databases, read in parallel by ranges of their keys, Arrow all the way."""
 
-from splitscan.tables.planning import KeyStretch, TablePlan, key_pieces
+from splitscan.tables.planning import KeyPartition, TablePlan, key_pieces
 from splitscan.tables.reading import read_pieces
 from splitscan.tables.spec import KeyPiece, TableSpec
 from splitscan.tables.table_scan import DatabaseScan
 from splitscan.tables.versions import TableVersion
 
 __all__ = [
-    "DatabaseScan", "KeyPiece", "KeyStretch", "TablePlan", "TableSpec", "TableVersion", "key_pieces", "read_pieces",
+    "DatabaseScan",
+    "KeyPartition",
+    "KeyPiece",
+    "TablePlan",
+    "TableSpec",
+    "TableVersion",
+    "key_pieces",
+    "read_pieces",
 ]  # fmt: skip

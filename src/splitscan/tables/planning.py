@@ -22,7 +22,7 @@ LEAST_POSITIONS = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
-class KeyStretch:
+class KeyPartition:
     r"""A range of keys whose positions are numbered: position *p* is the key that lies *p* parts of *length* into it.
 
     Keys never go back as positions grow, and the same position is the same key everywhere. So any cuts of the
@@ -39,7 +39,7 @@ class KeyStretch:
 
     Example:
         >>> from splitscan.tables.keys import from_integer, to_integer
-        >>> stretch = KeyStretch(from_integer(0), from_integer(100), 4)
+        >>> stretch = KeyPartition(from_integer(0), from_integer(100), 4)
         >>> [to_integer(stretch.key_at(KeyKind.INTEGER, position)) for position in range(5)]
         [0, 25, 50, 75, 100]
     """
@@ -84,7 +84,7 @@ class KeyStretch:
 
 def cut_stretches(
     kind: KeyKind, statistics: TableStatistics, ends: tuple[bytes, ...], *, nullable: bool
-) -> tuple[KeyStretch, ...]:
+) -> tuple[KeyPartition, ...]:
     """Number the keys of a table, so that about as many bytes lie between any two positions.
 
     Args:
@@ -103,16 +103,16 @@ def cut_stretches(
     edges = sorted({low, *shares})
     share_bytes = max(statistics.size_bytes // (shares.total() + 1), LEAST_POSITIONS)
     found = [
-        KeyStretch(start, stop, share_bytes * (shares[start] + (start == low)), start == low, stop == high)
+        KeyPartition(start, stop, share_bytes * (shares[start] + (start == low)), start == low, stop == high)
         for start, stop in pairwise([*edges, high])
     ]
     if nullable:
         null_bytes = max(1, int(statistics.size_bytes * statistics.null_share))
-        found.append(KeyStretch(b"", b"", null_bytes, only_nulls=True))
+        found.append(KeyPartition(b"", b"", null_bytes, only_nulls=True))
     return tuple(found)
 
 
-def key_pieces(kind: KeyKind, parts: Iterable[tuple[KeyStretch, int, int]]) -> Iterator[KeyPiece]:
+def key_pieces(kind: KeyKind, parts: Iterable[tuple[KeyPartition, int, int]]) -> Iterator[KeyPiece]:
     """What parts of stretches are to be read, in order: as few ranges of keys as there can be.
 
     Args:

@@ -19,7 +19,7 @@ from splitscan.tables.address import Address, Relation, parse_address, parse_rel
 from splitscan.tables.columns import TableColumn, choose_columns, find_column
 from splitscan.tables.databases import database_of, folds_names, open_session
 from splitscan.tables.keys import KeyKind
-from splitscan.tables.planning import KeyStretch, TablePlan, cut_stretches, plan_tasks
+from splitscan.tables.planning import KeyPartition, TablePlan, cut_stretches, plan_tasks
 from splitscan.tables.reading import read_pieces
 from splitscan.tables.session import AdbcSession
 from splitscan.tables.snapshots import NOBODY, give_back_with, hold_snapshot, reader_label
@@ -135,7 +135,7 @@ class DatabaseScan(Rows):
         tasks = plan_tasks(spec, statistics, slots, options.task_bytes, options.min_partitions)
         return TablePlan(spec, tasks, self.take_version(watch), statistics)
 
-    def stretches(self) -> tuple[KeyStretch, ...]:
+    def stretches(self) -> tuple[KeyPartition, ...]:
         """Number the keys of the table, for tasks that share it out while they read.
 
         Raises:

@@ -12,7 +12,7 @@ from splitscan.plan.splitter import split_file
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.boundaries import FileIndex, index_file
 from splitscan.read.contents import read_preamble
-from splitscan.read.cursor import Framed, Skipped
+from splitscan.read.cursor import RecordChunk, Skipped
 from splitscan.read.pieces import summarise_block
 from splitscan.testing.byte_sources import MemorySource
 
@@ -141,7 +141,7 @@ def check_reader_law(
     return len(whole)
 
 
-def _records_of(step: Framed | Skipped) -> list[ReadRecord]:
+def _records_of(step: RecordChunk | Skipped) -> list[ReadRecord]:
     if isinstance(step, Skipped):
         return [ReadRecord(step.offset, step.raw, step.code, step.length_bytes)]
     ranges = list(zip(step.frames.starts.tolist(), step.frames.stops.tolist(), strict=True))
@@ -152,7 +152,7 @@ def _records_of(step: Framed | Skipped) -> list[ReadRecord]:
     ]
 
 
-def _must_be_true(step: Framed, starts: Sequence[int]) -> None:
+def _must_be_true(step: RecordChunk, starts: Sequence[int]) -> None:
     """What a step says of its records before anybody looks for them, it must have right."""
     said = (len(step.frames), step.frames.first)
     if said != (len(starts), starts[0]):

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import Archive, ArchiveMember, MemberFault, Packing
+from splitscan.content.archives import Archive, ArchiveMember, MemberEncoding, MemberFault
 from splitscan.content.codecs.formats import CODECS
-from splitscan.content.kept import DirectoryStore, KeptFiles
+from splitscan.content.kept import DirectoryStore, JsonCache
 from splitscan.testing.byte_sources import MemorySource
 
 GZIP = CODECS["gzip"]
@@ -17,7 +17,9 @@ SOURCE = MemorySource(bytes(i * i % 251 for i in range(4000)))
 
 
 def member(name, offset, content_bytes, fault=None, head=b""):
-    return ArchiveMember(name, Packing(codec="gzip"), offset, content_bytes, content_bytes, fault=fault, head=head)
+    return ArchiveMember(
+        name, MemberEncoding(codec="gzip"), offset, content_bytes, content_bytes, fault=fault, head=head
+    )
 
 
 ARCHIVE = Archive(
@@ -35,7 +37,7 @@ ARCHIVE = Archive(
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path))
-    return KeptFiles("archives")
+    return JsonCache("archives")
 
 
 @pytest.fixture

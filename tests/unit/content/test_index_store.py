@@ -7,7 +7,7 @@ import pytest
 from backports import zstd
 
 import splitscan as ss
-from splitscan.content.kept import KeptFiles
+from splitscan.content.kept import JsonCache
 from splitscan.read import split_points
 
 ROWS = b"".join(b'%d,"a\nb ""%d"""\n' % (i, i) for i in range(400))
@@ -111,7 +111,7 @@ def test_a_directory_that_cannot_be_written_costs_nothing_but_time(tmp_path, mon
 
 def test_the_oldest_indexes_go_when_there_are_too_many(tmp_path, monkeypatch):
     monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path))
-    files = KeptFiles("index", most=2)
+    files = JsonCache("index", most=2)
     for number, key in enumerate("abc"):
         before = set(tmp_path.rglob("*.json"))
         assert files.write(key, {"key": key})
@@ -128,7 +128,7 @@ def test_the_cache_directory_follows_the_environment(tmp_path, monkeypatch):
     _age(path)
     blocks = _scan(path).plan()
     assert len(list((tmp_path / "splitscan" / "index").glob("*.json"))) == 1
-    assert KeptFiles("index").directory == tmp_path / "splitscan" / "index"
+    assert JsonCache("index").directory == tmp_path / "splitscan" / "index"
     assert blocks[0].first_record_start == 0
 
 

@@ -7,7 +7,7 @@ import pytest
 from splitscan.blocks import FileMetadata, SeekPoint
 from splitscan.content import kept as stores
 from splitscan.content.codecs.contract import MemberTable
-from splitscan.content.kept import KeptFiles, SeekStore
+from splitscan.content.kept import JsonCache, SeekStore
 from splitscan.testing.byte_sources import MemorySource
 
 FILE = FileMetadata("/data/a.gz", 4000, 1_000_000_000_000_000, "v1", "a.gz")
@@ -19,7 +19,7 @@ TABLE = MemberTable(POINTS, 100_000)
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path))
-    return KeptFiles("seek")
+    return JsonCache("seek")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from splitscan.scan import ScanPlanner
 
 from .conftest import InProcessRunner
 
-asked = import_module("splitscan.scan.asked")
+asked = import_module("splitscan.scan.request")
 
 
 @pytest.fixture

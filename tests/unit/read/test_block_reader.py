@@ -16,7 +16,7 @@ from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.delimited import line_format
 from splitscan.read.block_reader import FramedRecords
-from splitscan.read.cursor import Framed, Skipped
+from splitscan.read.cursor import RecordChunk, Skipped
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource, TruncatedSource
 from splitscan.testing.reader_laws import check_reader_law, plan_file, read_file
@@ -183,7 +183,7 @@ def test_a_block_reads_its_own_bytes_and_little_else(format: RecordFormat) -> No
     blocks = plan_file(source, format, MIB, max_record_bytes=MIB, read_bytes=256 * 1024).blocks
     source.reads.clear()
     reader = FramedRecords(source, blocks[2], format, max_record_bytes=MIB, read_bytes=256 * 1024)
-    assert sum(len(step.frames) for step in reader if isinstance(step, Framed)) > 100_000
+    assert sum(len(step.frames) for step in reader if isinstance(step, RecordChunk)) > 100_000
     low = min(offset for offset, _ in source.reads)
     high = max(offset + length for offset, length in source.reads)
     assert blocks[2].start - 8192 <= low

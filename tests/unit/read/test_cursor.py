@@ -18,7 +18,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Frames
 from splitscan.formats.text.delimited import line_format
 from splitscan.formats.text.lines import LineFormat
-from splitscan.read.cursor import RAW_BYTES, Framed, RecordCursor, Records, Skipped, steps_until
+from splitscan.read.cursor import RAW_BYTES, RecordChunk, RecordCursor, Records, Skipped, steps_until
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource
 
@@ -32,8 +32,8 @@ def cursor(data: bytes, format: Any = None, position: int = 0, **settings: Any) 
     return RecordCursor(Records(source, file, format or line_format(), **limits), position)
 
 
-def contents(step: Framed | Skipped | None) -> list[bytes]:
-    assert isinstance(step, Framed)
+def contents(step: RecordChunk | Skipped | None) -> list[bytes]:
+    assert isinstance(step, RecordChunk)
     pairs = zip(step.frames.starts.tolist(), step.frames.stops.tolist(), strict=True)
     return [bytes(step.data[start:stop]) for start, stop in pairs]
 
@@ -41,10 +41,10 @@ def contents(step: Framed | Skipped | None) -> list[bytes]:
 def test_a_step_gives_the_complete_records_of_a_read() -> None:
     steps = cursor(b"a\nbb\nccc\n", read_bytes=4)
     first = steps.step(9)
-    assert isinstance(first, Framed)
+    assert isinstance(first, RecordChunk)
     assert (contents(first), first.offset, bytes(first.data), steps.position) == ([b"a"], 0, b"a\n", 2)
     second = steps.step(9)
-    assert isinstance(second, Framed)
+    assert isinstance(second, RecordChunk)
     assert (contents(second), second.offset, steps.position) == ([b"bb"], 2, 5)
     assert contents(steps.step(9)) == [b"ccc"]
     assert steps.step(9) is None
@@ -64,7 +64,10 @@ def test_a_record_that_is_too_long_is_skipped_to_its_end_and_the_records_before_
         steps = list(steps_until(cursor(data, max_record_bytes=500, read_bytes=read_bytes), len(data)))
         skipped = [step for step in steps if isinstance(step, Skipped)]
         assert skipped == [Skipped(2, 2001, "record-too-long", b"b" * 500)]
-        assert [content for step in steps if isinstance(step, Framed) for content in contents(step)] == [b"a", b"c"]
+        assert [content for step in steps if isinstance(step, RecordChunk) for content in contents(step)] == [
+            b"a",
+            b"c",
+        ]
 
 
 def test_of_a_skipped_record_a_bounded_prefix_is_kept() -> None:
@@ -123,5 +126,5 @@ def test_nothing_inside_a_record_that_was_given_up_is_a_boundary() -> None:
     skipped = Skipped(10, 5, "record-too-long", b"")
     assert [skipped.boundary_near(stop, 3) for stop in (12, 15, 16)] == [None, None, 15]
     framed = cursor(b"a\nbb\nccc\n").step(9)
-    assert isinstance(framed, Framed)
+    assert isinstance(framed, RecordChunk)
     assert [framed.boundary_near(stop, None) for stop in (0, 1, 2, 4, 5, 8)] == [0, 0, 2, 2, 5, 5]

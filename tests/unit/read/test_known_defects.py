@@ -20,7 +20,7 @@ from splitscan.errors import SourceChangedError, SplitscanError, UsageError
 from splitscan.formats.text.delimited import line_format
 from splitscan.ranges import ByteKeyRangeTracker, OffsetRangeTracker
 from splitscan.read.block_reader import FramedRecords
-from splitscan.read.cursor import Framed
+from splitscan.read.cursor import RecordChunk
 from splitscan.scan import open_reader
 from splitscan.testing import MemorySource, check_block_law, check_reader_law, cut_blocks, read_file
 from splitscan.testing.faults import ShortReadSource
@@ -316,5 +316,5 @@ def test_58_every_read_leaves_the_source_closed_and_owns_what_it_delivers() -> N
     source = MemorySource(data)
     block = BlockMetadata(FileMetadata("memory://test", len(data), 0, "v1", "test"), 2, 5, 1)
     reader = FramedRecords(source, block, line_format(), max_record_bytes=9, read_bytes=9, with_digest=True)
-    records = [bytes(step.data) for step in reader if isinstance(step, Framed)]
+    records = [bytes(step.data) for step in reader if isinstance(step, RecordChunk)]
     assert (records, tuple(reader.span)) == ([b"bb\n"], (2, 5))

@@ -243,7 +243,7 @@ def test_a_partition_in_no_range_has_no_name_too_many():
 )
 def test_cuts_lie_at_the_edges_of_indivisible_segments(position, before, after):
     space = PositionSpace([Segment(4), Segment(6, indivisible=True), Segment(5)])
-    assert (space.cut_at_or_before(position), space.cut_at_or_behind(position)) == (before, after)
+    assert (space.cut_at_or_before(position), space.cut_at_or_after(position)) == (before, after)
 
 
 def test_pieces_are_counted_from_the_start_of_their_segment():

@@ -12,7 +12,7 @@ from splitscan.rebalance import PositionSpace
 from splitscan.spark.tables import read_chunks, share_out_keys
 from splitscan.tables import planning
 from splitscan.tables.keys import KeyKind, TableStatistics, from_integer
-from splitscan.tables.planning import KeyStretch, cut_stretches, key_pieces
+from splitscan.tables.planning import KeyPartition, cut_stretches, key_pieces
 from splitscan.tables.spec import KeyPiece
 from splitscan.testing.rebalance_laws import DealtChunks
 
@@ -55,7 +55,7 @@ def test_any_cuts_of_positions_tile_the_keys(data, kind):
 @given(st.data(), st.sampled_from(KeyKind), st.integers(1, 40))
 def test_keys_never_go_back(data, kind, length):
     start, stop = sorted(map(kind.representable, data.draw(st.lists(KEYS, min_size=2, max_size=2))))
-    stretch = KeyStretch(start, data.draw(st.sampled_from([stop, b""])), length)
+    stretch = KeyPartition(start, data.draw(st.sampled_from([stop, b""])), length)
     keys = [stretch.key_at(kind, position) for position in range(length + 1)]
     assert keys[0] == start
     assert keys.pop() == stretch.stop
@@ -94,7 +94,7 @@ def few(people, monkeypatch):
     def scan(key):
         found = people(key, columns="id")
         stretches = [
-            KeyStretch(one.start, one.stop, 9, one.is_first, one.is_last, one.only_nulls) for one in found.stretches()
+            KeyPartition(one.start, one.stop, 9, one.is_first, one.is_last, one.only_nulls) for one in found.stretches()
         ]
         return found.spec, PositionSpace(share_out_keys(stretches, 1)[0])
 
@@ -153,9 +153,11 @@ def test_a_reader_tells_what_each_chunk_took(few):
 
 
 def test_a_chunk_that_begins_at_another_key_than_the_one_before_it_stops_breaks_the_law(few, monkeypatch):
-    right = KeyStretch.keys_between
+    right = KeyPartition.keys_between
     monkeypatch.setattr(
-        KeyStretch, "keys_between", lambda self, kind, start, stop: right(self, kind, start + (0 < start < stop), stop)
+        KeyPartition,
+        "keys_between",
+        lambda self, kind, start, stop: right(self, kind, start + (0 < start < stop), stop),
     )
     spec, space = few("id")
     chunks = list(pairwise([*range(0, space.total, 5), space.total]))

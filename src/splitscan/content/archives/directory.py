@@ -14,7 +14,7 @@ from typing import IO, Any, cast
 
 from splitscan.blocks import Damage
 from splitscan.content.archives.compressed import ArchiveContent
-from splitscan.content.archives.member import TAR, ArchiveMember, MemberFault, Packing, plain_name
+from splitscan.content.archives.member import TAR, ArchiveMember, MemberEncoding, MemberFault, plain_name
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import SIGNATURE_BYTES, is_tar, promised_by, recognise
 from splitscan.content.storage import ByteSource
@@ -127,7 +127,7 @@ class Archive:
         """What is lost after the damage: a member without a name, that holds no record."""
         if self.damage is None:
             return None
-        packing = Packing(codec=self.codec, is_damaged=True)
+        packing = MemberEncoding(codec=self.codec, is_damaged=True)
         return ArchiveMember("", packing, self.damage.content_offset, 0, max(self.damage.lost_bytes, 1))
 
 
@@ -206,8 +206,8 @@ def _read_zip(source: ByteSource) -> Archive:
             name = _UNREAD_METHODS.get(info.compress_type, "unknown")
             fault = MemberFault("unsupported-member", f"is compressed by method {info.compress_type} of zip ({name})")
         members.append(_named(ArchiveMember(
-            info.orig_filename, Packing(_method_of(info)), info.header_offset, info.compress_size, info.file_size,
-            info.CRC, fault,
+            info.orig_filename, MemberEncoding(_method_of(info)), info.header_offset, info.compress_size,
+            info.file_size, info.CRC, fault,
         )))  # fmt: skip
     return Archive("zip", tuple(members), tuple(skipped))
 
@@ -236,10 +236,10 @@ def _read_tar(source: ByteSource) -> Archive:
     members: list[ArchiveMember] = []
     skipped: list[tuple[str, str]] = []
     if not isinstance(source, ArchiveContent):
-        _pass_headers(source, Packing(), members, skipped)
+        _pass_headers(source, MemberEncoding(), members, skipped)
         return Archive(TAR, tuple(members), tuple(skipped))
     try:
-        content_bytes = _pass_headers(source, Packing(codec=source.codec), members, skipped)
+        content_bytes = _pass_headers(source, MemberEncoding(codec=source.codec), members, skipped)
     except ContainerError:
         if source.find_damage() is None:
             raise
@@ -258,7 +258,7 @@ def _before(members: Iterable[ArchiveMember], damage: Damage) -> Iterator[Archiv
 
 
 def _pass_headers(
-    source: ByteSource, packing: Packing, members: list[ArchiveMember], skipped: list[tuple[str, str]]
+    source: ByteSource, packing: MemberEncoding, members: list[ArchiveMember], skipped: list[tuple[str, str]]
 ) -> int:
     """Read all headers of a tar, and find its end.
 

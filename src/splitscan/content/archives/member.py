@@ -100,7 +100,7 @@ class MemberFault(NamedTuple):
     text: str
 
 
-class Packing(NamedTuple):
+class MemberEncoding(NamedTuple):
     """How an archive holds a member.
 
     Attributes:
@@ -122,15 +122,15 @@ class Packing(NamedTuple):
         """The words of a fingerprint; they never change, for ledgers hold them.
 
         Example:
-            >>> Packing().spelled(), Packing(codec="gzip", is_damaged=True).spelled(), Packing("deflated").spelled()
-            ('tar', 'tar.gzip.damaged', 'deflated')
+            >>> MemberEncoding(codec="gzip", is_damaged=True).spelled(), MemberEncoding("deflated").spelled()
+            ('tar.gzip.damaged', 'deflated')
         """
         if not self.is_tar:
             return self.zip_method
         return ".".join((TAR, *filter(None, (self.codec, _DAMAGED if self.is_damaged else ""))))
 
     @classmethod
-    def read(cls, words: str) -> Packing:
+    def read(cls, words: str) -> MemberEncoding:
         """What :meth:`spelled` gave."""
         container, *rest = words.split(".")
         if container != TAR:
@@ -155,7 +155,7 @@ class ArchiveMember:
     """
 
     name: str
-    packing: Packing
+    packing: MemberEncoding
     offset: int
     stored_bytes: int
     content_bytes: int
@@ -193,5 +193,5 @@ class PlannedMember(NamedTuple):
         if found is None:
             return None
         offset, stored_bytes, content_bytes = (int(found[each]) for each in ("offset", "stored", "content"))
-        packing, crc = Packing.read(found["packing"]), int(found["crc"], 16)
+        packing, crc = MemberEncoding.read(found["packing"]), int(found["crc"], 16)
         return cls(found["archive"], ArchiveMember(name, packing, offset, stored_bytes, content_bytes, crc))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from splitscan.formats.csv.grammar import CsvGrammar, split_fields
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
-from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, Faults, Wording, bad_value
+from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, Faults, FaultTemplate, bad_value
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
 from splitscan.formats.framing.frames import Frames, records_in_utf8
@@ -185,20 +185,20 @@ class RecordValidator:
                 faults[row] = Fault(row, BAD_VALUE, bad_value(name, text[row].as_py(), kind) + written, False)
 
 
-def wrong_count(expected: int) -> Wording:
+def wrong_count(expected: int) -> FaultTemplate:
     """What is said of records with another number of fields than expected."""
-    return Wording(FIELD_COUNT, "the record has ", f" fields where {expected} are expected")
+    return FaultTemplate(FIELD_COUNT, "the record has ", f" fields where {expected} are expected")
 
 
-def too_long(most: int) -> Wording:
+def too_long(most: int) -> FaultTemplate:
     """What is said of records with a field of more characters than allowed."""
-    return Wording(FIELD_TOO_LONG, f"a field is longer than maxCharsPerColumn={most}")
+    return FaultTemplate(FIELD_TOO_LONG, f"a field is longer than maxCharsPerColumn={most}")
 
 
-def malformed(code: str) -> Wording:
+def malformed(code: str) -> FaultTemplate:
     """What is said of records whose bytes have no structure."""
     reason = "the line ends inside quotes; with multiLine=true a quoted field may span lines"
-    return Wording(code, reason if code == UNCLOSED_QUOTE else code)
+    return FaultTemplate(code, reason if code == UNCLOSED_QUOTE else code)
 
 
 SPACE = bytes(range(0x21)).decode("ascii")

@@ -28,8 +28,8 @@ from splitscan.formats.decoding.contract import (
     FIELD_COUNT,
     Decoder,
     FaultKind,
+    FaultTemplate,
     NativeDecoder,
-    Wording,
     type_name,
     wrong_value,
 )
@@ -155,9 +155,11 @@ def arrays_with_kernel(decoder: CsvArrayDecoder) -> Decoder:
     except _unsupported():
         return decoder
 
-    def word(kind: FaultKind) -> Wording:
+    def word(kind: FaultKind) -> FaultTemplate:
         if kind.number == _FIELD_COUNT:
-            return Wording(FIELD_COUNT, "the record has ", f" fields where maxColumns={decoder.max_fields} are allowed")
+            return FaultTemplate(
+                FIELD_COUNT, "the record has ", f" fields where maxColumns={decoder.max_fields} are allowed"
+            )
         return _structural(kind, decoder.csv.max_field_chars)
 
     return NativeDecoder(parser, decoder, decoder.csv.dialect.encoding, word, malformed_code=UNCLOSED_QUOTE)
@@ -177,7 +179,7 @@ def _unsupported() -> type[Exception]:
     return unsupported
 
 
-def _wording(decoder: CsvDecoder, validator: RecordValidator) -> Callable[[FaultKind], Wording]:
+def _wording(decoder: CsvDecoder, validator: RecordValidator) -> Callable[[FaultKind], FaultTemplate]:
     layout = decoder.layout
     index_of = {name: index for index, name in reversed(list(enumerate(layout.names)))}
 
@@ -186,7 +188,7 @@ def _wording(decoder: CsvDecoder, validator: RecordValidator) -> Callable[[Fault
         index = index_of[column]
         return validator.rules_of(index).written(layout.kinds[index], own=index in layout.rules)
 
-    def word(kind: FaultKind) -> Wording:
+    def word(kind: FaultKind) -> FaultTemplate:
         if kind.number == _FIELD_COUNT:
             return wrong_count(len(layout.names))
         if kind.number == BAD_VALUE_NUMBER:
@@ -196,7 +198,7 @@ def _wording(decoder: CsvDecoder, validator: RecordValidator) -> Callable[[Fault
     return word
 
 
-def _structural(kind: FaultKind, most_chars: int | None) -> Wording:
+def _structural(kind: FaultKind, most_chars: int | None) -> FaultTemplate:
     if kind.number == _FIELD_TOO_LONG and most_chars is not None:
         return too_long(most_chars)
     return malformed(UNCLOSED_QUOTE)

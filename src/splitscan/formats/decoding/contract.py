@@ -101,7 +101,7 @@ class Fault(NamedTuple):
     structural: bool
 
 
-class Wording(NamedTuple):
+class FaultTemplate(NamedTuple):
     """What is said of all faults of one kind; only what was seen differs.
 
     Attributes:
@@ -122,7 +122,7 @@ class Wording(NamedTuple):
         """The fault of a record.
 
         Example:
-            >>> Wording("field-count", "the record has ", " fields").fault(7, 3).reason
+            >>> FaultTemplate("field-count", "the record has ", " fields").fault(7, 3).reason
             'the record has 3 fields'
         """
         shown = quoted(str(seen)) if self.quotes else seen
@@ -146,7 +146,7 @@ class Faults(Sequence[Fault]):
         records: npt.NDArray[np.int64],
         kinds: npt.NDArray[np.int64],
         seen: pa.Array,
-        wordings: Sequence[Wording],
+        wordings: Sequence[FaultTemplate],
     ) -> None:
         self.records = records
         self.kinds, self.seen, self.wordings = kinds, seen, wordings
@@ -160,9 +160,9 @@ class Faults(Sequence[Fault]):
             [2, 7]
         """
         rows = sorted(faults)
-        numbers: dict[Wording, int] = {}
+        numbers: dict[FaultTemplate, int] = {}
         kinds = [
-            numbers.setdefault(Wording(code, "", structural=structural), len(numbers))
+            numbers.setdefault(FaultTemplate(code, "", structural=structural), len(numbers))
             for _, code, _, structural in rows
         ]
         seen = pa.array([fault.reason.encode("utf-8", "backslashreplace") for fault in rows], pa.large_binary())
@@ -170,7 +170,7 @@ class Faults(Sequence[Fault]):
         return cls(records, np.array(kinds, dtype=np.int64), seen.cast(pa.large_string()), tuple(numbers))
 
     @classmethod
-    def alike(cls, records: npt.NDArray[np.int64], wording: Wording) -> Faults:
+    def alike(cls, records: npt.NDArray[np.int64], wording: FaultTemplate) -> Faults:
         """Faults of one kind, of which nothing else was seen."""
         nothing = pa.repeat(_NOTHING, len(records))
         return cls(records, np.zeros(len(records), dtype=np.int64), nothing, (wording,))
@@ -263,7 +263,7 @@ class Decoded:
         return Decoded([column.slice(0, rows) for column in self.columns], rows, faults, rescued)
 
 
-def wrong_value(column: str, kind: str, written: str = "") -> Wording:
+def wrong_value(column: str, kind: str, written: str = "") -> FaultTemplate:
     """What is said of values that are not of their column's type.
 
     Args:
@@ -271,7 +271,9 @@ def wrong_value(column: str, kind: str, written: str = "") -> Wording:
         kind: Spark's name of the type.
         written: How values of the column are written, if that is to be said.
     """
-    return Wording(BAD_VALUE, f"column {quoted(column)}: ", f"{_is_no(kind)}{written}", quotes=True, structural=False)
+    return FaultTemplate(
+        BAD_VALUE, f"column {quoted(column)}: ", f"{_is_no(kind)}{written}", quotes=True, structural=False
+    )
 
 
 def bad_value(column: str, text: str, kind: pa.DataType) -> str:
@@ -354,7 +356,7 @@ class FaultKind(NamedTuple):
     type_name: str
 
 
-Word = Callable[[FaultKind], Wording]
+Word = Callable[[FaultKind], FaultTemplate]
 
 
 def can_cross(column: pa.Field) -> bool:
@@ -532,7 +534,7 @@ def kernel_faults(found: pa.RecordBatch, word: Word) -> Faults:
     return Faults(numbers_of(found["record"]), numbers_of(alike.indices).astype(np.int64), found["seen"], wordings)
 
 
-def _put_together(wordings: Sequence[Wording], kind_of: npt.NDArray[np.int64], seen: pa.Array) -> Words:
+def _put_together(wordings: Sequence[FaultTemplate], kind_of: npt.NDArray[np.int64], seen: pa.Array) -> Words:
     """Codes and reasons: each wording around what was seen."""
     if not wordings:
         return seen, seen

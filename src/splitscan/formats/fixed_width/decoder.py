@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, Faults, Wording, bad_value
+from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, Faults, FaultTemplate, bad_value
 from splitscan.formats.decoding.conversions import Rules, convert
 from splitscan.formats.decoding.rescue import Rescue, json_texts, rescued_column
 from splitscan.formats.decoding.values import SHORT_RECORD, SHORT_WORDING
@@ -104,6 +104,8 @@ class FixedWidthDecoder:
             faults.setdefault(record, Fault(record, BAD_VALUE, reason, False))
 
 
-def missing_places(last: Field) -> Wording:
+def missing_places(last: Field) -> FaultTemplate:
     """What is said of records that end before the last column begins."""
-    return Wording(SHORT_RECORD, "the record ends at place ", f", and column {last.name!r} begins at {last.start}")
+    return FaultTemplate(
+        SHORT_RECORD, "the record ends at place ", f", and column {last.name!r} begins at {last.start}"
+    )

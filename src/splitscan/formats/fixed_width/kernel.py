@@ -11,8 +11,8 @@ from splitscan.formats.decoding.contract import (
     BAD_VALUE_NUMBER,
     Decoder,
     FaultKind,
+    FaultTemplate,
     NativeDecoder,
-    Wording,
     can_cross,
     parser_rules,
     wrong_value,
@@ -41,7 +41,7 @@ def with_kernel(decoder: FixedWidthDecoder, format: RecordFormat) -> Decoder:
         return decoder
     columns = {column.name: column for column in decoder.fields}
 
-    def word(kind: FaultKind) -> Wording:
+    def word(kind: FaultKind) -> FaultTemplate:
         if kind.number == BAD_VALUE_NUMBER:
             return wrong_value(kind.column, kind.type_name, decoder.written(columns[kind.column]))
         return missing_places(decoder.own.last) if kind.number == _MISSING_PLACES else SHORT_WORDING

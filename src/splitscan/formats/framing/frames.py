@@ -240,7 +240,7 @@ def frames_of(starts: bytes, stops: bytes, malformed: list[int], next_start: int
     return Frames(first, last, next_start, dict.fromkeys(malformed, code))
 
 
-class Framing(Protocol):
+class RecordFinder(Protocol):
     """Finds records of one grammar. Every answer is the reference's."""
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
@@ -253,7 +253,7 @@ class Framing(Protocol):
         """What *data* does to a parser, for each state in which it may come to it."""
 
 
-class NestingFraming(Framing, Protocol):
+class NestedRecordFinder(RecordFinder, Protocol):
     """Finds records in which others may begin."""
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:

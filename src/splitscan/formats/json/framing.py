@@ -16,7 +16,7 @@ from splitscan.formats.framing.frames import (
     CountedRecords,
     Frames,
     NativeFraming,
-    NestingFraming,
+    NestedRecordFinder,
     Offsets,
     Summary,
     native,
@@ -177,13 +177,13 @@ def reads_values(encoding: Encoding) -> bool:
     return encoding.unit_bytes == 1 and all(encoding.tells_apart(bytes([mark])) for mark in _MARKS)
 
 
-def framing_of(shape: JsonShape) -> NestingFraming:
+def framing_of(shape: JsonShape) -> NestedRecordFinder:
     """What finds the records of a shape: the kernel where it is installed, else the reference."""
     return JsonReferenceFraming(shape) if kernel() is None else _native_framing(shape)
 
 
 @lru_cache(maxsize=8)
-def _native_framing(shape: JsonShape) -> NestingFraming:
+def _native_framing(shape: JsonShape) -> NestedRecordFinder:
     return NativeFraming(JsonFormat(shape=shape).native)
 
 

@@ -12,7 +12,7 @@ from splitscan.formats.decoding.contract import (
     BAD_VALUE_NUMBER,
     Decoder,
     FaultKind,
-    Wording,
+    FaultTemplate,
     decoder_by_kernel,
     parser_rules,
     wrong_value,
@@ -46,9 +46,9 @@ def json_with_kernel(decoder: JsonDecoder, format: JsonFormat | JsonLinesFormat)
     return decoder_by_kernel(parser, decoder, _word)
 
 
-def _word(kind: FaultKind) -> Wording:
+def _word(kind: FaultKind) -> FaultTemplate:
     if kind.number == BAD_VALUE_NUMBER:
         return wrong_value(kind.column, kind.type_name)
     if kind.number == _NOT_AN_OBJECT:
-        return Wording(NOT_AN_OBJECT, "the record is ", ", not an object")
-    return Wording(BAD_JSON, "the record is no JSON value: ")
+        return FaultTemplate(NOT_AN_OBJECT, "the record is ", ", not an object")
+    return FaultTemplate(BAD_JSON, "the record is no JSON value: ")

@@ -17,7 +17,7 @@ from splitscan.formats.framing.frames import (
     CountedRecords,
     Frames,
     NativeFraming,
-    NestingFraming,
+    NestedRecordFinder,
     Offsets,
     Summary,
     native,
@@ -155,7 +155,7 @@ class XmlFormat(EncodedRecords):
         return native("Xml", self._symbols.written_tag, self.unit_bytes, self.encoding.big_endian)
 
     @property
-    def _framing(self) -> NestingFraming:
+    def _framing(self) -> NestedRecordFinder:
         return _framing_of(self)
 
     @property
@@ -207,15 +207,15 @@ class ScannedXml:
         return scanner
 
 
-def _framing_of(format: XmlFormat) -> NestingFraming:
+def _framing_of(format: XmlFormat) -> NestedRecordFinder:
     return _scanned(format) if kernel() is None else _native(format)
 
 
 @lru_cache(maxsize=64)
-def _scanned(format: XmlFormat) -> NestingFraming:
+def _scanned(format: XmlFormat) -> NestedRecordFinder:
     return ScannedXml(symbols_of(format.row_tag, format.encoding))
 
 
 @lru_cache(maxsize=64)
-def _native(format: XmlFormat) -> NestingFraming:
+def _native(format: XmlFormat) -> NestedRecordFinder:
     return NativeFraming(format.native)

@@ -12,7 +12,7 @@ from splitscan.formats.decoding.contract import (
     BAD_VALUE_NUMBER,
     Decoder,
     FaultKind,
-    Wording,
+    FaultTemplate,
     decoder_by_kernel,
     parser_rules,
     wrong_value,
@@ -53,7 +53,7 @@ def native_parser(module: ModuleType, decoder: XmlDecoder) -> Any:
     )
 
 
-def _word(kind: FaultKind) -> Wording:
+def _word(kind: FaultKind) -> FaultTemplate:
     if kind.number == BAD_VALUE_NUMBER:
         return wrong_value(kind.column, kind.type_name)
-    return Wording(BAD_XML, "the record is no XML element: ")
+    return FaultTemplate(BAD_XML, "the record is no XML element: ")

@@ -180,9 +180,9 @@ class _Scan:
             previous[1] - previous[0],
             own_stop - start,
         )
-        stop = min(self._near_edge(start, wanted), self.space.behind_segments(start, _SEGMENTS_PER_CHUNK), own_stop)
+        stop = min(self._near_edge(start, wanted), self.space.after_segments(start, _SEGMENTS_PER_CHUNK), own_stop)
         cut = self.space.cut_at_or_before(stop)
-        claimed = partition.claim(cut if cut > start else self.space.cut_at_or_behind(stop))
+        claimed = partition.claim(cut if cut > start else self.space.cut_at_or_after(stop))
         partition.claimed_at = now
         if not partition.started:
             partition.started = True

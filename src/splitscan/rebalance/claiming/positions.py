@@ -74,7 +74,7 @@ class PositionSpace:
         inside = self._indivisible_around(position)
         return position if inside is None else self._starts[inside]
 
-    def cut_at_or_behind(self, position: int) -> int:
+    def cut_at_or_after(self, position: int) -> int:
         """The first legal cut that is not before *position*."""
         inside = self._indivisible_around(position)
         return position if inside is None else self._starts[inside + 1]
@@ -94,7 +94,7 @@ class PositionSpace:
         edge = low if position - low <= high - position else high
         return edge if abs(edge - position) <= reach else position
 
-    def behind_segments(self, start: int, count: int) -> int:
+    def after_segments(self, start: int, count: int) -> int:
         """First position after the *count* segments from that of *start* on."""
         return self._starts[min(self.segment_at(start) + count, len(self))]
 
@@ -110,7 +110,7 @@ class PositionSpace:
         cuts = [0]
         for number in range(1, partitions):
             wanted = self.total * number // partitions
-            low, high = self.cut_at_or_before(wanted), self.cut_at_or_behind(wanted)
+            low, high = self.cut_at_or_before(wanted), self.cut_at_or_after(wanted)
             cuts.append(max(cuts[-1], low if wanted - low <= high - wanted else high))
         return list(zip(cuts, [*cuts[1:], self.total], strict=True))
 

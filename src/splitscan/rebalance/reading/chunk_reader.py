@@ -14,7 +14,7 @@ from splitscan.rebalance.claiming import Chunk, ChunkStats
 from splitscan.rebalance.reading.parts import Entries, parts_of
 from splitscan.scan import ScanSpec, open_reader
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_name
-from splitscan.scan.given_up import Losses
+from splitscan.scan.given_up import RejectCounter
 from splitscan.scan.rejects import OnRejects
 
 
@@ -52,7 +52,7 @@ class ChunkReader:
         *,
         limit: int | None = None,
         on_reject: OnRejects | None = None,
-        losses: Losses | None = None,
+        losses: RejectCounter | None = None,
         with_digest: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

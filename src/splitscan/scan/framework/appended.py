@@ -28,7 +28,7 @@ KindOf: TypeAlias = Callable[[str], pa.DataType | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AppendedRows:
     """Some rows of one append, next to each other.
 
     Attributes:
@@ -64,7 +64,9 @@ class Appended:
     ragged: dict[int, int] = field(default_factory=dict)
     width: int = 0
 
-    def parts(self, most_bytes: int, too_large: Callable[[pa.RecordBatch, Origin], Exception]) -> Iterator[Part]:
+    def parts(
+        self, most_bytes: int, too_large: Callable[[pa.RecordBatch, Origin], Exception]
+    ) -> Iterator[AppendedRows]:
         """The rows, cut until every part fits into one Arrow array.
 
         Args:
@@ -80,7 +82,7 @@ class Appended:
                     raise too_large(piece, origin)
                 bad = {row - first: value for row, value in self.bad.items() if first <= row < stop}
                 ragged = {row - first: count for row, count in self.ragged.items() if first <= row < stop}
-                yield Part(piece, origin, bad, ragged, self.width)
+                yield AppendedRows(piece, origin, bad, ragged, self.width)
                 first = stop
 
 
@@ -202,7 +204,9 @@ class RejectHandler:
         if self._on_reject is not None:
             self._on_reject([reject])
 
-    def sort_out(self, batch: pa.RecordBatch, part: Part, first_row: int, remaining: int | None) -> pa.RecordBatch:
+    def sort_out(
+        self, batch: pa.RecordBatch, part: AppendedRows, first_row: int, remaining: int | None
+    ) -> pa.RecordBatch:
         """Report the bad rows of an append, up to the last row that is wanted; take out those that the mode drops.
 
         Args:
@@ -255,7 +259,7 @@ class RejectHandler:
         if self._on_reject is not None:
             self._on_reject(rejects)
 
-    def _take_row(self, part: Part, row: int, value: BadValue | None, text: str, first_row: int) -> None:
+    def _take_row(self, part: AppendedRows, row: int, value: BadValue | None, text: str, first_row: int) -> None:
         if value is None:
             code, raw = FIELD_COUNT, text
             reason = f"the row has {part.ragged[row]} values where {part.width} are expected"

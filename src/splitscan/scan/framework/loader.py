@@ -15,7 +15,7 @@ import pyarrow as pa
 from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SplitscanError
 from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, quoted
-from splitscan.scan.framework.appended import Appendable, Appended, Part, RejectHandler, from_data, from_rows
+from splitscan.scan.framework.appended import Appendable, Appended, AppendedRows, RejectHandler, from_data, from_rows
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import Columns, first_row, has_forbidden_null, may_widen, prune_array
 from splitscan.scan.framework.conform import duplicate_column, find_columns, rows_without_columns
@@ -367,7 +367,7 @@ class ResultSetLoader:
             batch = self._rejects.sort_out(conformed.batch, faulty, self._appended, self._remaining)
             self._deliver(batch, part.origin, faulty)
 
-    def _deliver(self, batch: pa.RecordBatch, origin: Origin, part: Part | None = None) -> None:
+    def _deliver(self, batch: pa.RecordBatch, origin: Origin, part: AppendedRows | None = None) -> None:
         rows = batch.num_rows if part is None else part.batch.num_rows
         if self._remaining is not None and batch.num_rows > self._remaining:
             batch = batch.slice(0, self._remaining)
@@ -386,7 +386,7 @@ class ResultSetLoader:
             if not self._remaining and self._machine.state is LoaderState.LOADING:
                 self._machine.move(LoaderEvent.LIMIT)
 
-    def _null_in(self, column: pa.Array, field: pa.Field, origin: Origin, part: Part | None) -> SchemaError:
+    def _null_in(self, column: pa.Array, field: pa.Field, origin: Origin, part: AppendedRows | None) -> SchemaError:
         row = first_row(column, lambda some: has_forbidden_null(some, field))
         is_whole = part is None or len(column) == part.batch.num_rows  # rows that were dropped move the others up
         offset, line = origin.near(row if is_whole else 0)

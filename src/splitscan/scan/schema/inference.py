@@ -26,7 +26,7 @@ from splitscan.formats.registry import format_of, record_format
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.contents import head_of, open_content, open_file, read_preamble
-from splitscan.read.cursor import Framed
+from splitscan.read.cursor import RecordChunk
 from splitscan.scan.block_scan import in_threads, open_reader
 from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.own_formats import ManagedReading
@@ -340,7 +340,7 @@ class _Head:
     def frames(self) -> Iterator[tuple[memoryview, Frames]]:
         """The records that begin in the block."""
         for step in self._reader:
-            if isinstance(step, Framed):
+            if isinstance(step, RecordChunk):
                 yield step.data, step.frames
 
     def records(self) -> Iterator[bytes]:

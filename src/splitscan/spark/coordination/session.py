@@ -23,7 +23,7 @@ from splitscan.rebalance.coordinator import ListenAddress, SharedCoordinator, sh
 from splitscan.rebalance.reading.chunk_reader import ChunkReader
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan import ScanSpec
-from splitscan.scan.given_up import Losses
+from splitscan.scan.given_up import RejectCounter
 from splitscan.spark.coordination.jvm import choose_place, find_jvm
 from splitscan.spark.jobs import classic_context, is_local
 
@@ -261,7 +261,7 @@ def read_claimed(spec: ScanSpec, partition: ClaimedPartition) -> Iterator[pa.Rec
     Raises:
         RebalanceError: If the coordinator cannot say what comes next. The task must fail then.
     """
-    registered, losses, limit = partition.registered, Losses(spec.options), spec.options.reading.limit
+    registered, losses, limit = partition.registered, RejectCounter(spec.options), spec.options.reading.limit
     with Claims(reachable(registered.address), registered.scan, partition.number) as claims:
         try:
             yield from ChunkReader(spec, claims, partition.secrets, limit=limit, losses=losses).batches()

@@ -9,7 +9,7 @@ import pytest
 from backports import zstd
 
 import splitscan as ss
-from splitscan.blocks import BlockMetadata, FileMetadata, Packed, SeekPoint
+from splitscan.blocks import ArchiveEntry, BlockMetadata, FileMetadata, SeekPoint
 from splitscan.content.archives import compressed, open_planned, open_source
 from splitscan.content.codecs.content import ContentStream
 from splitscan.errors import SourceChangedError, SourceError, SplitscanError
@@ -132,7 +132,7 @@ def test_how_a_member_is_entered_travels_with_its_blocks(put):
     path = put(in_parts(zstd.compress, tar_of({"x": LINES, "y": LINES})), "a.tar.zst")
     blocks = ss.scan_text(path, archive_path_filter="y", block_size=500).plan()
     packed = blocks[1].file.packed
-    known = Packed(packed.codec, packed.archive_bytes, packed.offset, packed.points[:1])
+    known = ArchiveEntry(packed.codec, packed.archive_bytes, packed.offset, packed.points[:1])
     assert len(packed.points) > 1
     assert all(isinstance(point, SeekPoint) for point in packed.points)
     assert [block.file.packed for block in unpack_payload(pack_payload(blocks))] == [known] * len(blocks)
@@ -260,7 +260,7 @@ def blocks_of(codec, points=(), members=40, member_bytes=4 << 20):
     path = "/data/a.tgz!/"
     files = [
         FileMetadata(f"{path}{n}", member_bytes, 0, f"{n}", f"{n}", None,
-                               Packed(codec, members * member_bytes, n * member_bytes, points))
+                               ArchiveEntry(codec, members * member_bytes, n * member_bytes, points))
         for n in range(members)
     ]  # fmt: skip
     return [BlockMetadata(file, 0, member_bytes, 0) for file in files]

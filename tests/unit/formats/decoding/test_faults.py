@@ -15,7 +15,7 @@ from splitscan.formats.decoding.contract import (
     Fault,
     FaultKind,
     Faults,
-    Wording,
+    FaultTemplate,
     kernel_faults,
     wrong_value,
 )
@@ -52,11 +52,11 @@ class Words:
     def __init__(self) -> None:
         self.asked: list[FaultKind] = []
 
-    def __call__(self, kind: FaultKind) -> Wording:
+    def __call__(self, kind: FaultKind) -> FaultTemplate:
         self.asked.append(kind)
         if kind.number == BAD_VALUE_NUMBER:
             return wrong_value(kind.column, kind.type_name)
-        return Wording(FIELD_COUNT, "the record has ", " fields")
+        return FaultTemplate(FIELD_COUNT, "the record has ", " fields")
 
 
 def test_only_the_faults_that_somebody_looks_at_are_put_into_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_faults_in_words_have_the_same_columns() -> None:
 
 
 def test_of_faults_in_several_parts_the_first_counts() -> None:
-    own = Faults.alike(np.array([0, 4, 8]), Wording("null", "nothing"))
+    own = Faults.alike(np.array([0, 4, 8]), FaultTemplate("null", "nothing"))
     faults = kernel_faults(as_batch(RAW), Words())
     nothing = [Fault(record, "null", "nothing", True) for record in (0, 4, 8)]
     assert Faults.first_of(faults, own, NO_FAULTS) == [nothing[0], *FAULTS]
@@ -118,7 +118,7 @@ def test_faults_are_a_sequence(faults: Faults) -> None:
 
 def test_words_have_room_for_more_than_two_gibibytes() -> None:
     of_kernel = kernel_faults(as_batch(RAW), Words())
-    alike = Faults.alike(np.array([0, 4]), Wording("null", "nothing"))
+    alike = Faults.alike(np.array([0, 4]), FaultTemplate("null", "nothing"))
     for faults in (of_kernel, alike, Faults.of(FAULTS), NO_FAULTS, Faults.first_of(of_kernel, alike)):
         assert [column.type for column in (faults.seen, *faults.words)] == [pa.large_string()] * 3
 
@@ -126,7 +126,7 @@ def test_words_have_room_for_more_than_two_gibibytes() -> None:
 @pytest.mark.large
 def test_words_of_more_than_two_gibibytes_are_put_together() -> None:
     long, count = "w" * 2**20, 2**11 + 2
-    faults = Faults.alike(np.arange(count), Wording("c", long))
+    faults = Faults.alike(np.arange(count), FaultTemplate("c", long))
     assert faults.words[1][count - 1].as_py() == long
     assert faults[-1] == Fault(count - 1, "c", long, True)
 
@@ -154,7 +154,7 @@ def test_faults_are_made_structural() -> None:
 def test_values_are_shown_as_one_by_one(seen: str) -> None:
     wording = wrong_value("n", "int")
     raw = [(0, BAD_VALUE_NUMBER, "n", "plain", "int"), (5, BAD_VALUE_NUMBER, "n", seen, "int"), (6, 1, "", seen, "")]
-    as_it_is = Wording(FIELD_COUNT, "<", ">")
+    as_it_is = FaultTemplate(FIELD_COUNT, "<", ">")
     faults = kernel_faults(as_batch(raw), lambda kind: wording if kind.number == BAD_VALUE_NUMBER else as_it_is)
     assert list(faults) == [wording.fault(0, "plain"), wording.fault(5, seen), as_it_is.fault(6, seen)]
     shown = seen if len(seen) <= 40 else seen[:40] + "..."

@@ -26,7 +26,7 @@ from splitscan.scan.spec import ScanSpec, make_spec
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReadRequest:
     """What is asked of the records, wherever they are.
 
     Attributes:

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from splitscan.errors import SchemaError
-from splitscan.scan.asked import Asked
 from splitscan.scan.planner import ScanPlanner
+from splitscan.scan.request import ReadRequest
 
 
 class Silent:
@@ -24,22 +24,22 @@ class Silent:
 
 
 def test_a_schema_names_the_columns():
-    asked = Asked.of("csv", "id long, text string", {"sep": ";"})
+    asked = ReadRequest.of("csv", "id long, text string", {"sep": ";"})
     assert asked.columns().schema.names == asked.spec(asked.columns().schema).schema.names == ["id", "text"]
 
 
 def test_columns_that_only_files_show_are_not_known():
-    assert Asked.of("csv").columns() is None
-    assert Asked.of(Silent).columns() is None
+    assert ReadRequest.of("csv").columns() is None
+    assert ReadRequest.of(Silent).columns() is None
 
 
 def test_a_reader_without_columns_reads_nothing_to_find_some():
     with pytest.raises(SchemaError, match="no file has a record"):
-        Asked.of(Silent).found_in(())
+        ReadRequest.of(Silent).found_in(())
 
 
 def test_provided_columns_are_known_without_files():
-    found = Asked.of(Silent, None, {"providedSchema": "id bigint"}).found_in(())
+    found = ReadRequest.of(Silent, None, {"providedSchema": "id bigint"}).found_in(())
     assert found.schema == pa.schema([("id", pa.int64())])
 
 
