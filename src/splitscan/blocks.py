@@ -184,12 +184,12 @@ class BlockMetadata:
 
     @property
     def is_last(self) -> bool:
-        """Whether the range ends where the file ended when it was planned."""
+        """True if the range ends where the file ended when it was planned."""
         return self.stop >= self.file.content_bytes
 
     @property
     def is_file(self) -> bool:
-        """Whether the range is all of the file, in bytes of the file."""
+        """True if the range is all of the file, in bytes of the file."""
         return self.start == 0 and self.stop == self.file.size_bytes and self.file.compression is None
 
     @property

@@ -203,7 +203,7 @@ def _bearers(line: str) -> Iterator[Span]:
 
 
 def _tells_of_secret(name: str) -> bool:
-    """Whether a name says that its value is a secret, however the name is encoded."""
+    """True if a name says that its value is a secret, however the name is encoded."""
     for _ in range(3):
         name = unquote_plus(name)
     words = {word.lower() for word in _WORD.findall(name)}
@@ -211,7 +211,7 @@ def _tells_of_secret(name: str) -> bool:
 
 
 def _looks_secret(value: str) -> bool:
-    """Whether a value looks random, or holds an encoded URI with a secret."""
+    """True if a value looks random, or holds an encoded URI with a secret."""
     plain = unquote(value)
     return _RANDOM.search(plain) is not None or (plain != value and bool(secret_ranges(plain)))
 

@@ -18,7 +18,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 def is_command(argv0: str, original: list[str]) -> bool:
-    """Whether this process is the command, and not a program that imports splitscan.
+    """True if this process is the command, and not a program that imports splitscan.
 
     Args:
         argv0: ``sys.argv[0]``; Python has ``-m`` there while it looks for the module to run.

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import textwrap
 import tomllib
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -342,23 +341,3 @@ def test_the_figure_of_records_and_blocks_is_true(tmp_path: Path) -> None:
     assert all(lines["starts"][offset:].startswith(str(offset)) for offset in offsets)
     numbers = ["owns " + ", ".join(str(row["number"]) for row in block) for block in blocks]
     assert re.split(r"  +", owned[1]) == numbers
-
-
-NODES = [
-    (name_of(path), node)
-    for path in sorted((PROJECT / "src/splitscan").rglob("*.py"))
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
-]
-
-
-@pytest.mark.parametrize("room", ["jobs", "rebalance", "streaming"])
-def test_docstrings_say_what_a_thing_is_or_does(room: str) -> None:
-    outside = re.compile(r"(What|Where|Who|Whether|Which|How|That|The same|Whose|Whoever)\b")
-    own = [(path, node) for path, node in NODES if path.startswith(f"src/splitscan/{room}/")]
-    assert [(path, text) for path, node in own if outside.match(text := ast.get_docstring(node) or "")] == []
-
-
-def test_a_class_name_stands_once_in_the_project() -> None:
-    classes = Counter(node.name for _, node in NODES if isinstance(node, ast.ClassDef))
-    assert {name: count for name, count in classes.items() if count > 1} == {}

@@ -83,7 +83,6 @@ class Scan(Rows):
 
     @property
     def schema(self) -> pa.Schema:
-        """Schema of the rows."""
         return self.planner.schema
 
     def explain_schema(self) -> SchemaExplanation:
@@ -282,7 +281,6 @@ class Rejects(Rows):
 
     @property
     def schema(self) -> pa.Schema:
-        """Schema of the rows."""
         return REJECTED
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:

@@ -26,7 +26,6 @@ class KafkaScan(MessageScan):
         return messages_to_spark(self, spark)
 
     def count(self, spark: SparkSession | None = None) -> int:
-        """Number of rows of what there is now; with *spark* the messages are read in parallel."""
         return super().count() if spark is None else self.to_spark(spark).count()
 
 

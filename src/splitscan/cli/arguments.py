@@ -285,7 +285,7 @@ class ScanArguments:
 
     @property
     def has_block_size(self) -> bool:
-        """Whether the block size was given, in whatever way."""
+        """True if the block size was given, in whatever way."""
         names = {"blocksize", "blockbytes", "maxpartitionbytes"}
         given = (name.replace("_", "").lower() for name in self.named_options())
         return self.block_size is not None or not names.isdisjoint(given)
@@ -352,7 +352,7 @@ class ScanArguments:
 
     @property
     def leaves_dialect_open(self) -> bool:
-        """Whether a look at the files is to find what of the dialect nobody gives: unless a preset has it all."""
+        """True if a look at the files is to find what of the dialect nobody gives: unless a preset has it all."""
         format, options = self._said()
         given = {name.lower(): str(value).strip().lower() for name, value in options.items()}
         return finds_dialect(format) and given.get("dialect", DialectChoice.AUTO.value) == DialectChoice.AUTO.value

@@ -30,7 +30,7 @@ DEBUG_VARIABLE = "SPLITSCAN_DEBUG"
 
 
 def debugging(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether the user wants to see tracebacks and what Spark says.
+    """True if the user wants to see tracebacks and what Spark says.
 
     Example:
         >>> debugging({"SPLITSCAN_DEBUG": "1"}), debugging({"SPLITSCAN_DEBUG": "0"})

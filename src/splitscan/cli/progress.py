@@ -141,7 +141,6 @@ class NoProgress:
         """Nothing."""
 
     def warn(self, text: str) -> None:
-        """Write a line."""
         sys.stderr.write(f"splitscan: {text}\n")
 
     def rest(self, text: str) -> None:
@@ -179,18 +178,15 @@ class ProgressLines(NoProgress):
         self._announced = False
 
     def announce(self, doing: str) -> None:
-        """Write a line."""
         self._announced = True
         self._pace = Pace(self._clock)
         self._phase = None
         self._write(doing)
 
     def advise(self, text: str) -> None:
-        """One more line."""
         self._write(text)
 
     def warn(self, text: str) -> None:
-        """One more line."""
         self._write(text)
 
     def show(self, progress: IngestProgress) -> None:
@@ -215,7 +211,6 @@ class WindowLines(ProgressLines):
     """Lines of a service that does one small ingest after the other: only what takes long has lines of its own."""
 
     def show(self, progress: IngestProgress) -> None:
-        """Write a line, if it is time; never of phases."""
         if progress.phase.value != "reading":
             self._phase = None
         elif self._phase is None:
@@ -263,24 +258,19 @@ class ProgressBar:
         self._bar.stop()
 
     def announce(self, doing: str) -> None:
-        """Say what is being done; the bar moves to and fro."""
         self._pace = Pace()
         self._bar.update(self._task, description=doing, total=None, detail="")
 
     def advise(self, text: str) -> None:
-        """A line above the bar."""
         self._bar.console.print(f"splitscan: {text}", markup=False, highlight=False, soft_wrap=True)
 
     def warn(self, text: str) -> None:
-        """A line above the bar."""
         self.advise(text)
 
     def rest(self, text: str) -> None:
-        """Stand still."""
         self._bar.update(self._task, description=text, total=1, completed=0, detail="")
 
     def show(self, progress: IngestProgress) -> None:
-        """Move the bar."""
         phase = progress.phase.value
         if not progress.bytes_total:
             self.announce(phase)

@@ -66,7 +66,7 @@ _JAVA_VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.M)
 
 
 def under_spark_submit(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether spark-submit started this process: then it decides about master and memory."""
+    """True if spark-submit started this process: then it decides about master and memory."""
     return "PYSPARK_GATEWAY_PORT" in (os.environ if environ is None else environ)
 
 

@@ -59,6 +59,6 @@ def refuse(sources: list[str]) -> list[str]:
 
 
 def is_spooled(source: str) -> bool:
-    """Whether a source is what :func:`spool` made of ``-``."""
+    """True if a source is what :func:`spool` made of ``-``."""
     path = Path(source)
     return path.name.startswith(_NAME) and path.parent.name.startswith(_PREFIX)

@@ -101,7 +101,7 @@ class JsonCache:
 
 
 def is_settled(file: FileMetadata) -> bool:
-    """Whether a file's fingerprint is the identity of its content.
+    """True if a file's fingerprint is the identity of its content.
 
     It is not for a file that was just modified, nor for one whose modification time its storage does not tell: its
     fingerprint may be its size alone.
@@ -161,7 +161,7 @@ def _index_key(blocks: Sequence[BlockMetadata], grammar: str, max_record_bytes: 
 
 
 def _are_plausible(blocks: Sequence[BlockMetadata], starts: list[object]) -> bool:
-    """Whether *starts* can be first record starts of *blocks* at all."""
+    """True if *starts* can be first record starts of *blocks* at all."""
     size = blocks[0].file.content_bytes
     previous = 0
     for block, start in zip(blocks, starts, strict=False):

@@ -64,7 +64,6 @@ class FillingDecoder:
         return self._fill(self.decoder.decode(data, frames))
 
     def parse(self, data: memoryview, *, stop: int, at_end: bool, max_record_bytes: int) -> Parsed | None:
-        """Find and decode records, where the decoder does both, and fill in what they do not have."""
         if not isinstance(self.decoder, Parser):
             return None
         parsed = self.decoder.parse(data, stop=stop, at_end=at_end, max_record_bytes=max_record_bytes)
@@ -91,7 +90,7 @@ def array_schema() -> pa.Schema:
 
 
 def is_array(fields: pa.Schema) -> bool:
-    """Whether the records' own columns are the array of all fields, and nothing else.
+    """True if the records' own columns are the array of all fields, and nothing else.
 
     Example:
         >>> is_array(array_schema()), is_array(pa.schema([("columns", pa.string())]))

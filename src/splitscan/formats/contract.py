@@ -191,7 +191,7 @@ class Projection(Protocol):
 
     @property
     def is_array(self) -> bool:
-        """Whether the fields of a record are one array."""
+        """True if the fields of a record are one array."""
 
     @property
     def elements(self) -> tuple[int, ...] | None:
@@ -199,7 +199,7 @@ class Projection(Protocol):
 
     @property
     def delivers_no_value(self) -> bool:
-        """Whether no column holds anything of a record's bytes."""
+        """True if no column holds anything of a record's bytes."""
 
 
 class Format(Protocol[Own_contra]):
@@ -260,7 +260,7 @@ class ShapedFormat(Protocol[Own_contra]):
 
     @property
     def repeats_members(self) -> bool:
-        """Whether what is one value in some records may come several times in others.
+        """True if what is one value in some records may come several times in others.
 
         Of a column that is no array only the last of them is read.
         """

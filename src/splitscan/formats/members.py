@@ -221,7 +221,7 @@ class MemberSummary:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are more members than are kept."""
+        """True if there are more members than are kept."""
         return self._native is not None and bool(self._native.is_full)
 
     @property

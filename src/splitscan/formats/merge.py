@@ -105,7 +105,7 @@ def settled(kind: pa.DataType) -> pa.DataType:
 
 
 def has_more_members(found: pa.DataType, here: pa.DataType) -> bool:
-    """Whether structs in *found* have members for which *here* has no place, though nothing else need be at fault."""
+    """True if structs in *found* have members for which *here* has no place, though nothing else need be at fault."""
     if pa.types.is_list(found) and pa.types.is_list(here):
         return has_more_members(found.value_type, here.value_type)
     if not (pa.types.is_struct(found) and pa.types.is_struct(here)):
@@ -117,7 +117,7 @@ def has_more_members(found: pa.DataType, here: pa.DataType) -> bool:
 
 
 def has_arrays(found: pa.DataType, here: pa.DataType) -> bool:
-    """Whether there is an array in *found* where *here* has one value.
+    """True if there is an array in *found* where *here* has one value.
 
     Example:
         >>> has_arrays(pa.struct({"x": pa.list_(pa.int64())}), pa.struct({"x": pa.int64()}))

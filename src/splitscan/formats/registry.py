@@ -137,7 +137,7 @@ def resolve_format(record_format: str) -> str:
 
 
 def finds_dialect(record_format: object) -> bool:
-    """Whether *record_format* names one whose dialect can be found by a look at the files."""
+    """True if *record_format* names one whose dialect can be found by a look at the files."""
     name = record_format.strip().lower() if isinstance(record_format, str) else ""
     return name in FORMATS and FORMATS[name].options_class.finds_dialect
 

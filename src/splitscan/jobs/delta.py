@@ -77,7 +77,6 @@ class Delta:
         self._options = delta_settings(place.storage_options) if not place.is_local else None
 
     def open(self) -> DeltaVersion | None:
-        """Look at the table; ``None`` if it is not there."""
         try:
             return DeltaVersion(DeltaTable(self._uri, storage_options=self._options), self._place.destination)
         except TableNotFoundError:
@@ -88,7 +87,6 @@ class Delta:
         return schema
 
     def create(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
-        """Create it with its first files: its version 0 is the commit of the first job."""
         columns = Schema.from_arrow(nullable(begun.schema))
         try:
             create_table_with_add_actions(
@@ -115,11 +113,9 @@ class DeltaVersion:
         self._table, self._storage, self._root = table, storage, storage.root
 
     def partition_by(self) -> tuple[str, ...]:
-        """The columns that it is partitioned by."""
         return tuple(self._table.metadata().partition_columns)
 
     def columns(self) -> pa.Schema:
-        """The columns that it has."""
         return pa.schema(self._table.schema().to_arrow())
 
     def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
@@ -127,18 +123,15 @@ class DeltaVersion:
         return schema
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
-        """Make sure that files of this schema can be registered."""
         self._check_features()
         new = [f"{column.name} {_spell(column.type)}" for column in self._new_columns(schema)]
         there = {each.name: _spell(each.type) for each in self._table.schema().fields}
         check_new_columns(new, evolution, there, self._root)
 
     def number(self) -> int:
-        """Number of the job that was committed last."""
         return self._table.transaction_version(_APPLICATION) or 0
 
     def stamp(self, number: int) -> CommitStamp | None:
-        """Read the stamp of the commit of a job, as long as the log goes back to it."""
         for actions in self._log():
             said: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
             if str(said.get("splitscan.number")) == str(number):
@@ -148,7 +141,6 @@ class DeltaVersion:
     def try_append(
         self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp, removed: Sequence[str] = ()
     ) -> bool:
-        """Register files, and remove others, in one commit."""
         schema = begun.schema
         self.check(schema, begun.evolution)
         partitioning = Partitioning(self.partition_by())
@@ -171,12 +163,10 @@ class DeltaVersion:
         return True
 
     def live(self) -> set[str]:
-        """Names of all data files of the table."""
         actions = pa.table(self._table.get_add_actions(flatten=True))
         return {unquote(str(path)) for path in actions.column("path").to_pylist()}
 
     def reduced(self) -> dict[str, FileState]:
-        """The live files with a deletion vector."""
         table = self._table
         if _DELETION_VECTORS not in (table.protocol().reader_features or ()):
             return {}

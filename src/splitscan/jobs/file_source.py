@@ -57,7 +57,6 @@ class FileSource:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of the rows."""
         return self.scan.spec.schema
 
     @property
@@ -67,7 +66,6 @@ class FileSource:
 
     @property
     def is_guessed(self) -> bool:
-        """True if types of columns were found in a sample, because the user wants one or there is too much to read."""
         options = self.scan.options
         if self._is_told or (options.format.types_if_asked and not options.reading.infer_schema):
             return False
@@ -75,18 +73,15 @@ class FileSource:
 
     @property
     def own_names(self) -> bool:
-        """True if files may vanish or change while they are read."""
         options = self.scan.spec.options.files
         return options.ignore_missing_files or options.on_file_change is not OnFileChange.FAIL
 
     @property
     def record_format(self) -> str:
-        """Name of the record format."""
         return self.scan.spec.options.record_format
 
     @property
     def described_options(self) -> Json:
-        """All options; secrets are masked."""
         return describe_read_options(self.scan.spec.options)
 
     @property
@@ -96,7 +91,6 @@ class FileSource:
 
     @property
     def storage_options(self) -> Mapping[str, Any]:
-        """Settings of the files' file system."""
         return self.scan.options.files.storage_options
 
     @property
@@ -105,11 +99,9 @@ class FileSource:
         return self.scan.options.files.rebalance if self.rebalance is None else self.rebalance
 
     def without_own(self, place: DestinationStorage) -> Self:
-        """Leave out files in the destination."""
         return replace(self, scan=self.scan.with_files(place.without_own(self.scan.files())))
 
     def sort(self, history: History) -> SortedFiles:
-        """Tell new files from those that were ingested before."""
         return history.sort_files(self.scan.files(), self.growth)
 
     def settled(
@@ -203,7 +195,6 @@ class FileSource:
     def name_job(
         self, files: Sequence[FileMetadata], division: Division | None, writing: WriteSpec, runner: Runner
     ) -> NamedJob:
-        """Name the job by its blocks and options."""
         assert division is not None
         growth = self.growth
         job_id = compute_job_id(
@@ -214,7 +205,6 @@ class FileSource:
         return NamedJob(job_id, division, writing, described)
 
     def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
-        """Make sure that no file changed while it was read. One that was removed was read before."""
         if self.scan.spec.options.files.on_file_change is not OnFileChange.FAIL:
             return
         options = self.scan.spec.options.files.storage_options

@@ -67,7 +67,6 @@ class FolderDestination:
             raise missing_error(name, self.place.destination.root) from error
 
     def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
-        """Make sure that the folder is ours, and that jobs have its columns and partitions, or append columns."""
         if not published.jobs:
             check_ours(self.place.destination)
             if settings.layout is Layout.JOBS and not self.place.is_local:
@@ -117,7 +116,6 @@ class FolderDestination:
         return [layout.waits_as(name, ledger.sequence) for name in carriers]
 
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> Ledger:
-        """Publish a job."""
         layout = LAYOUTS[ledger.partitioning.layout]
         ledger = layout.placed(ledger)
         if ledger.sequence == 1 and self.place.is_beside and not self.place.destination.list_names():
@@ -127,7 +125,6 @@ class FolderDestination:
         return ledger
 
     def recover(self, published: Published) -> bool:
-        """Finish, or clear away, what a killed commit has begun in the destination."""
         self._check_no_table(published)
         return LAYOUTS[published.partitioning.layout].finish(self.place, published)
 

@@ -85,7 +85,6 @@ class JobFolderLayout(FlatLayout):
         return name.removeprefix(job_folder(sequence))
 
     def ledger_names(self, ledger: Ledger) -> list[str]:
-        """In the job's folder, and a copy among all ledgers."""
         return [folder_ledger_name(ledger.sequence), ledger_name(ledger.sequence)]
 
     def add(self, place: DestinationStorage, staging: Staging, ledger: Ledger, announce: Announce) -> None:

@@ -80,7 +80,6 @@ class Iceberg:
         self._entry = entry
 
     def open(self) -> IcebergVersion | None:
-        """Look at the table; ``None`` if it is not there."""
         table = self._entry.load()
         return None if table is None else IcebergVersion(table, self._entry)
 
@@ -90,7 +89,6 @@ class Iceberg:
         return _with_all_ids(schema, self._creation(schema).table_metadata.schema())
 
     def create(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
-        """Create it with its first files, in one commit."""
         try:
             try:
                 self._create(files, begun, stamp, {})
@@ -130,7 +128,6 @@ class IcebergVersion:
         self._table, self._uri, self._root = table, entry.uri, entry.place.destination.root
 
     def partition_by(self) -> tuple[str, ...]:
-        """The columns that it is partitioned by."""
         table = self._table
         fields = table.spec().fields
         if not all(isinstance(field.transform, IdentityTransform) for field in fields):
@@ -138,15 +135,12 @@ class IcebergVersion:
         return tuple(table.schema().find_column_name(field.source_id) or "" for field in fields)
 
     def columns(self) -> pa.Schema:
-        """The columns that it has."""
         return deliverable(schema_to_pyarrow(self._table.schema(), include_field_ids=False))
 
     def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
-        """Give a schema the ids of the table; none where a column is yet to be added."""
         return _with_all_ids(schema, self._table.schema())
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
-        """Make sure that files of this schema can be registered."""
         unfit = [f"column {column.name} is required" for column in self._table.schema().fields if column.required]
         if unfit:
             raise unfit_error(self._root, "; ".join(unfit))
@@ -155,11 +149,9 @@ class IcebergVersion:
         self._check_ids(schema)
 
     def number(self) -> int:
-        """Number of the job that was committed last."""
         return int(self._table.properties.get(_NUMBER, "0"))
 
     def stamp(self, number: int) -> CommitStamp | None:
-        """Read the stamp of the commit of a job; the table knows the last one only."""
         properties = self._table.properties
         if properties.get(_NUMBER) != str(number):
             return None
@@ -168,7 +160,6 @@ class IcebergVersion:
     def try_append(
         self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp, removed: Sequence[str] = ()
     ) -> bool:
-        """Register files, and remove others, in one commit."""
         try:
             return self._try_append(files, begun, stamp, removed, {_RETRIES: "0"})
         except UnicodeEncodeError:  # a bound that the library shortens, and raises to half a surrogate pair
@@ -204,7 +195,6 @@ class IcebergVersion:
         return [each.data_file for each in entries if self._name_of(each.data_file.file_path) in names]
 
     def live(self) -> set[str]:
-        """Names of all data files of the table."""
         table = self._table
         return {self._name_of(entry.data_file.file_path) for entry in _entries(table, ManifestContent.DATA)}
 

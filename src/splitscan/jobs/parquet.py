@@ -86,7 +86,6 @@ class HashingOutput(CountingOutput):
         self._digest = hashlib.sha256()
 
     def write(self, data: Any) -> int:
-        """Write *data* and hash it."""
         self._digest.update(data)
         return super().write(data)
 

@@ -106,18 +106,15 @@ class TableDestination:
 
     @property
     def data_root(self) -> str:
-        """The table's folder."""
         return self.place.destination.root
 
     @_translating_errors
     def columns(self, published: Published) -> pa.Schema | None:
-        """The columns of the table."""
         table = self._table.open()
         return None if table is None else table.columns()
 
     @_translating_errors
     def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
-        """Make sure that the table is there, or can be, and takes these rows."""
         if settings.layout is not None:
             raise UsageError(
                 "layout is about plain folders: a job becomes visible in a table by the table's own commit",
@@ -142,7 +139,6 @@ class TableDestination:
 
     @_translating_errors
     def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
-        """Announce the table if it is not there. It is created by the commit of the first job, with its files."""
         table = self._table.open()
         if table is None:
             announce_table(self.place.destination, self.table)
@@ -153,7 +149,6 @@ class TableDestination:
         return schema
 
     def carriers(self, published: Published, ledger: Ledger) -> list[str]:
-        """None: a table knows its columns."""
         return []
 
     @_translating_errors
@@ -199,7 +194,6 @@ class TableDestination:
 
     @_translating_errors
     def unfinished(self, published: Published) -> list[int]:
-        """Numbers of the jobs that have something to be finished."""
         waiting = unfinished_moves(self.place, published)
         table = self._table.open()
         if table is None:
@@ -211,7 +205,6 @@ class TableDestination:
 
     @_translating_errors
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
-        """Look up the state of data files."""
         names = [written.name for written in files]
         table = self._table.open()
         if table is None:

@@ -153,12 +153,10 @@ class TableRows:
 
     @property
     def passed_bytes(self) -> int:
-        """Bytes of the block that were read, by estimate."""
         return min(self._bytes, self._block.length_bytes)
 
     @property
     def report(self) -> BlockReport:
-        """Span and rows of the block."""
         return BlockReport(self._block, self._block.start, self._block.stop, self._rows, 0, "")
 
 
@@ -192,7 +190,6 @@ class TableIngestSource:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of the rows."""
         return self.scan.spec.schema
 
     @property
@@ -205,12 +202,10 @@ class TableIngestSource:
 
     @property
     def roots(self) -> Sequence[str]:
-        """The table."""
         return (redact(self._path),)
 
     @property
     def storage_options(self) -> Mapping[str, Any]:
-        """None: a database is no file."""
         return {}
 
     @property
@@ -264,7 +259,6 @@ class TableIngestSource:
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
     ) -> EvolvedSource[Source]:
-        """Nothing: no block of a table notices a column that the plan does not have."""
         return EvolvedSource(self)
 
     def check(self) -> None:

@@ -145,7 +145,7 @@ def _check(options: KafkaOptions, others: Mapping[str, Any], *, streams: bool) -
 
 
 def _is_of_spark(name: str, value: Any) -> bool:
-    """Whether an option is one of Spark's own Kafka source that does no harm; refuses those that would."""
+    """True if an option is one of Spark's own Kafka source that does no harm; refuses those that would."""
     return is_listed(name, KAFKA_ACCEPTED_UNUSED) or check_refused(name, value, KAFKA_REFUSED, KAFKA_REFUSED_IF_TRUE)
 
 

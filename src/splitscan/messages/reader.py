@@ -49,7 +49,6 @@ class MessageReader:
         return True
 
     def next(self, loader: ResultSetLoader) -> bool:
-        """Take one portion of messages."""
         messages = next(self._portions, None)
         if messages is None:
             return False
@@ -64,7 +63,6 @@ class MessageReader:
         return True
 
     def close(self) -> None:
-        """Stop reading; the connection stays."""
         self._portions = iter(())
 
     # ---------------------------------------------------------------- inside

@@ -101,16 +101,16 @@ class RecordOptions:
 
     @property
     def is_positional(self) -> bool:
-        """Whether the first column is the first value of a record, whatever it is called."""
+        """True if the first column is the first value of a record, whatever it is called."""
         return False
 
     @property
     def compares_headers(self) -> bool:
-        """Whether what a file says of its columns is compared with the schema when it is opened."""
+        """True if what a file says of its columns is compared with the schema when it is opened."""
         return False
 
     def wants_array(self, paths: Sequence[str]) -> bool:
-        """Whether the fields of a scan without schema are one array: an option says so, or *paths* select it."""
+        """True if the fields of a scan without schema are one array: an option says so, or *paths* select it."""
         return False
 
     @property
@@ -142,7 +142,6 @@ class EncodedOptions(RecordOptions):
 
     @property
     def text_encoding(self) -> str:
-        """The character set."""
         return self.encoding
 
     @property
@@ -430,7 +429,7 @@ class ReadOptions:
 
     @property
     def samples(self) -> bool:
-        """Whether the user asked for a schema that is found in a sample."""
+        """True if the user asked for a schema that is found in a sample."""
         return not self.given.isdisjoint(("sampleBytes", "sampleFiles"))
 
     def in_zone(self, zone: str) -> ReadOptions:

@@ -105,7 +105,7 @@ KAFKA_REFUSED_IF_TRUE = MappingProxyType(
 
 
 def is_listed(name: str, known: Mapping[str, str]) -> bool:
-    """Whether a name is one of those listed, in any case, or the snake_case twin of one."""
+    """True if a name is one of those listed, in any case, or the snake_case twin of one."""
     return _reason(name, known) is not None
 
 

@@ -121,7 +121,7 @@ class CostScale(NamedTuple):
 
     @property
     def is_even(self) -> bool:
-        """Whether all costs are so much alike that colours would only show noise."""
+        """True if all costs are so much alike that colours would only show noise."""
         return self.most < self.least * _ALIKE
 
     def class_of(self, cost: float) -> int:

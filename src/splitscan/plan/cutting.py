@@ -162,14 +162,14 @@ def _cut_compressed(
 
 
 def _is_worth_opening(file: FileMetadata, lengths: BlockLengths, options: FileOptions) -> bool:
-    """Whether a file may become several blocks. A short one only if it is said to be compressed: most are not."""
+    """True if a file may become several blocks. A short one only if it is said to be compressed: most are not."""
     if file.size_bytes > lengths.of_plain(file.size_bytes):
         return True
     return may_be_compressed(file, options) and not lengths.keeps_compressed(file.size_bytes)
 
 
 def may_be_compressed(file: FileMetadata, options: FileOptions) -> bool:
-    """Whether a file is compressed by what is said of it: its name, its archive, or an option."""
+    """True if a file is compressed by what is said of it: its name, its archive, or an option."""
     return (
         named_after(file.path) is not None
         or is_compressed_member(file)
@@ -296,7 +296,7 @@ def _share_out(file: FileMetadata, bounds: Sequence[int]) -> Iterator[BlockMetad
 
 
 def is_compressed(file: FileMetadata, format: Splittable, options: FileOptions) -> bool:
-    """Whether a file is read as a compressed one, by its first bytes. One that vanished is not."""
+    """True if a file is read as a compressed one, by its first bytes. One that vanished is not."""
     if is_cut_off(file):
         return True
     try:

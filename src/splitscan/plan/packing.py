@@ -231,7 +231,7 @@ def _costs(blocks: Iterable[BlockMetadata], open_cost_bytes: int) -> Iterator[in
 
 
 def _goes_on(before: BlockMetadata, block: BlockMetadata) -> bool:
-    """Whether a block is for the task that has read the one before it.
+    """True if a block is for the task that has read the one before it.
 
     Where an archive can be decompressed from its beginning only, every task does that, up to the end of what it reads.
     So the archive is divided among as many tasks as one stream of a compressed file would be, and no more.

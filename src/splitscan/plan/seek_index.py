@@ -117,6 +117,6 @@ def build_seek_index(source: ByteSource, file: FileMetadata, codec: Codec, max_r
 
 
 def _is_dense(table: MemberTable, size_bytes: int) -> bool:
-    """Whether a file can be entered so often that nothing is gained by more."""
+    """True if a file can be entered so often that nothing is gained by more."""
     bounds = [*(point.bit_offset // 8 for point in table.points), size_bytes]
     return max(stop - start for start, stop in pairwise(bounds)) <= _DENSE_BYTES

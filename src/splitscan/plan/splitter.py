@@ -130,7 +130,7 @@ class BlockLengths:
         return self.block_bytes if self.piece_bytes is None else _evenly(size_bytes, self.piece_bytes)
 
     def keeps_compressed(self, size_bytes: int) -> bool:
-        """Whether a compressed file of that length is one block, whatever it holds."""
+        """True if a compressed file of that length is one block, whatever it holds."""
         least = self.block_bytes if self.piece_bytes is None else min(self.whole_bytes, self.block_bytes)
         return size_bytes <= least
 

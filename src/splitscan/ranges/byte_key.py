@@ -75,11 +75,11 @@ class ByteKeyRange(_KeyBounds):
         return super().__new__(cls, first, behind)
 
     def contains(self, key: bytes) -> bool:
-        """Whether ``start <= key < stop``."""
+        """True if ``start <= key < stop``."""
         return self.start <= as_key(key) and (not self.stop or key < self.stop)
 
     def overlaps(self, other: ByteKeyRange) -> bool:
-        """Whether a key exists that both ranges contain."""
+        """True if a key exists that both ranges contain."""
         start = max(self.start, other.start)
         stops = [stop for stop in (self.stop, other.stop) if stop]
         return not stops or start < min(stops)

@@ -57,7 +57,7 @@ class RangeTracker(Protocol[PositionT]):
 
     @property
     def done(self) -> bool:
-        """Whether the reader has met the end of the range."""
+        """True if the reader has met the end of the range."""
 
     @property
     def split_points_consumed(self) -> int:
@@ -107,7 +107,7 @@ class LockedTracker(Generic[PositionT]):
 
     @property
     def done(self) -> bool:
-        """Whether a claim met the end of the range or :meth:`mark_done` was called. Never becomes false again."""
+        """True if a claim met the end of the range or :meth:`mark_done` was called. Never becomes false again."""
         return self._done
 
     @property

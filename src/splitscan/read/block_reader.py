@@ -264,7 +264,7 @@ class FramedRecords:
         return self._source_end() if start == UNKNOWN_END or self._ends_before(self._block.start) else start
 
     def _ends_before(self, position: int) -> bool:
-        """Whether content whose end was not known when it was planned ends at or before *position*."""
+        """True if content whose end was not known when it was planned ends at or before *position*."""
         return self._block.file.content_bytes == UNKNOWN_END and not self._source.read_at(position, 1)
 
     def _source_end(self) -> int:

@@ -85,7 +85,6 @@ class StreamSource:
         self.path, self.size_bytes, self.fingerprint = file.path, file.size_bytes, file.fingerprint  # as planned
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes from *offset*; fewer only at the end."""
         self._stream.seek(offset)
         return self._stream.read(length_bytes)
 

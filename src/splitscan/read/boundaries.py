@@ -228,7 +228,7 @@ class _BoundaryWalk:
         return self.answers.found + [self._size] * len(self.answers.wanted)
 
     def _is_certain(self, piece: Piece, run: Run) -> bool:
-        """Whether no record that touches the piece can be longer than allowed."""
+        """True if no record that touches the piece can be longer than allowed."""
         if run.is_gap:
             return True
         if run.first is None or run.last is None:

@@ -217,7 +217,7 @@ class RecordCursor:
 
     @property
     def is_torn(self) -> bool:
-        """Whether the end of the content was reached, and is where a file is damaged: a record may be cut off there."""
+        """True if the end of the content was reached, and is where a file is damaged: a record may be cut off there."""
         return self._at_end and damage_of(self._source) is not None
 
     @property

@@ -34,7 +34,6 @@ class _FramedContext:
         self._entities: Iterator[tuple[int, Entity]] = iter(())
 
     def initialize(self, stream: BinaryIO, block: BlockMetadata, consecutive: bool) -> None:
-        """Find the first record of *block*; nothing is kept from the block before."""
         source = StreamSource(stream, block.file)
         reader = FramedRecords(
             source,
@@ -49,7 +48,6 @@ class _FramedContext:
         stream.seek(reader.span.stop if first is None else first[0])
 
     def next(self) -> Entity | None:
-        """The next record of the block."""
         _, entity = next(self._entities, (0, None))
         return entity
 

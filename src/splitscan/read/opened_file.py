@@ -124,7 +124,6 @@ class _Lent:
         self.fingerprint = source.fingerprint
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes from *offset*; fewer only at the end."""
         return self._source.read_at(offset, length_bytes)
 
     def close(self) -> None:
@@ -141,10 +140,8 @@ class _LentContent(_Lent):
 
     @property
     def content_bytes(self) -> int | None:
-        """Length of the content; ``None`` until its end was reached."""
         return self._content.content_bytes
 
     @property
     def damage(self) -> Damage | None:
-        """Why the content ends where it does, if the file is damaged there."""
         return self._content.damage

@@ -96,7 +96,6 @@ class Converted(RecordChunk):
 
     @property
     def record_offsets(self) -> Offsets:
-        """Offset in the file of each record."""
         return self.starts
 
 

@@ -56,7 +56,7 @@ def find_start_nearby(
 
 
 def shows_split_points(source: ByteSource, format: ContextFormat, data_start: int) -> bool:
-    """Whether the first records of a file show split points, so that others probably do."""
+    """True if the first records of a file show split points, so that others probably do."""
     if not isinstance(format, SplitPointFormat):
         return False
     return format.last_split_point(source.read_at(data_start, LOOKS_BYTES[0])) is not None

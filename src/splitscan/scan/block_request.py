@@ -80,7 +80,7 @@ class BlockRequest:
 
     @property
     def wants_faults(self) -> bool:
-        """Whether somebody takes broken records, or counts them because no column shows them."""
+        """True if somebody takes broken records, or counts them because no column shows them."""
         spec = self.spec
         counts = self.losses is not None and spec.options.reading.mode is not Mode.FAILFAST
         return self.on_reject is not None or (counts and not spec.shows_faults and not spec.delivers_no_value)

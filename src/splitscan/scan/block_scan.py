@@ -46,7 +46,7 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int | None =
 
 
 def is_at_hand(file: FileMetadata) -> bool:
-    """Whether reading a file is neither waiting for another machine nor decompressing."""
+    """True if reading a file is neither waiting for another machine nor decompressing."""
     return file.compression is None and locate(file.path).is_local
 
 

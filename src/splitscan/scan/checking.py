@@ -83,7 +83,7 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether no record breaks a rule."""
+        """True if no record breaks a rule."""
         return not self.broken
 
 

@@ -327,7 +327,7 @@ def _about_dialect(options: ReadOptions, head: RawSample) -> str | None:
 
 
 def _is_even(own: Any, head: bytes) -> bool:
-    """Whether all lines of a head have as many separators, and quotes close on their lines: a look of little cost."""
+    """True if all lines of a head have as many separators, and quotes close on their lines: a look of little cost."""
     head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]  # the last line may be cut
     if own.quote is not None:
         quote = re.escape(own.quote.encode())

@@ -186,7 +186,7 @@ class Listing:
 
     @property
     def is_known(self) -> bool:
-        """Whether the files are known already."""
+        """True if the files are known already."""
         return self.chosen is not None or "_found" in self.__dict__
 
     @cached_property
@@ -294,10 +294,10 @@ class FileSet:
 
     @property
     def chooses_blocks(self) -> bool:
-        """Whether a condition tells the blocks of one file from each other."""
+        """True if a condition tells the blocks of one file from each other."""
         return bool(self.selection.of_blocks)
 
     @cached_property
     def keeps(self) -> Test:
-        """Whether a block of ``files`` is read."""
+        """True if a block of ``files`` is read."""
         return self.selection.keeps(self.partitions)

@@ -99,7 +99,7 @@ def _kind_of_beginning(file: FileMetadata, head: bytes, raw: Mapping[str, Any]) 
 
 
 def _is_for_csv(raw: Mapping[str, Any], format: str) -> bool:
-    """Whether an option was given that CSV has, and the other format has not."""
+    """True if an option was given that CSV has, and the other format has not."""
     csv, other = (by_spellings(options_of(name)) for name in (DEFAULT_FORMAT, format))
     return any(name.lower() in csv and name.lower() not in other for name in raw)
 

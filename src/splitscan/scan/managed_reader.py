@@ -40,7 +40,6 @@ class ManagedBlockReader:
 
     @property
     def result(self) -> BlockReport | None:
-        """The line of the ledger, or ``None`` if the block was not read to its end."""
         return self._report
 
     @property
@@ -71,7 +70,6 @@ class ManagedBlockReader:
             )  # fmt: skip
 
     def count(self) -> RowCount:
-        """Count the rows by reading them."""
         return RowCount(sum(batch.num_rows for batch in self))
 
     def _open_source(self) -> ByteSource:

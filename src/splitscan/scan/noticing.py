@@ -51,7 +51,7 @@ class Noticing:
 
     @property
     def is_over(self) -> bool:
-        """Whether enough records were seen that have something new."""
+        """True if enough records were seen that have something new."""
         return not self._left
 
     def packed(self) -> bytes:

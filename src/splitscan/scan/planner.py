@@ -156,7 +156,7 @@ class ScanPlanner:
 
     @property
     def _wants_all(self) -> bool:
-        """Whether nobody chose among the columns that files have."""
+        """True if nobody chose among the columns that files have."""
         strict = self.options.schema.schema_mode is SchemaMode.STRICT
         chosen = self.selected if self.selected is not None else self.options.reading.columns
         named = any(column.source is ColumnSource.SCHEMA for column in self.resolved.columns)
@@ -164,7 +164,7 @@ class ScanPlanner:
 
     @property
     def finds_columns(self) -> bool:
-        """Whether the columns of the rows are all that the files have, as far as a look at them shows."""
+        """True if the columns of the rows are all that the files have, as far as a look at them shows."""
         try:
             return self._wants_all and self.spec.columns == self.spec.wildcard
         except SchemaError:
@@ -206,7 +206,6 @@ class ScanPlanner:
         return replace(self, asked=self.asked.limit(rows))
 
     def in_zone(self, zone: str) -> Self:
-        """The same with another zone of times that name none, unless the user gave one."""
         return replace(self, asked=self.asked.in_zone(zone))
 
     def typed(self) -> Self:
@@ -272,7 +271,7 @@ class ScanPlanner:
 
     @property
     def chooses_blocks(self) -> bool:
-        """Whether ``where`` tells the blocks of one file from each other: then they are cut by ``blockSize`` alone."""
+        """True if ``where`` tells the blocks of one file from each other: then they are cut by ``blockSize`` alone."""
         return self.file_set.chooses_blocks
 
     # -------------------------------------------------------------- blocks
@@ -347,7 +346,7 @@ class ScanPlanner:
 
     @property
     def counts_here(self) -> bool:
-        """Whether a machine counts on all its cores without Spark: no Python code looks at records."""
+        """True if a machine counts on all its cores without Spark: no Python code looks at records."""
         return isinstance(self.framing, CountingFormat) and self.options.reading.mode is Mode.PERMISSIVE
 
     def count(self, on_bytes: OnBytes | None = None) -> int:

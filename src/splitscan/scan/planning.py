@@ -329,7 +329,7 @@ class _Indexing:
 
     @property
     def _is_worth_summarising(self) -> bool:
-        """Whether summaries pay, where they are not needed: what they find spares readers work, now and next time."""
+        """True if summaries pay, where they are not needed: what they find spares readers work, now and next time."""
         file = self._blocks[0].file
         return file.size_bytes <= LONGEST_READ_TWICE_BYTES and is_at_hand(file)
 

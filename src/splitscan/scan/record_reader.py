@@ -89,12 +89,10 @@ class RecordBlockReader:
 
     @property
     def result(self) -> BlockReport | None:
-        """The line of the ledger, or ``None`` if the block was not read to its end."""
         return self._report
 
     @property
     def passed_bytes(self) -> int:
-        """Bytes of the block that were read so far."""
         return max(0, min(self._position, self._block.stop) - self._block.start)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -111,7 +109,6 @@ class RecordBlockReader:
                             self._rejects.take_noticed(self._noticing.packed())
 
     def count(self) -> RowCount:
-        """Count the rows: by framing alone in mode PERMISSIVE. Call it instead of iterating."""
         if self._spec.options.reading.mode is not Mode.PERMISSIVE:
             return RowCount(sum(batch.num_rows for batch in self))
         with self._locating():

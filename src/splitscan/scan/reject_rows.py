@@ -106,6 +106,6 @@ class LineNumbers:
 
 
 def _has_lines(options: ReadOptions) -> bool:
-    """Whether a byte that looks like a line end is one."""
+    """True if a byte that looks like a line end is one."""
     encoding = options.format.text_encoding
     return encoding is not None and "\n".encode(resolve_encoding(encoding).codec) == b"\n"

@@ -138,7 +138,6 @@ class ReadRequest:
         return replace(self, options=replace(self.options, reading=replace(self.options.reading, limit=rows)))
 
     def in_zone(self, zone: str) -> Self:
-        """The same with another zone of times that name none, unless the user gave one."""
         return replace(self, options=self.options.in_zone(zone))
 
     def typed(self) -> Self:

@@ -62,7 +62,6 @@ class ScanSpec:
 
     @property
     def rescued_column(self) -> str | None:
-        """Name of the column that keeps data which does not fit, where that is no fault."""
         return self.options.schema.rescued_data_column
 
     @property
@@ -78,12 +77,12 @@ class ScanSpec:
 
     @cached_property
     def _needs_all_columns(self) -> bool:
-        """Whether a column is delivered that speaks of all others."""
+        """True if a column is delivered that speaks of all others."""
         return not set(self.speaking).isdisjoint(self.columns)
 
     @cached_property
     def shows_faults(self) -> bool:
-        """Whether rows themselves say that their records are broken."""
+        """True if rows themselves say that their records are broken."""
         return not {self.corrupt_column, self.reason_column}.isdisjoint(self.columns)
 
     @cached_property
@@ -104,7 +103,6 @@ class ScanSpec:
 
     @cached_property
     def is_array(self) -> bool:
-        """Whether the fields of a record are one array."""
         return self.options.format.array_of_fields and is_array(self.fields)
 
     @cached_property
@@ -116,12 +114,11 @@ class ScanSpec:
 
     @cached_property
     def delivers_no_value(self) -> bool:
-        """Whether no column holds anything of a record's bytes."""
         return not self.wanted and not self._needs_all_columns
 
     @cached_property
     def keeps_given_up(self) -> bool:
-        """Whether a record that is given up is a row: where a column has its text or the reason, selected or not."""
+        """True if a record that is given up is a row: where a column has its text or the reason, selected or not."""
         told = {self.corrupt_column, self.reason_column}
         return self.options.reading.mode is Mode.PERMISSIVE and not told.isdisjoint(self.wildcard)
 
@@ -141,7 +138,6 @@ class ScanSpec:
 
     @cached_property
     def decoded(self) -> tuple[pa.Field, ...]:
-        """The columns of ``validated`` with the members that must be decoded: all, where a column speaks of all."""
         narrowed = {} if self._needs_all_columns else {column.name: column for column in self.narrowed}
         fields = (self.fields.field(index) for index in self.validated)
         return tuple(narrowed.get(column.name, column) for column in fields)
@@ -176,7 +172,6 @@ class ScanSpec:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def in_zone(self, zone: str) -> ScanSpec:
-        """The same with another zone of times that name none, unless the user gave one."""
         return replace(self, options=self.options.in_zone(zone))
 
     def without(self, columns: Collection[str]) -> ScanSpec:

@@ -52,13 +52,11 @@ class SparkRunner:
 
     @property
     def min_tasks(self) -> int:
-        """Number of tasks that the session runs at a time."""
         from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 -- Spark is optional
 
         return default_parallelism(self._spark)
 
     def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
-        """Summarise blocks in parallel."""
         if sum(task.block.length_bytes for task in tasks) <= self._index_here_bytes:
             return index_here(tasks)
         from splitscan.spark.indexing import spark_indexer  # noqa: PLC0415 -- Spark is optional
@@ -67,11 +65,9 @@ class SparkRunner:
         return self._run(lambda: indexer(tasks))
 
     def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
-        """Read each part of files and write what it holds."""
         return self._run_parts(partial(_ingest, spec, target), parts)
 
     def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
-        """Read parts of a source that is no file."""
         return self._run_parts(partial(_ingest_with, open_block, target), parts)
 
     def _run_parts(self, work: Callable[[bytes], str], parts: Sequence[OutputPart]) -> list[PartReport]:
@@ -82,7 +78,6 @@ class SparkRunner:
 
     @property
     def can_rebalance(self) -> bool:
-        """True if tasks can reach a coordinator; warns if not."""
         from splitscan.spark.coordination import has_coordinator  # noqa: PLC0415 -- Spark is optional
 
         return has_coordinator(self._spark)
@@ -105,7 +100,6 @@ class SparkRunner:
         return registered.scan
 
     def run_claimed(self, spec: ScanSpec, target: PartTarget, run: ClaimedRun) -> Iterable[PartReport]:
-        """Read what its log says of each partition, one Spark task per partition."""
         from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
 
         payloads = [str(partition).encode() for partition in range(run.partitions)]
@@ -114,7 +108,6 @@ class SparkRunner:
         return [PartReport.from_json(text) for texts in answers for text in texts]
 
     def describe_claims(self, scan: str) -> RebalanceReport | None:
-        """Report the claims of a scan; ``None`` with Spark Connect, where the coordinator runs beside the server."""
         from splitscan.spark.coordination import session_coordinator  # noqa: PLC0415 -- Spark is optional
 
         if self._context() is None:
@@ -122,7 +115,6 @@ class SparkRunner:
         return RebalanceReport(session_coordinator(self._spark).record(scan))
 
     def cancel(self) -> None:
-        """End all running tasks of this runner."""
         if self._started is None:
             return
         context = self._context()

@@ -1,4 +1,4 @@
-"""Whether Spark's Python workers have what reading needs: they are not always the Python that the driver runs in."""
+"""True if Spark's Python workers have what reading needs: they are not always the Python that the driver runs in."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def check_interpreter(spark: SparkSession) -> None:
 
 
 def _is_chosen(context: SparkContext) -> bool:
-    """Whether somebody has said which Python the workers run in."""
+    """True if somebody has said which Python the workers run in."""
     named = ("spark.pyspark.python", "spark.pyspark.driver.python")
     return "PYSPARK_PYTHON" in os.environ or any(context.getConf().contains(name) for name in named)
 

@@ -138,7 +138,7 @@ def classic_context(spark: SparkSession) -> SparkContext | None:
 
 
 def is_local(spark: SparkSession) -> bool:
-    """Whether the session's tasks run on the cores of this process: the master is ``local[...]``."""
+    """True if the session's tasks run on the cores of this process: the master is ``local[...]``."""
     context = classic_context(spark)
     return context is not None and str(context.master).split("[")[0] == "local"
 

@@ -72,7 +72,7 @@ class _OneCall(DefaultPolicy):
         self._is_said = False
 
     def can_retry(self, e: BaseException) -> bool:
-        """Whether the server may still answer."""
+        """True if the server may still answer."""
         if self._patience.gave_up or not super().can_retry(e):
             return False
         now = self._patience.clock()

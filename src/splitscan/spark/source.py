@@ -176,7 +176,7 @@ class SplitscanDataSource(DataSource):
 
     @property
     def reads_other(self) -> bool:
-        """Whether it reads something else than files."""
+        """True if it reads something else than files."""
         self._check_taken()
         return self._other is not None
 

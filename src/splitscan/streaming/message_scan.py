@@ -69,7 +69,6 @@ class MessageScan(Rows):
 
     @property
     def schema(self) -> pa.Schema:
-        """Schema of the rows."""
         full = self.full_schema
         return full if self.selected is None else pa.schema([full.field(name) for name in self.selected])
 

@@ -45,7 +45,6 @@ class FileWork:
 
     @property
     def path(self) -> str:
-        """Its path."""
         return self.file.path
 
     @property
@@ -65,7 +64,6 @@ class FileWork:
 
     @property
     def lengths(self) -> Sequence[int]:
-        """Bytes that reading each block costs that is left now."""
         return [block.cost_bytes for block in self.blocks[self.skipped :]]
 
     def take(self, count: int) -> tuple[PlannedFile, list[BlockMetadata]]:

@@ -144,7 +144,6 @@ class Window:
         return sum(block.cost_bytes for block in self.blocks)
 
     def tasks(self) -> list[tuple[BlockMetadata, ...]]:
-        """The blocks of every task, as the window was logged."""
         bounds = [0, *itertools.accumulate(self.task_blocks)]
         return [self.blocks[start:stop] for start, stop in itertools.pairwise(bounds)]
 

@@ -218,7 +218,7 @@ def _parts(rest: str) -> tuple[str, str, str]:
 
 
 def _is_host(text: str) -> bool:
-    """Whether a text is a host with or without a port; it may be empty, and a percent-encoded folder of a socket."""
+    """True if a text is a host with or without a port; it may be empty, and a percent-encoded folder of a socket."""
     return re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\[\]:]*)(:[0-9]*)?", text) is not None
 
 

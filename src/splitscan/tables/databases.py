@@ -35,5 +35,5 @@ def database_of(address: Address, relation: Relation) -> str:
 
 
 def folds_names(address: Address) -> bool:
-    """Whether names without quotes are in lower case."""
+    """True if names without quotes are in lower case."""
     return address.scheme == "postgresql"

@@ -22,7 +22,7 @@ _Bad = npt.NDArray[np.bool_]
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a type is one of numbers."""
+    """True if a type is one of numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 

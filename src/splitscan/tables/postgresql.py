@@ -157,7 +157,6 @@ class PostgresqlSession(AdbcSession):
         return self.address.labelled(label)
 
     def begin(self) -> None:
-        """Begin a transaction whose statements each see what is there."""
         self.run("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")
 
     def begin_reading(self, spec: TableSpec, version: TableVersion | None) -> None:
@@ -195,7 +194,6 @@ class PostgresqlSession(AdbcSession):
         )
 
     def version(self, spec: TableSpec, take_snapshot: Callable[[AdbcSession], str]) -> TableVersion:
-        """What the scan reads, locked until the end of the transaction; and then a snapshot of it."""
         self.ask(spec.locking)
         process, server = self._process()
         relations = self.states(process)
@@ -251,7 +249,6 @@ class PostgresqlSession(AdbcSession):
         return {name: (required, is_c) for name, required, is_c in zip(*rows.values(), strict=True)}
 
     def statistics(self, relation: Relation, key: TableColumn | None) -> TableStatistics:
-        """What ANALYZE has found; where it has not run, a sample of pages; of a query what the planner expects."""
         kind = None if relation.query is not None else self._kind(relation)
         if kind is None or kind == "v":
             rows, size_bytes = self._expected(relation)
@@ -311,7 +308,6 @@ class PostgresqlSession(AdbcSession):
         return _keys(key, found.column(0))
 
     def ends(self, relation: Relation, key: TableColumn) -> tuple[bytes, ...]:
-        """The least and the largest key."""
         found: list[bytes] = []
         for order in ("ASC", "DESC"):
             sql = (

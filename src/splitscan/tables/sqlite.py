@@ -119,7 +119,7 @@ def _expression(quoted: str, kind: pa.DataType, *, is_loose: bool) -> str:
 
 
 def _tells_type(declared: str) -> bool:
-    """Whether a declared type turns all values that can be turned into one type."""
+    """True if a declared type turns all values that can be turned into one type."""
     return any(word in declared for word in ("INT", "CHAR", "CLOB", "TEXT", "BLOB", "REAL", "FLOA", "DOUB"))
 
 
@@ -167,7 +167,6 @@ class SqliteSession(AdbcSession):
         self.ask("SELECT count(*) FROM sqlite_schema")
 
     def begin_reading(self, spec: TableSpec, version: TableVersion | None) -> None:
-        """Begin a transaction, in which nobody changes the file, or none of it is seen; and see which version it is."""
         self.begin()
         if version is not None and version.name != self._digest():
             raise SourceChangedError(
@@ -273,7 +272,6 @@ class SqliteSession(AdbcSession):
         return tuple(sorted(found))
 
     def ends(self, relation: Relation, key: TableColumn) -> tuple[bytes, ...]:
-        """The least and the largest key."""
         table = f"FROM {relation.sql} WHERE {key.key} IS NOT NULL ORDER BY {key.key}"
         found: list[bytes] = []
         for order in ("ASC", "DESC"):
@@ -289,7 +287,6 @@ class SqliteSession(AdbcSession):
         return [key for chunk in found.chunks for key in keys_of(chunk)]
 
     def literal(self, kind: KeyKind, key: bytes, column: TableColumn) -> str:
-        """A key as SQL: decimal or hexadecimal digits."""
         match kind:
             case KeyKind.INTEGER:
                 return str(to_integer(key))

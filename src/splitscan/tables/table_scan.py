@@ -183,7 +183,7 @@ class DatabaseScan(Rows):
             return version
 
     def has_version(self, version: TableVersion) -> bool:
-        """Whether tasks can read a version that was taken before, perhaps by another process.
+        """True if tasks can read a version that was taken before, perhaps by another process.
 
         Raises:
             SourceError: If the database does not answer.

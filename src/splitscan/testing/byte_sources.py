@@ -36,7 +36,6 @@ class MemorySource:
         self.closed = False
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes from *offset*; fewer only at the end."""
         if offset < 0 or length_bytes < 0:
             raise ValueError(f"offset {offset}, length {length_bytes}")
         if self.closed:
@@ -44,7 +43,6 @@ class MemorySource:
         return self._data[offset : offset + length_bytes]
 
     def close(self) -> None:
-        """Refuse further reads. Calling it again does nothing."""
         self.closed = True
 
 

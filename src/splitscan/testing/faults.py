@@ -27,25 +27,20 @@ class WrappedSource:
 
     @property
     def path(self) -> str:
-        """Path of the inner source."""
         return self.inner.path
 
     @property
     def size_bytes(self) -> int:
-        """Length of the inner source."""
         return self.inner.size_bytes
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of the inner source."""
         return self.inner.fingerprint
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read from the inner source."""
         return self.inner.read_at(offset, length_bytes)
 
     def close(self) -> None:
-        """Close the inner source."""
         self.inner.close()
 
 
@@ -69,12 +64,10 @@ class RecordingSource(WrappedSource):
         self.closes = 0
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Note the read, then do it."""
         self.reads.append((offset, length_bytes))
         return self.inner.read_at(offset, length_bytes)
 
     def close(self) -> None:
-        """Note it, then close."""
         self.closes += 1
         self.inner.close()
 
@@ -119,7 +112,6 @@ class FailingSource(WrappedSource):
         self.failure_count = 0
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read, or fail."""
         with self._lock:
             self.read_count += 1
             if self._is_due(offset, length_bytes):
@@ -162,7 +154,6 @@ class TruncatedSource(WrappedSource):
         self._end_bytes = size_bytes
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read what is left."""
         return self.inner.read_at(offset, max(0, min(length_bytes, self._end_bytes - offset)))
 
 
@@ -184,7 +175,6 @@ class ShortReadSource(WrappedSource):
         self._max_bytes = max_bytes
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read too little."""
         return self.inner.read_at(offset, min(length_bytes, self._max_bytes))
 
 
@@ -209,7 +199,6 @@ class SlowSource(WrappedSource):
         self._sleep = sleep
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Wait, then read."""
         self._sleep(self._delay_seconds)
         return self.inner.read_at(offset, length_bytes)
 
@@ -244,6 +233,5 @@ class ChangingSource(WrappedSource):
         return source.read_at(offset, length_bytes)
 
     def close(self) -> None:
-        """Close both versions."""
         self.inner.close()
         self._after.close()

@@ -67,7 +67,7 @@ def read_range(format: RecordFormat, data: bytes, start: int, stop: int, buffer_
 
 
 def starts_anywhere(format: RecordFormat) -> bool:
-    """Whether a reader can begin in the middle of a file without having read what is before."""
+    """True if a reader can begin in the middle of a file without having read what is before."""
     return format.splittability in (Splittability.LOCAL, Splittability.ARITHMETIC)
 
 

@@ -53,7 +53,6 @@ class DealtChunks:
         self._ranges = ranges
 
     def next(self, index: int, stats: ChunkStats | None = None) -> Chunk | None:
-        """Entry *index*, or ``None`` after the last one."""
         if index >= len(self._ranges):
             return None
         start, stop = self._ranges[index]

@@ -88,7 +88,7 @@ class ArchiveContent(CompressedSource):
         return self.damage
 
     def reaches(self, offset: int, point: SeekPoint | None) -> bool:
-        """Whether to go on from here is no longer a way to *offset* than to begin at *point*, or at the beginning."""
+        """True if to go on from here is no longer a way to *offset* than to begin at *point*, or at the beginning."""
         return self.kept.start <= offset and (point is None or point.content_offset <= self.kept.stop)
 
     def _take_members(self, members: MemberTable) -> None:

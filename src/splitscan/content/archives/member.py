@@ -115,7 +115,7 @@ class MemberEncoding(NamedTuple):
 
     @property
     def is_tar(self) -> bool:
-        """Whether the archive is a tar."""
+        """True if the archive is a tar."""
         return not self.zip_method
 
     def spelled(self) -> str:
@@ -165,7 +165,7 @@ class ArchiveMember:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether it is damaged itself: what the archive holds ends inside it."""
+        """True if it is damaged itself: what the archive holds ends inside it."""
         return self.packing.is_damaged and self.stored_bytes < self.content_bytes
 
     def fingerprint_in(self, archive_fingerprint: str) -> str:

@@ -46,17 +46,14 @@ class DecoderAround(ABC):
 
     @property
     def eof(self) -> bool:
-        """Whether the end of the member was reached."""
         return self._inner.eof
 
     @property
     def needs_input(self) -> bool:
-        """Whether it can give nothing more before it is fed."""
         return self._inner.needs_input
 
     @property
     def unused_data(self) -> bytes | None:
-        """What was fed and lies after the end of the member."""
         return self._inner.unused_data
 
     @abstractmethod
@@ -112,21 +109,17 @@ class FollowingFrames:
 
     @property
     def eof(self) -> bool:
-        """Whether the end of the last frame was reached."""
         return self._inner.eof and not self._behind and not self._left_bytes
 
     @property
     def needs_input(self) -> bool:
-        """Whether it can give nothing more before it is fed."""
         return not self._behind and (self._inner.eof or self._inner.needs_input)
 
     @property
     def unused_data(self) -> bytes:
-        """Nothing: what is fed is all of one member."""
         return b""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take at most *max_length* bytes."""
         self._left_bytes -= len(data)
         if self._inner.eof:
             data, self._behind = (self._behind + data).lstrip(b"\0"), b""  # no frame begins with zeros: they fill up

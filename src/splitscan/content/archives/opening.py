@@ -67,7 +67,6 @@ class MemberSource:
 
     @property
     def path(self) -> str:
-        """Path of the member."""
         return self._path
 
     @property
@@ -114,7 +113,6 @@ class MemberSource:
         return self._archive.read_at(min(self._start + offset, self._archive.size_bytes), min(length_bytes, left))
 
     def close(self) -> None:
-        """Close the archive. Calling it again does nothing."""
         self._archive.close()
 
 
@@ -128,22 +126,18 @@ class CutOffMember(MemberSource):
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes of the archive's content are its own; of what is lost, how long that is in the archive."""
         return self._member.stored_bytes if self._member.name else self._member.content_bytes
 
     @property
     def codec(self) -> str:
-        """What the archive is in; no codec has this name."""
         return f"{TAR}.{self._member.packing.codec}"
 
     @property
     def content_bytes(self) -> int:
-        """How much there is of it."""
         return self._member.stored_bytes
 
     @property
     def damage(self) -> Damage | None:
-        """Where the archive is damaged."""
         if self._damage is None and isinstance(self._archive, SharedArchive):
             damage = self._archive.find_damage(self._start + self.content_bytes)
             self._damage = damage and damage._replace(content_offset=self.content_bytes)
@@ -162,18 +156,18 @@ def member_codec(source: object) -> Codec | None:
 
 
 def is_member(file: FileMetadata) -> bool:
-    """Whether a listed file is a member of an archive."""
+    """True if a listed file is a member of an archive."""
     return _planned(file.path, file.fingerprint) is not None
 
 
 def is_compressed_member(file: FileMetadata) -> bool:
-    """Whether a listed file is a member that its archive has compressed."""
+    """True if a listed file is a member that its archive has compressed."""
     planned = _planned(file.path, file.fingerprint)
     return planned is not None and planned.member.packing.zip_method in ZIP_METHODS
 
 
 def is_cut_off(file: FileMetadata) -> bool:
-    """Whether a listed file is a member that damage of its archive cuts off, or stands for what is lost of that."""
+    """True if a listed file is a member that damage of its archive cuts off, or stands for what is lost of that."""
     planned = _planned(file.path, file.fingerprint)
     return planned is not None and planned.member.is_cut_off
 

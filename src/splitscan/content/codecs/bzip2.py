@@ -63,31 +63,25 @@ class Bzip2Blocks:
 
     @property
     def bit_offset(self) -> int:
-        """Where the next block begins, or the stream's end mark, in bits from the first byte that was fed."""
         return self._bit
 
     @property
     def has_failed(self) -> bool:
-        """Whether the next block would end within what was fed, were it not damaged."""
         return self._tried > 0
 
     @property
     def eof(self) -> bool:
-        """Whether the end of the stream was reached."""
         return self._is_behind_blocks and not self._content
 
     @property
     def needs_input(self) -> bool:
-        """Whether it can give nothing more before it is fed."""
         return self._is_starving and not self._content
 
     @property
     def unused_data(self) -> bytes:
-        """What was fed and lies after the end of the stream."""
         return self._data[(self._bit - self._dropped_bits) // 8 :] if self.eof else b""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take at most *max_length* bytes."""
         self.feed(data)
         if not self._content:
             self._content = memoryview(self.next_block() or b"")
@@ -126,7 +120,7 @@ class Bzip2Blocks:
         return None
 
     def _begins_block(self) -> bool:
-        """Whether a block begins here. Passes the end of the stream."""
+        """True if a block begins here. Passes the end of the stream."""
         start = self._bit - self._dropped_bits
         magic = _bits(self._data, start, _MAGIC_BITS)
         if magic == _END_MAGIC and start + _END_BITS <= len(self._data) * 8:

@@ -23,22 +23,19 @@ class ChunkDecoder(ABC):
 
     @property
     def bit_offset(self) -> int:
-        """Where the next chunk begins, in bits from the first byte that was fed."""
         return self._passed_bytes * 8
 
     @property
     def has_failed(self) -> bool:
-        """Whether the next chunk would end within what was fed, were it not damaged."""
         return self._has_chunk()
 
     @property
     def needs_input(self) -> bool:
-        """Whether no whole chunk is at hand."""
         return not self._ready and not self._has_chunk()
 
     @property
     def is_whole(self) -> bool:
-        """Whether a file that ends here ends between two chunks."""
+        """True if a file that ends here ends between two chunks."""
         return not self._pending and not self._ready
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
@@ -57,7 +54,7 @@ class ChunkDecoder(ABC):
         return bytes(taken)
 
     def _has_chunk(self) -> bool:
-        """Whether the next chunk is at hand, or what begins there is none."""
+        """True if the next chunk is at hand, or what begins there is none."""
         return bool(self._pending) and len(self._pending) >= self._chunk_bytes(self._pending)
 
     @abstractmethod

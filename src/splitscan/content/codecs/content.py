@@ -38,7 +38,7 @@ _TRAILER_BYTES = 4  # in which gzip ends: the length of the last member's conten
 
 
 def is_bomb(content_bytes: int, compressed_bytes: int, max_ratio: int) -> bool:
-    """Whether so much content, of so many bytes of a file, is out of all proportion."""
+    """True if so much content, of so many bytes of a file, is out of all proportion."""
     return content_bytes > JUDGED_BYTES and content_bytes > compressed_bytes * max_ratio
 
 

@@ -40,11 +40,11 @@ class Decompressor(Protocol):
 
     @property
     def eof(self) -> bool:
-        """Whether the end of the member was reached."""
+        """True if the end of the member was reached."""
 
     @property
     def needs_input(self) -> bool:
-        """Whether it can give nothing more before it is fed."""
+        """True if it can give nothing more before it is fed."""
 
     @property
     def unused_data(self) -> bytes | None:
@@ -63,7 +63,7 @@ class BlockDecoder(Decompressor, Protocol):
 
     @property
     def has_failed(self) -> bool:
-        """Whether the next block would end within what was fed, were it not damaged."""
+        """True if the next block would end within what was fed, were it not damaged."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Codec:
         return self.option or self.name
 
     def begins(self, data: bytes) -> bool:
-        """Whether *data* begins like a member."""
+        """True if *data* begins like a member."""
         return data.startswith(self.signatures)
 
 

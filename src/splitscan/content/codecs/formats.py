@@ -247,7 +247,7 @@ def archive_of(head: bytes) -> str | None:
 
 
 def is_tar(head: bytes) -> bool:
-    """Whether a file begins with the header of a tar: its checksum says so, and no text has its zeros."""
+    """True if a file begins with the header of a tar: its checksum says so, and no text has its zeros."""
     header = head[:ARCHIVE_HEAD_BYTES]
     if len(header) < ARCHIVE_HEAD_BYTES or b"\0" not in header:
         return False

@@ -47,13 +47,13 @@ ZLIB_SIGNATURES = tuple(
 
 
 def begins_zlib(head: bytes) -> bool:
-    """Whether a file that begins with *head* may be zlib's; asked of files that are named so."""
+    """True if a file that begins with *head* may be zlib's; asked of files that are named so."""
     is_header = any(each.startswith(head[:2]) for each in ZLIB_SIGNATURES)
     return is_header and not _is_text(head) and _inflate(head, zlib.MAX_WBITS) is not None
 
 
 def begins_deflate(head: bytes) -> bool:
-    """Whether a file that begins with *head* may be deflate without a header; asked of files that are named so."""
+    """True if a file that begins with *head* may be deflate without a header; asked of files that are named so."""
     return not _is_text(head) and _inflate(head, _RAW) == b""
 
 
@@ -128,21 +128,17 @@ class InsideGzip:
 
     @property
     def eof(self) -> bool:
-        """Whether the end of the member was reached."""
         return self._inflate.eof and len(self._behind) >= _TRAILER_BYTES
 
     @property
     def needs_input(self) -> bool:
-        """Whether it can give nothing more before it is fed."""
         return self._inflate.eof or self._inflate.needs_input
 
     @property
     def unused_data(self) -> bytes:
-        """What was fed and lies after the end of the member."""
         return self._behind[_TRAILER_BYTES:]
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take at most *max_length* bytes."""
         if self._inflate.eof:
             self._behind += data
             return b""
@@ -219,21 +215,17 @@ class ZlibDecoder:
 
     @property
     def eof(self) -> bool:
-        """Whether the end of the member was reached."""
         return self._inflate.eof
 
     @property
     def needs_input(self) -> bool:
-        """Whether it can give nothing more before it is fed."""
         return not self._may_have_more
 
     @property
     def unused_data(self) -> bytes:
-        """What was fed and lies after the end of the member."""
         return self._inflate.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take at most *max_length* bytes."""
         piece = self._inflate.decompress(self._inflate.unconsumed_tail + data, max_length)
         self._may_have_more = len(piece) == max_length or bool(self._inflate.unconsumed_tail)
         return piece

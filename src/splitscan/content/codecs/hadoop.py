@@ -40,7 +40,6 @@ class HadoopDecoder(ChunkDecoder):
 
     @property
     def is_whole(self) -> bool:
-        """Whether a file that ends here ends between two blocks."""
         return super().is_whole and not self._left_bytes
 
     def _chunk_bytes(self, data: bytes | bytearray) -> int:
@@ -140,7 +139,7 @@ def _most_chunk_bytes(content_bytes: int) -> int:
 
 
 def begins_hadoop_snappy(head: bytes) -> bool:
-    r"""Whether a file that begins with *head* may be Hadoop's snappy; asked of files that are named so.
+    r"""True if a file that begins with *head* may be Hadoop's snappy; asked of files that are named so.
 
     Example:
         >>> begins_hadoop_snappy(b"\0\0\0\3\0\0\0\5\3\x08abc"), begins_hadoop_snappy(b"id,name\n1,ada\n")
@@ -154,7 +153,7 @@ def begins_hadoop_snappy(head: bytes) -> bool:
 
 
 def begins_hadoop_lz4(head: bytes) -> bool:
-    r"""Whether a file that begins with *head* may be Hadoop's lz4: a chunk begins with bytes that are not compressed.
+    r"""True if a file that begins with *head* may be Hadoop's lz4: a chunk begins with bytes that are not compressed.
 
     Example:
         >>> begins_hadoop_lz4(b"\0\0\0\3\0\0\0\4\x30abc"), begins_hadoop_lz4(b"id,name\n1,ada\n")

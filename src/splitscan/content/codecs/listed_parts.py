@@ -55,21 +55,17 @@ class ListedParts(ABC):
 
     @property
     def eof(self) -> bool:
-        """Whether the end was reached."""
         return self._inner is None and not self._parts and not self._tail_bytes
 
     @property
     def needs_input(self) -> bool:
-        """Whether it can give nothing more before it is fed."""
         return not self._pending and (self._inner is None or self._inner.needs_input)
 
     @property
     def unused_data(self) -> bytes:
-        """What was fed and lies after the end."""
         return self._pending if self.eof else b""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take at most *max_length* bytes."""
         self._pending += data
         if self._inner is None and not self._parts:
             passed = min(self._tail_bytes, len(self._pending))

@@ -92,12 +92,10 @@ class CompressedSource:
 
     @property
     def size_bytes(self) -> int:
-        """Length of the compressed file when it was opened."""
         return self.file.size_bytes
 
     @property
     def content_bytes(self) -> int | None:
-        """Length of the content; ``None`` until its end was reached, and verified."""
         return self._content_bytes
 
     @property
@@ -107,7 +105,6 @@ class CompressedSource:
 
     @property
     def damage(self) -> Damage | None:
-        """Why the content ends where it does, if the file is damaged there; known as soon as ``content_bytes`` is."""
         return self._damage
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
@@ -134,7 +131,6 @@ class CompressedSource:
         self._points = sorted({BEGINNING, *places}, key=_PLACE)
 
     def close(self) -> None:
-        """Close the file. Calling it again does nothing."""
         self._closed = True
         self._kept.clear()
         self.file.close()

@@ -359,7 +359,7 @@ class Location(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Whether the path is on a file system that this machine has mounted."""
+        """True if the path is on a file system that this machine has mounted."""
         return self.scheme == LOCAL_SCHEME
 
 

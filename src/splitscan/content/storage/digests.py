@@ -98,7 +98,7 @@ def digest_of(source: ByteSource, start: int, stop: int, like: str | None = None
 
 
 def is_content_digest(text: str) -> bool:
-    """Whether a text can be a digest.
+    """True if a text can be a digest.
 
     Example:
         >>> is_content_digest("blake3:" + "0" * 64), is_content_digest("0" * 64), is_content_digest("md5:0")

@@ -24,19 +24,15 @@ class LocalStorage:
 
     @property
     def root(self) -> str:
-        """Absolute path of the folder."""
         return str(self._root)
 
     def path_of(self, name: str) -> str:
-        """Spell a name as an absolute path."""
         return str(self._root / check_name(name, allow_root=True))
 
     def exists(self, name: str) -> bool:
-        """Tell whether a file or folder has this name."""
         return writing(lambda: os.path.lexists(self.path_of(name)), "look up", self.path_of(name))
 
     def list_names(self, folder: str = "") -> list[str]:
-        """Names directly in *folder*, sorted; folders end in ``/``."""
         path = self.path_of(folder)
 
         def listed() -> list[str]:
@@ -47,17 +43,14 @@ class LocalStorage:
         return writing(listed, "list", path)
 
     def read_bytes(self, name: str) -> bytes:
-        """Read a whole file."""
         path = self._root / check_name(name)
         return writing(path.read_bytes, "read", str(path))
 
     def write_bytes_atomic(self, name: str, data: bytes) -> None:
-        """Write or replace a whole file."""
         with self.open_output(name) as output:
             output.write(data)
 
     def try_create(self, name: str, data: bytes) -> bool:
-        """Write a whole file only if the name is free: a hard link refuses a name that is taken."""
         path = Path(self._root / check_name(name))
 
         def created() -> bool:
@@ -80,7 +73,6 @@ class LocalStorage:
 
     @contextmanager
     def open_output(self, name: str) -> Iterator[BinaryIO]:
-        """Write a file as a stream; it appears when the ``with`` block ends without an error."""
         path = Path(self._root / check_name(name))
         temporary = path.with_name(temporary_name())
 
@@ -105,7 +97,6 @@ class LocalStorage:
             _throw_away(temporary)
 
     def rename(self, name: str, new_name: str) -> None:
-        """Move a file or folder in one atomic step."""
         source, target = self._root / check_name(name), self._root / check_name(new_name)
 
         def renamed() -> None:
@@ -118,7 +109,6 @@ class LocalStorage:
         writing(renamed, "rename", str(source))
 
     def delete_tree(self, name: str) -> None:
-        """Delete a file, or a folder with all that is in it."""
         path = self._root / check_name(name)
 
         def deleted() -> None:
@@ -130,7 +120,6 @@ class LocalStorage:
         writing(deleted, "delete", str(path))
 
     def make_dirs(self, name: str = "") -> None:
-        """Create a folder and its parents."""
         path = Path(self.path_of(name))
         writing(lambda: make_folder(path), "create folder", str(path))
 

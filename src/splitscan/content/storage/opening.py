@@ -90,7 +90,6 @@ class LocalByteSource(RangedSource):
         return self._changed_us
 
     def close(self) -> None:
-        """Close the file descriptor. Calling it again does nothing."""
         self._file.close()
 
     def _is_closed(self) -> bool:
@@ -107,7 +106,6 @@ class LocalTree:
     """Directories of mounted file systems; links are followed."""
 
     def status(self, path: str) -> Entry | None:
-        """Look up one path; a link that leads nowhere is ``None``."""
         try:
             found = guarded(lambda: os.stat(path), "look up path", Where(path=path))  # noqa: PTH116 -- hot path
         except SourceMissingError:
@@ -176,7 +174,7 @@ def _entry(path: str, found: os.stat_result, is_link: bool) -> Entry:
 
 
 def _hides_its_size(path: str) -> bool:
-    """Whether a file of size 0 has content, as those of ``/proc`` have. One that grows meanwhile tells its size."""
+    """True if a file of size 0 has content, as those of ``/proc`` have. One that grows meanwhile tells its size."""
     try:
         descriptor = _open_without_waiting(path, os.O_RDONLY)
     except OSError:
@@ -216,12 +214,12 @@ def head_of(fingerprint: str) -> str:
 
 
 def is_prefix_fingerprint(fingerprint: str) -> bool:
-    """Whether a fingerprint is of a part of a file."""
+    """True if a fingerprint is of a part of a file."""
     return fingerprint.startswith(f"{_MARK}-")
 
 
 def has_prefix(source: ByteSource, fingerprint: str) -> bool:
-    """Whether a file still begins with the part that a prefix fingerprint is of."""
+    """True if a file still begins with the part that a prefix fingerprint is of."""
     size_bytes = int(fingerprint.split("-")[1])
     return source.size_bytes >= size_bytes and prefix_fingerprint(source, size_bytes) == fingerprint
 

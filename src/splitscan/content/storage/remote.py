@@ -106,7 +106,6 @@ class RemoteByteSource(RangedSource):
         self._closed = False
 
     def close(self) -> None:
-        """Refuse further reads; the file system itself is shared. Calling it again does nothing."""
         self._closed = True
 
     def _is_closed(self) -> bool:
@@ -144,7 +143,6 @@ class RemoteTree:
         self._options = storage_options
 
     def status(self, path: str) -> Entry | None:
-        """Look up one URI."""
         name = resolve(Location(self._scheme, path), self._options).name
         where = Where(path=path)
         try:

@@ -41,11 +41,9 @@ class RemoteStorage:
 
     @property
     def root(self) -> str:
-        """URI of the folder."""
         return self._root
 
     def path_of(self, name: str) -> str:
-        """Spell a name as a URI."""
         return f"{self._root}/{check_name(name, allow_root=True)}".rstrip("/")
 
     def exists(self, name: str) -> bool:
@@ -58,7 +56,6 @@ class RemoteStorage:
         return True
 
     def list_names(self, folder: str = "") -> list[str]:
-        """Names directly in *folder*, sorted; folders end in ``/``."""
         inner = self._inner(folder)
         try:
             found = self._reading(lambda: self._filesystem.ls(inner, detail=True), "list", folder)
@@ -72,12 +69,10 @@ class RemoteStorage:
         return sorted(names)
 
     def read_bytes(self, name: str) -> bytes:
-        """Read a whole object."""
         inner = self._inner(check_name(name))
         return bytes(self._reading(lambda: self._filesystem.cat_file(inner), "read", name))
 
     def write_bytes_atomic(self, name: str, data: bytes) -> None:
-        """Write or replace a whole object."""
         inner = self._inner(check_name(name))
         if self._is_object_store:
             self._writing(lambda: self._filesystem.pipe_file(inner, data), "write", name)
@@ -86,7 +81,6 @@ class RemoteStorage:
             output.write(data)
 
     def try_create(self, name: str, data: bytes) -> bool:
-        """Write a whole object only if the name is free, by a conditional request."""
         inner = self._inner(check_name(name))
 
         def created() -> bool:
@@ -115,7 +109,6 @@ class RemoteStorage:
             raise
 
     def rename(self, name: str, new_name: str) -> None:
-        """Move a file or folder; an object store copies and deletes, object by object."""
         source, target = self._inner(check_name(name)), self._inner(check_name(new_name))
 
         def renamed() -> None:
@@ -140,7 +133,6 @@ class RemoteStorage:
         self._writing(deleted, "delete", name)
 
     def make_dirs(self, name: str = "") -> None:
-        """Create a folder where the file system has folders."""
         inner = self._inner(name)
         self._writing(lambda: self._filesystem.makedirs(inner, exist_ok=True), "create folder", name)
 

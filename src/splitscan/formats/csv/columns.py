@@ -241,7 +241,7 @@ def unique_names(header: Sequence[str]) -> list[str]:
 
 
 def check_array(csv: CsvOptions, fields: pa.Schema) -> bool:
-    """Whether the fields of a scan are read as one array.
+    """True if the fields of a scan are read as one array.
 
     Raises:
         UsageError: ``[columns-array]`` if the schema declares that array and files have a header, or option

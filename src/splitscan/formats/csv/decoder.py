@@ -48,12 +48,12 @@ class CsvLayout:
     defaults: Mapping[int, pa.Scalar] = field(default_factory=dict)
 
     def is_text(self, index: int) -> bool:
-        """Whether a field is delivered as it is written."""
+        """True if a field is delivered as it is written."""
         kind = self.kinds[index]
         return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
 
     def is_short(self, count: int) -> bool:
-        """Whether a record with so many fields lacks some."""
+        """True if a record with so many fields lacks some."""
         return count < (len(self.names) if self.least is None else self.least)
 
     def fill_blanks(self, texts: pa.Array, values: pa.Array, index: int) -> pa.Array:

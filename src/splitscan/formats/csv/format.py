@@ -254,7 +254,6 @@ class Csv:
             check_flat(own, fields)
 
     def advice(self, own: CsvOptions, text: str) -> str | None:
-        """Doubled quotes under another escape."""
         return advice(own, text)
 
     def contradiction(
@@ -272,5 +271,5 @@ class Csv:
 
 
 def _has_no_fields(wanted: Projection) -> bool:
-    """Whether nothing says how many fields a record has."""
+    """True if nothing says how many fields a record has."""
     return not wanted.fields and wanted.delivers_no_value

@@ -61,7 +61,6 @@ class QuotedFormat:
 
     @property
     def encoding(self) -> Encoding:
-        """Of the file."""
         return self.dialect.encoding
 
     @property
@@ -72,11 +71,9 @@ class QuotedFormat:
 
     @property
     def unit_bytes(self) -> int:
-        """Bytes per code unit."""
         return self.dialect.encoding.unit_bytes
 
     def needs_head(self, start: int) -> bool:
-        """Whether header, skipped lines or a byte order mark matter to a block that starts at *start*."""
         return self.header or self.skip_lines > 0 or bom_matters(self.dialect.encoding, start)
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
@@ -125,11 +122,9 @@ class QuotedFormat:
         return value.decode("utf-8")
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """Find complete records."""
         return framing_of(self.dialect).frame(data, at_end=at_end)
 
     def count(self, data: Buffer) -> CountedRecords:
-        """Count complete records."""
         return framing_of(self.dialect).count(data)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
@@ -179,7 +174,6 @@ class QuotedFormat:
         return np.array(self.dialect.line_sep_units or (LF,), dtype=np.int64)
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
-        """Find the first line start; only without ``multi_line`` is that a record start."""
         return self._lines.first_start(before, after, at_start=at_start, at_end=at_end)
 
     @cached_property
@@ -201,7 +195,6 @@ class QuotedFormat:
         return self._lines.droppable(data)
 
     def reference_framer(self) -> QuotedReferenceFramer:
-        """A new byte-at-a-time framer for the same records."""
         return QuotedReferenceFramer(self.dialect)
 
     # ---------------------------------------------------------------- context
@@ -233,7 +226,6 @@ class QuotedFormat:
         return frozenset(u for u in unsafe if u is not None)
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """What *data* does to a parser, whether it comes outside quotes, inside them, or in a comment."""
         return framing_of(self.dialect).summarise(data, before, after, mark)
 
     def last_split_point(self, data: bytes) -> int | None:
@@ -241,7 +233,6 @@ class QuotedFormat:
         return framing_of(self.dialect).last_split_point(data)
 
     def state_after(self, data: Buffer) -> int:
-        """Read *data* from its record start to its end."""
         run = self.summarise(data, b"", b"", 0).run(0)
         if run is None:
             raise InvariantError("the state after bytes that begin at a record start is known", seen=self.name)

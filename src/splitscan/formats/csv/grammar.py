@@ -107,7 +107,7 @@ class CsvGrammar:
 
     @property
     def doubled(self) -> bool:
-        """Whether a quote inside quotes is written twice (RFC 4180)."""
+        """True if a quote inside quotes is written twice (RFC 4180)."""
         return self.quote is not None and self.escape == self.quote
 
     @cached_property
@@ -152,7 +152,7 @@ def last_split_point(data: bytes, dialect: CsvGrammar, ends_inside: Callable[[by
 
 
 def _is_plain(dialect: CsvGrammar) -> bool:
-    """Whether a line feed always ends a line, so that only quotes can hide it."""
+    """True if a line feed always ends a line, so that only quotes can hide it."""
     special = {dialect.quote_unit, dialect.escape_unit, *dialect.sep_units}
     knows_lines = dialect.line_sep_units in {None, (LF,)} and special.isdisjoint((CR, LF))
     is_simple = dialect.encoding.unit_bytes == 1 and len(dialect.sep_units) == 1 and dialect.comment is None
@@ -160,7 +160,7 @@ def _is_plain(dialect: CsvGrammar) -> bool:
 
 
 def _ends_outside(line: bytes, quote: bytes, dialect: CsvGrammar, ends_inside: Callable[[bytes], bool]) -> bool:
-    """Whether a line ends outside quotes, whether it begins inside of them or at a record boundary."""
+    """True if a line ends outside quotes, whether it begins inside of them or at a record boundary."""
     if dialect.line_sep is None:
         line = line.removesuffix(_RETURN)
         if _RETURN in line:

@@ -180,7 +180,6 @@ class CsvOptions(TypedOptions):
 
     @property
     def compares_headers(self) -> bool:
-        """Unless headers are skipped unread."""
         return self.header and not self.enforce_schema
 
     def wants_array(self, paths: Sequence[str]) -> bool:
@@ -189,7 +188,6 @@ class CsvOptions(TypedOptions):
 
     @property
     def about_files(self) -> str | None:
-        """Headers, and lines to pass over."""
         return "header" if self.header else "skipRows" if self.skip_rows else None
 
     @classmethod

@@ -52,7 +52,6 @@ class QuotedReferenceFramer:
         self._line_run: list[int] = []  # the same without regard to separators, for terminators
 
     def push(self, byte: int) -> None:
-        """Take the next byte."""
         width = self._dialect.encoding.unit_bytes
         self._partial += bytes([byte])
         if len(self._partial) == width:
@@ -63,7 +62,7 @@ class QuotedReferenceFramer:
 
     @property
     def is_in_a_run(self) -> bool:
-        """Whether bytes that are part of no mark change nothing."""
+        """True if bytes that are part of no mark change nothing."""
         return self.state in _IN_RUNS
 
     def pass_over(self, count: int) -> None:
@@ -189,7 +188,7 @@ class QuotedReferenceFramer:
 
     @property
     def has_tail(self) -> bool:
-        """Whether a record has begun that has not ended."""
+        """True if a record has begun that has not ended."""
         return self._position > self._record_start >= 0 and self.state not in {CsvState.COMMENT, CsvState.CR_SEEN}
 
 
@@ -208,7 +207,6 @@ class CsvReferenceFraming:
         self._special = re.compile(b"[" + re.escape(special) + b"]") if one_byte else None
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """The complete records at the front of *data*, which begins at a record start."""
         machine = self._run(data)
         if at_end:
             machine.finish()
@@ -220,12 +218,10 @@ class CsvReferenceFraming:
         return Frames(starts, stops, len(data) if whole else machine.settled, malformed)
 
     def count(self, data: Buffer) -> CountedRecords:
-        """How many records ``frame(data, at_end=False)`` finds."""
         frames = self.frame(data, at_end=False)
         return CountedRecords(len(frames), frames.next_start)
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets:
-        """Where records would begin that end inside quotes with *data*, or are too long; at any line start."""
         if not self._dialect.multi_line or self._dialect.quote is None:
             return NO_OFFSETS  # no record begins in another
         lines = self._run(data, QuotedReferenceFramer(replace(self._dialect, quote=None, comment=None)))

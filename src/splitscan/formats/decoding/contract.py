@@ -360,7 +360,7 @@ Word = Callable[[FaultKind], FaultTemplate]
 
 
 def can_cross(column: pa.Field) -> bool:
-    """Whether the names in a column reach the kernel whole: Arrow's C interface ends them at a null character."""
+    """True if the names in a column reach the kernel whole: Arrow's C interface ends them at a null character."""
     kind = column.type
     return "\0" not in column.name and all(can_cross(kind.field(index)) for index in range(kind.num_fields))
 
@@ -378,7 +378,7 @@ class ReferenceDecoder(Decoder, Protocol):
 
     @property
     def rescues(self) -> bool:
-        """Whether there is a column of what does not fit."""
+        """True if there is a column of what does not fit."""
 
 
 def decoder_by_kernel(parser_in: Callable[[ModuleType], Any], reference: ReferenceDecoder, word: Word) -> Decoder:
@@ -478,7 +478,6 @@ class NativeDecoder:
         return Parsed(frames, self._decoded(found, data, frames), found.stopped == "long")
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
-        """Decode records that were found before."""
         found = self.parser.parse_framed(*framed_in_utf8(data, frames, self.encoding))
         return self._decoded(found, data, frames)
 

@@ -120,7 +120,7 @@ def convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Arra
 
 
 def all_convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> bool:
-    """Whether :func:`convert` refuses none of the values.
+    """True if :func:`convert` refuses none of the values.
 
     No column is built and no Python value becomes one of Arrow, which would load pandas where it is installed: a
     look at a small file takes less time than that.
@@ -141,7 +141,7 @@ def _plain_form(kind: pa.DataType, rules: Rules) -> str | None:
 
 
 def _names_a_number(rules: Rules, form: str) -> bool:
-    """Whether a text that looks like a number stands for infinity, or for no number."""
+    """True if a text that looks like a number stands for infinity, or for no number."""
     return any(re.fullmatch(form, name) for name in (rules.nan_value, rules.positive_inf, rules.negative_inf))
 
 

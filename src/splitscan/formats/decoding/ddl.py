@@ -108,7 +108,7 @@ _TOKEN = re.compile(
 
 
 def _is(token: Token, kind: str) -> bool:
-    """Whether this is a token of a kind, or that mark."""
+    """True if this is a token of a kind, or that mark."""
     return token.kind == kind or (token.kind == "mark" and token.text == kind)
 
 

@@ -39,7 +39,7 @@ def _place(column: pa.Array, zone: str) -> pa.Array:
 
 @lru_cache(maxsize=64)
 def _arrow_agrees(zone: str) -> bool:
-    """Whether Arrow's rules, read from the system, give what Python's give; some systems keep only old transitions."""
+    """True if Arrow's rules, read from the system, give what Python's give; some systems keep only old transitions."""
     try:
         found = _place(pa.array(_PROBED, pa.timestamp("us")), zone).to_pylist()
     except pa.ArrowInvalid:  # a zone it does not know

@@ -38,7 +38,6 @@ class TextDecoder:
     wanted: bool = True
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
-        """Decode lines."""
         if not self.wanted:
             return Decoded([], len(frames))
         texts = [self.encoding.text(record) for record in records_of(data, frames)]

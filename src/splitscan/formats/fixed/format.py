@@ -36,7 +36,6 @@ class FixedOptions(RecordOptions):
 
     @property
     def fixed_length(self) -> tuple[str, int]:
-        """Of a record."""
         return "recordLength", self.record_length
 
 
@@ -56,7 +55,6 @@ class SlicesOptions(RecordOptions):
 
     @property
     def fixed_length(self) -> tuple[str, int]:
-        """Of a slice."""
         return "sliceSize", self.slice_bytes
 
     @property
@@ -83,15 +81,12 @@ class Fixed(_Pieces[FixedOptions]):
     options_class = FixedOptions
 
     def framing(self, own: FixedOptions) -> RecordFormat:
-        """Starts are computed from the length."""
         return FixedFormat(own.record_length)
 
     def decoder(self, own: FixedOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        """The bytes of the record."""
         return BinaryDecoder(wanted=bool(wanted.validated))
 
     def block_spelling(self, own: FixedOptions, wanted: Projection) -> BlockSpelling | None:
-        """All scans."""
         return _spelled(wanted, own.record_length, short_is_a_fault=True)
 
 
@@ -101,13 +96,10 @@ class Slices(_Pieces[SlicesOptions]):
     options_class = SlicesOptions
 
     def framing(self, own: SlicesOptions) -> RecordFormat:
-        """Starts are computed from the length."""
         return SliceFormat(own.slice_bytes)
 
     def decoder(self, own: SlicesOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        """The bytes of the slice."""
         return BinaryDecoder(wanted=bool(wanted.validated))
 
     def block_spelling(self, own: SlicesOptions, wanted: Projection) -> BlockSpelling | None:
-        """All scans."""
         return _spelled(wanted, own.slice_bytes, short_is_a_fault=False)

@@ -60,7 +60,6 @@ class _EqualPieces(ABC):
         return data_start + -(-skipped // self.piece_bytes) * self.piece_bytes
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The offset after the piece that starts at ``data[0]``."""
         if len(data) >= self.piece_bytes:
             return self.piece_bytes
         return len(data) if at_end else None
@@ -74,7 +73,6 @@ class _EqualPieces(ABC):
         return 0
 
     def reference_framer(self) -> FixedReferenceFramer:
-        """A new byte-at-a-time framer for the same records."""
         return FixedReferenceFramer(self.piece_bytes)
 
 
@@ -110,7 +108,6 @@ class FixedFormat(_EqualPieces):
 
     @property
     def piece_bytes(self) -> int:
-        """The same under the name that both formats share."""
         return self.record_length
 
 
@@ -156,7 +153,6 @@ class SliceFormat(_EqualPieces):
 
     @property
     def piece_bytes(self) -> int:
-        """The same under the name that both formats share."""
         return self.slice_bytes
 
 
@@ -168,7 +164,6 @@ class FixedReferenceFramer(TailFramer):
         self._piece_bytes = piece_bytes
 
     def push(self, byte: int) -> None:
-        """Take the next byte, whatever it is."""
         self._offset += 1
         if self._offset - self._start == self._piece_bytes:
             self._end_record()

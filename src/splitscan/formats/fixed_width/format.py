@@ -35,7 +35,6 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
         return line_format(own.line_sep, None, own.encoding)
 
     def decoder(self, own: FixedWidthOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        """The columns of the layout that are wanted, by name."""
         format = preamble.format
         places = {each.name.lower(): each for each in own.layout}
         decoder = FixedWidthDecoder(
@@ -83,7 +82,6 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
         return BlockSpelling({"fixed_width": spelled}, fields, needs_head=encoding != UTF_8)
 
     def check_schema(self, own: FixedWidthOptions, options: ReadOptions, fields: pa.Schema) -> None:
-        """Every column is in the layout, and is one value."""
         places = {each.name.lower() for each in own.layout}
         for column in fields:
             if column.name.lower() in places and not pa.types.is_nested(column.type):

@@ -110,7 +110,6 @@ class FixedWidthOptions(TypedOptions):
 
     @property
     def fixed_length(self) -> tuple[str, int] | None:
-        """Of a record that is no line."""
         return None if self.record_length is None else ("recordLength", self.record_length)
 
     def __post_init__(self) -> None:

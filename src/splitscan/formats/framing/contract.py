@@ -67,7 +67,7 @@ class RecordFormat(Protocol, metaclass=QuickProtocol):
         """Bytes per code unit: records start only at multiples of it (2 for UTF-16, 4 for UTF-32, else 1)."""
 
     def needs_head(self, start: int) -> bool:
-        """Whether a block that starts at *start* must look at the file's head before it can read."""
+        """True if a block that starts at *start* must look at the file's head before it can read."""
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
         """Read the head of a file.
@@ -141,7 +141,7 @@ class EncodedRecords:
         return self.encoding.unit_bytes
 
     def needs_head(self, start: int) -> bool:
-        """Whether the byte order mark matters to a block that starts at *start*."""
+        """True if the byte order mark matters to a block that starts at *start*."""
         return bom_matters(self.encoding, start)
 
     def preamble(self: _InOneEncoding, head: bytes, *, at_end: bool) -> Preamble | Need:
@@ -190,7 +190,7 @@ class StatefulSkipping(Skipping, Protocol, metaclass=QuickProtocol):
         """What :meth:`droppable` says, and what goes on after that."""
 
     def never_ends(self, data: Buffer) -> bool:
-        """Whether what is skipped is still open after *data*, where the file ends."""
+        """True if what is skipped is still open after *data*, where the file ends."""
 
 
 def drop(skipping: Skipping, data: Buffer) -> tuple[int, Skipping]:

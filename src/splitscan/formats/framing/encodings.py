@@ -111,7 +111,7 @@ class Encoding:
         return (data + b"\n" * self.longest_bytes).decode(self.codec, "replace")[: -self.longest_bytes]
 
     def tells_apart(self, mark: bytes) -> bool:
-        r"""Whether a mark is never found inside a character: then so is not what begins with it.
+        r"""True if a mark is never found inside a character: then so is not what begins with it.
 
         Example:
             >>> gbk = resolve_encoding("GBK")
@@ -229,7 +229,7 @@ def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
 
 
 def bom_matters(encoding: Encoding, start: int) -> bool:
-    """Whether a block that starts at *start* must know if the file has a byte order mark."""
+    """True if a block that starts at *start* must know if the file has a byte order mark."""
     return encoding.needs_bom_detection or (bool(encoding.bom) and start <= len(encoding.bom))
 
 

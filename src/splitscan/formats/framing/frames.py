@@ -178,7 +178,6 @@ class UnitFramer(TailFramer):
         self._partial = b""  # bytes of a code unit that is not complete
 
     def push(self, byte: int) -> None:
-        """Take the next byte."""
         self._partial += bytes([byte])
         self._offset += 1
         if len(self._partial) == self._encoding.unit_bytes:
@@ -279,21 +278,17 @@ class NativeFraming:
         self._malformed_code = malformed_code
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """The complete records at the front of *data*."""
         starts, stops, malformed, next_start = self.native.frame(*as_bytes(data), at_end)
         return frames_of(starts, stops, malformed, next_start, self._malformed_code)
 
     def count(self, data: Buffer) -> CountedRecords:
-        """How many complete records there are."""
         return CountedRecords(*self.native.count(*as_bytes(data), False))
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """What *data* does to a parser; only of grammars whose records depend on what is before them."""
         runs = self.native.summarise(*as_bytes(data), before, after, mark)
         return Summary(len(data), tuple(None if run is None else Run(*run) for run in runs))
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
-        """Where records would begin that do not end in *data*, or are too long; only of records inside each other."""
         found = self.native.open_starts(*as_bytes(data), longest_bytes)
         return None if found is None else np.frombuffer(found, np.int64)
 
@@ -343,7 +338,7 @@ def native_charset(encoding: Encoding) -> Any | None:
 
 
 def block_reads(encoding: Encoding, *marks: str | None) -> bool:
-    """Whether the kernel's block reader reads records in an encoding: UTF-8, or a byte for each character.
+    """True if the kernel's block reader reads records in an encoding: UTF-8, or a byte for each character.
 
     Args:
         encoding: Of the files.

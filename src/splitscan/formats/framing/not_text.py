@@ -1,4 +1,4 @@
-r"""Whether bytes are text at all: one rule for every format whose records are.
+r"""True if bytes are text at all: one rule for every format whose records are.
 
 Compressed, encrypted and binary data are full of control characters of all kinds; text has a few, and always the same:
 separators of columns and records (NUL, U+0001 to U+0003, U+001C to U+001F), the bell of a terminal, a form feed.
@@ -29,7 +29,7 @@ _ODD_SHARE, _SEPARATING_SHARE, _INVALID_SHARE, _NUL_SHARE = 24, 4, 8, 4  # one i
 
 
 def is_no_text(head: bytes, encoding: Encoding) -> bool:
-    r"""Whether the beginning of a file is certainly no text.
+    r"""True if the beginning of a file is certainly no text.
 
     Args:
         head: The first bytes of the file; :data:`LOOKED_AT_BYTES` of them are looked at.
@@ -57,13 +57,13 @@ def is_no_text(head: bytes, encoding: Encoding) -> bool:
 
 
 def _is_odd(text: str, found: Mapping[str, int]) -> bool:
-    """Whether there are too many characters of several kinds that separate nothing."""
+    """True if there are too many characters of several kinds that separate nothing."""
     odd = {character: count for character, count in found.items() if character not in _SEPARATORS}
     return len(odd) >= _LEAST_KINDS and sum(odd.values()) * _ODD_SHARE >= len(text)
 
 
 def _is_binary(text: str, controls: Mapping[str, int]) -> bool:
-    """Whether several kinds of control characters stand among zeros, or among bytes that are no characters."""
+    """True if several kinds of control characters stand among zeros, or among bytes that are no characters."""
     if len(controls) < 2:
         return False
     invalid = text.count(_NO_CHARACTER)

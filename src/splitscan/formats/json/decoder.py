@@ -267,7 +267,6 @@ class JsonDecoder:
 
     @property
     def rescues(self) -> bool:
-        """Whether there is a column of what does not fit."""
         return self.rescue is not None and self.rescue.wanted
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:

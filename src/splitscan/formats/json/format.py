@@ -51,7 +51,6 @@ class Json(PlainFormat[JsonOptions]):
     repeats_members = False
 
     def framing(self, own: JsonOptions) -> RecordFormat:
-        """Lines, or values wherever they end."""
         if own.multi_line:
             return JsonFormat(resolve_encoding(own.encoding))
         return json_lines(own.line_sep, own.encoding)
@@ -96,7 +95,6 @@ class Json(PlainFormat[JsonOptions]):
     def contradiction(
         self, own: JsonOptions, given: frozenset[str], text: str, *, is_start: bool
     ) -> Contradiction | None:
-        """The same, where nobody asked for lines."""
         if own.multi_line or own.line_sep is not None or "multiLine" in given:
             return None
         seen = first_values(text) if is_start else later_values(text)
@@ -118,10 +116,8 @@ class Json(PlainFormat[JsonOptions]):
         return OtherLayout(replace(own, multi_line=True), "multiLine=false", "multiLine=true")
 
     def shape(self, own: JsonOptions, options: ReadOptions, record: bytes) -> pa.DataType:
-        """The members of a record, without those that would be no columns."""
         rules = JsonMembers(own)
         return pa.struct(settled_schema(pa.schema(list(rules.kind_of(record) or ())), rules.settled))
 
     def infer(self, own: JsonOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
-        """The members of all records."""
         return infer_members(JsonMembers(own), options, heads, refuses_case=True)

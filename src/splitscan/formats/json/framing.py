@@ -103,21 +103,17 @@ class JsonFormat:
         return Preamble(data_start, replace(self, shape=shape, indent=_indent(head[start:record], is_array=is_array)))
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """Find complete records."""
         return framing_of(self.known_shape).frame(data, at_end=at_end)
 
     def count(self, data: Buffer) -> CountedRecords:
-        """Count complete records."""
         return framing_of(self.known_shape).count(data)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
-        """Length of what separates records at the front of *data*."""
         gap = _gap(self.known_shape).match(data)
         length = gap.end() if gap else 0
         return Need.AFTER if length == len(data) and not at_end else length
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
-        """Where values begin that do not end in *data*, or are too long, whatever is around them."""
         return framing_of(self.known_shape).open_starts(data, longest_bytes)
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
@@ -132,7 +128,6 @@ class JsonFormat:
         return max(0, len(data) - longest)
 
     def reference_framer(self) -> JsonReferenceFramer:
-        """A new byte-at-a-time framer for the same records."""
         return JsonReferenceFramer(self.known_shape)
 
     @property
@@ -143,7 +138,6 @@ class JsonFormat:
     # ---------------------------------------------------------------- context
 
     def safe_cut(self, before: bytes, after: bytes) -> int | Need:
-        """The first position that no backslash stands before."""
         symbols = before[-1:] + after
         for position in range(len(symbols)):
             if symbols[position] != BACKSLASH:
@@ -173,7 +167,7 @@ class JsonFormat:
 
 
 def reads_values(encoding: Encoding) -> bool:
-    """Whether values over several lines are read in an encoding: in those that extend ASCII byte by byte."""
+    """True if values over several lines are read in an encoding: in those that extend ASCII byte by byte."""
     return encoding.unit_bytes == 1 and all(encoding.tells_apart(bytes([mark])) for mark in _MARKS)
 
 

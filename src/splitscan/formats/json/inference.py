@@ -44,7 +44,6 @@ class JsonMembers:
         return _type_of(value, self.own, 0) if value.kind is JsonKind.OBJECT else None
 
     def in_kernel(self, module: ModuleType) -> Any:
-        """The kernel's summary of no records."""
         return module.MemberSummary.json(
             **asdict(JsonDialect.of(self.own)),
             primitives_as_string=self.own.primitives_as_string,

@@ -73,7 +73,7 @@ def _first_value(text: str) -> _Value:
 
 
 def _are_lines(text: str) -> bool:
-    """Whether most whole lines of a text are objects of their own."""
+    """True if most whole lines of a text are objects of their own."""
     lines = [line.strip() for line in text.split("\n")[:-1] if line.strip()]
     whole = sum(line.startswith("{") and _first_value(line).stop == len(line) for line in lines)
     return bool(lines) and whole * 2 > len(lines)

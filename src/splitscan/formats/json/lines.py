@@ -42,27 +42,22 @@ class JsonLinesFormat:
 
     @property
     def unit_bytes(self) -> int:
-        """Bytes per code unit."""
         return self.lines.unit_bytes
 
     @property
     def encoding(self) -> Encoding:
-        """Of the file."""
         return self.lines.encoding
 
     def needs_head(self, start: int) -> bool:
-        """Whether a byte order mark matters to a block that starts at *start*."""
         return self.lines.needs_head(start)
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
-        """Skip the byte order mark."""
         found = self.lines.preamble(head, at_end=at_end)
         if isinstance(found, Need) or not isinstance(found.format, LineFormat | DelimitedFormat):
             return Need.AFTER
         return Preamble(found.data_start, self if found.format is self.lines else replace(self, lines=found.format))
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """Find complete lines."""
         native = self._native
         if native is not None:
             return native.frame(data, at_end=at_end)
@@ -71,7 +66,6 @@ class JsonLinesFormat:
         return found if keep.all() else Frames(found.starts[keep], found.stops[keep], found.next_start)
 
     def count(self, data: Buffer) -> CountedRecords:
-        """Count complete lines that are records."""
         native = self._native
         if native is not None:
             return native.count(data)
@@ -108,7 +102,7 @@ class JsonLinesFormat:
         return len(data) if at_end else Need.AFTER
 
     def _could_be_blank(self, window: Buffer) -> bool:
-        """Whether an unfinished line holds only white space and perhaps a part of a delimiter."""
+        """True if an unfinished line holds only white space and perhaps a part of a delimiter."""
         units = self._units(window)
         rest = units[int(np.argmax(units > _SPACE)) :].tobytes() if (units > _SPACE).any() else b""
         return not rest or (self.lines.delimiter is not None and self.lines.delimiter.startswith(rest))
@@ -130,19 +124,15 @@ class JsonLinesFormat:
         return as_units(data, self.unit_bytes, self.encoding.big_endian)
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
-        """Find the first line start at or after a position; the line may be blank."""
         return self.lines.first_start(before, after, at_start=at_start, at_end=at_end)
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The offset after the line that starts at ``data[0]``."""
         return self.lines.resume_after(data, at_end=at_end)
 
     def droppable(self, data: Buffer) -> int:
-        """As for lines."""
         return self.lines.droppable(data)
 
     def reference_framer(self) -> JsonLinesReferenceFramer:
-        """A new byte-at-a-time framer for the same records."""
         lines = self.lines
         return JsonLinesReferenceFramer(lines.reference_framer(), lines.encoding.codec)
 
@@ -162,17 +152,14 @@ class JsonLinesReferenceFramer:
         self._seen = bytearray()
 
     def push(self, byte: int) -> None:
-        """Take the next byte."""
         self._seen.append(byte)
         self._lines.push(byte)
 
     def finish(self) -> None:
-        """The stream has ended."""
         self._lines.finish()
 
     @property
     def records(self) -> list[tuple[int, int]]:
-        """Content ranges of the records known so far."""
         return [record for record in self._lines.records if not self._is_blank(*record)]
 
     @property

@@ -99,7 +99,6 @@ class JsonReferenceFramer:
         return self._position if self.state is JsonState.BETWEEN else self._start
 
     def push(self, byte: int) -> None:
-        """Take the next byte."""
         is_quote = byte == QUOTE and not self._escaped
         if self.state in {JsonState.STRING, JsonState.LOOSE_STRING}:
             self._take_in_string(byte, is_quote)
@@ -186,7 +185,6 @@ class JsonReferenceFraming:
         self._shape = shape
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """The complete records at the front of *data*."""
         machine = self._run(data)
         if at_end:
             machine.finish()
@@ -194,12 +192,10 @@ class JsonReferenceFraming:
         return Frames(starts, stops, machine.next_start)
 
     def count(self, data: Buffer) -> CountedRecords:
-        """How many complete records there are."""
         frames = self.frame(data, at_end=False)
         return CountedRecords(len(frames), frames.next_start)
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets:
-        """Where values begin that do not end in *data*, or are too long, whatever is around them."""
         opened, found = array("q"), array("q")
         in_string = escaped = False
         before, stop = None, 0

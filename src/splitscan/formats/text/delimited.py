@@ -121,7 +121,6 @@ class DelimitedFormat(TerminatedRecords):
         return (int(ends[reached]) - position) * width
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The offset after the delimiter of the record that starts at ``data[0]``."""
         found = self._occurrences(as_units(data, self.unit_bytes, self.encoding.big_endian))
         if len(found):
             return (int(found[0]) + len(self._delimiter_units)) * self.unit_bytes
@@ -134,7 +133,6 @@ class DelimitedFormat(TerminatedRecords):
         return droppable_before(units, keep_from, self._escape_unit) * self.unit_bytes
 
     def reference_framer(self) -> DelimitedReferenceFramer:
-        """A new byte-at-a-time framer for the same records."""
         return DelimitedReferenceFramer(self.encoding, self._delimiter_units, self._escape_unit)
 
     @property
@@ -143,7 +141,7 @@ class DelimitedFormat(TerminatedRecords):
 
     @property
     def _overlaps_itself(self) -> bool:
-        """Whether some end of the delimiter is also a beginning of it."""
+        """True if some end of the delimiter is also a beginning of it."""
         units = self._delimiter_units
         return any(units[shift:] == units[:-shift] for shift in range(1, len(units)))
 

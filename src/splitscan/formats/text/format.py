@@ -89,5 +89,4 @@ class Text(PlainFormat[TextOptions]):
         return BlockSpelling({"text": {"line_sep": own.line_sep}}, [field] * bool(wanted.validated))
 
     def infer(self, own: TextOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
-        """One column of text."""
         return one_value(pa.string())

@@ -65,7 +65,6 @@ class LineFormat(TerminatedRecords):
         return replace(self, encoding=encoding, escape=rewrite(self.escape, self.encoding, encoding))
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
-        r"""Find the first line start at or after a position; a ``\n`` right at it may finish a ``\r\n`` before it."""
         width, big_endian = self.unit_bytes, self.encoding.big_endian
         seen = as_units(before[len(before) % width :], width, big_endian)
         if not len(seen):
@@ -87,7 +86,6 @@ class LineFormat(TerminatedRecords):
         return len(after) if at_end else Need.AFTER
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The offset after the terminator of the line that starts at ``data[0]``."""
         units = as_units(data, self.unit_bytes, self.encoding.big_endian)
         _, resumes = self._terminators(units, at_end=at_end)
         if len(resumes):
@@ -118,7 +116,6 @@ class LineFormat(TerminatedRecords):
         return 2 * width if here == CR and after == LF else width
 
     def reference_framer(self) -> LineReferenceFramer:
-        """A new byte-at-a-time framer for the same lines."""
         return LineReferenceFramer(self.encoding, self._escape_unit)
 
     def _terminators(self, units: Units, *, at_end: bool) -> tuple[Offsets, Offsets]:

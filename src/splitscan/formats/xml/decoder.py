@@ -147,7 +147,6 @@ class XmlDecoder:
 
     @property
     def rescues(self) -> bool:
-        """Whether there is a column of what does not fit."""
         return self.rescue is not None and self.rescue.wanted
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:

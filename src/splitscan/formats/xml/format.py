@@ -51,5 +51,4 @@ class Xml(PlainFormat[XmlOptions]):
         return pa.struct([each.with_type(bounded(each.type)) for each in found])
 
     def infer(self, own: XmlOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
-        """The parts of all records."""
         return infer_members(XmlMembers(own, rules_of_format(options)), options, heads, refuses_case=False)

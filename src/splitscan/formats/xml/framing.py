@@ -67,7 +67,6 @@ class XmlFormat(EncodedRecords):
         return replace(self, encoding=encoding, reads_declaration=False)
 
     def needs_head(self, start: int) -> bool:
-        """Whether the byte order mark or the declaration matters to a block that starts at *start*."""
         return self.reads_declaration or super().needs_head(start)
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
@@ -89,7 +88,6 @@ class XmlFormat(EncodedRecords):
         return self._framing.frame(data, at_end=at_end)
 
     def count(self, data: Buffer) -> CountedRecords:
-        """Count complete records."""
         return self._framing.count(data)
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
@@ -116,15 +114,12 @@ class XmlFormat(EncodedRecords):
         return self.drop(data)[0]
 
     def drop(self, data: Buffer) -> tuple[int, XmlSkipping]:
-        """The same, and what goes on in the state in which that is."""
         return self._skipping.drop(data)
 
     def never_ends(self, data: Buffer) -> bool:
-        """Whether the record or the mark at the front of *data* is still open after it."""
         return self._skipping.never_ends(data)
 
     def reference_framer(self) -> XmlReferenceFramer:
-        """A new byte-at-a-time framer for the same records."""
         return XmlReferenceFramer(self._symbols)
 
     # ---------------------------------------------------------------- context
@@ -179,14 +174,12 @@ class ScannedXml:
         self._width = symbols.encoding.unit_bytes
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """Find complete records."""
         scanner = self._run(data)
         is_whole = at_end and scanner.is_between
         starts, stops = (np.array(found, dtype=np.int64) * self._width for found in (scanner.starts, scanner.stops))
         return Frames(starts[: len(stops)], stops, len(data) if is_whole else scanner.next_start * self._width)
 
     def count(self, data: Buffer) -> CountedRecords:
-        """Count complete records."""
         scanner = self._run(data)
         return CountedRecords(len(scanner.stops), scanner.next_start * self._width)
 

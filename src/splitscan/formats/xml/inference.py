@@ -40,14 +40,12 @@ class XmlMembers:
         return self.own.value_tag
 
     def kind_of(self, record: bytes) -> pa.DataType | None:
-        """The parts of a record; ``None`` if it is broken."""
         try:
             return self._struct(parse_element(record, ignore_namespace=self.own.ignore_namespace), 0)
         except NotXmlError:
             return None
 
     def in_kernel(self, module: ModuleType) -> Any:
-        """The kernel's summary of no records."""
         own = self.own
         return module.MemberSummary.xml(
             vars(self.rules),
@@ -61,7 +59,6 @@ class XmlMembers:
         )
 
     def settled(self, kind: pa.DataType) -> pa.DataType:
-        """The type without what was never seen: that is text."""
         return bounded(settled(kind))
 
     def _struct(self, element: Element, depth: int) -> pa.DataType:

@@ -88,5 +88,5 @@ class XmlOptions(TypedOptions):
 
     @property
     def reads_declaration(self) -> bool:
-        """Whether the XML declaration of each file says its encoding."""
+        """True if the XML declaration of each file says its encoding."""
         return self.encoding == DECLARED

@@ -36,17 +36,14 @@ class XmlReferenceFramer:
 
     @property
     def records(self) -> list[tuple[int, int]]:
-        """Content ranges of the records known so far."""
         width = self._symbols.encoding.unit_bytes
         return [(start * width, stop * width) for start, stop in self._records]
 
     @property
     def unfinished(self) -> int | None:
-        """Start of a record, or of a mark outside of records, that never ends."""
         return None if self._unfinished is None else self._unfinished * self._symbols.encoding.unit_bytes
 
     def push(self, byte: int) -> None:
-        """Take the next byte."""
         self._partial += bytes([byte])
         symbol = self._symbols.of(self._partial)
         if symbol:

@@ -60,7 +60,7 @@ class Scanner:
 
     @property
     def is_between(self) -> bool:
-        """Whether the end is outside of records and of marks."""
+        """True if the end is outside of records and of marks."""
         return self.place == TEXT and not self.depth
 
     def run(self, position: int = 0, *, to_first: bool = False, until: Container[int] = ()) -> int | None:
@@ -252,7 +252,6 @@ class XmlSkipping:
         return scanner.tail * self.symbols.encoding.unit_bytes, rest
 
     def never_ends(self, data: Buffer) -> bool:
-        """Whether it is still open after *data*."""
         return self._end(data) is None
 
     def _end(self, data: Buffer) -> int | None:

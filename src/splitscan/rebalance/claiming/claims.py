@@ -136,7 +136,6 @@ class _Scan:
         return self._partitions[number]
 
     def next(self, partition: _Partition, index: int, stats: ChunkStats | None, now: float) -> tuple[int, int] | None:
-        """Entry *index* of the log, claimed now if it is the next one; ``None`` is the end."""
         logged = len(partition.log)
         if not 0 <= index <= logged:
             _refuse_claim(f"chunk {index} of partition {partition.number}, whose log has {logged}")

@@ -80,12 +80,10 @@ class _Several(Condition):
     decides: ClassVar[bool]
 
     def operands(self) -> Iterator[Operand]:
-        """Columns and values of all parts."""
         for part in self.parts:
             yield from part.operands()
 
     def bind(self, scope: Scope) -> Test:
-        """What decides if one part is that, else unknown if one is."""
         tests = [part.bind(scope) for part in self.parts]
 
         def test(block: BlockMetadata) -> Truth:
@@ -101,7 +99,6 @@ class And(_Several):
     decides = False
 
     def conjuncts(self) -> tuple[Condition, ...]:
-        """The parts, taken apart in turn."""
         return tuple(each for part in self.parts for each in part.conjuncts())
 
 
@@ -118,11 +115,9 @@ class Not(Condition):
     part: Condition
 
     def operands(self) -> Iterator[Operand]:
-        """Columns and values of the part."""
         return self.part.operands()
 
     def bind(self, scope: Scope) -> Test:
-        """The opposite of what is known."""
         inner = self.part.bind(scope)
 
         def test(block: BlockMetadata) -> Truth:
@@ -139,11 +134,9 @@ class IsNull(Condition):
     operand: Operand
 
     def operands(self) -> Iterator[Operand]:
-        """The one."""
         yield self.operand
 
     def bind(self, scope: Scope) -> Test:
-        """Whether there is no value."""
         term = _term(self.operand, scope)
         return lambda block: term.value(block) is None
 
@@ -157,11 +150,9 @@ class Comparison(Condition):
     right: Operand
 
     def operands(self) -> Iterator[Operand]:
-        """Both."""
         yield from (self.left, self.right)
 
     def bind(self, scope: Scope) -> Test:
-        """Compare where both have values."""
         left, right = comparable(_term(self.left, scope), _term(self.right, scope))
         compare = _SIGNS[self.sign]
         is_null_safe = self.sign == "<=>"
@@ -184,7 +175,6 @@ class Between(Condition):
     high: Operand
 
     def operands(self) -> Iterator[Operand]:
-        """All three."""
         yield from (self.operand, self.low, self.high)
 
     def bind(self, scope: Scope) -> Test:
@@ -205,7 +195,6 @@ class In(Condition):
         yield from self.values
 
     def bind(self, scope: Scope) -> Test:
-        """Equal to one of them."""
         return Or(tuple(Comparison("=", self.operand, value) for value in self.values)).bind(scope)
 
 
@@ -218,11 +207,9 @@ class Matches(Condition):
     text: str
 
     def operands(self) -> Iterator[Operand]:
-        """The text that is matched."""
         yield self.operand
 
     def bind(self, scope: Scope) -> Test:
-        """Match where there is a text."""
         term = _term(self.operand, scope)
         refuse_kind(term, "text", self.pattern.value)
         if self.pattern is TextPattern.GLOB:

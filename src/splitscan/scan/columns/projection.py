@@ -87,7 +87,6 @@ class _Names:
         self._by_lower = {name.lower(): name for name in reversed(names)}
 
     def find(self, text: str) -> str | None:
-        """The name that a text means."""
         return text if text in self._exact else self._by_lower.get(text.lower())
 
     def longest(self, steps: Sequence[Step]) -> tuple[str, Sequence[Step]] | None:

@@ -50,7 +50,7 @@ class Batcher:
 
     @property
     def is_full(self) -> bool:
-        """Whether a batch of the largest size can be made."""
+        """True if a batch of the largest size can be made."""
         return self.rows >= self._rows or self.bytes >= self._bytes
 
     def add(self, batch: pa.RecordBatch) -> None:

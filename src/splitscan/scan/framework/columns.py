@@ -15,12 +15,12 @@ _are = pa.types
 
 
 def is_required_somewhere(field: pa.Field) -> bool:
-    """Whether a field, or something inside of it, must not be null."""
+    """True if a field, or something inside of it, must not be null."""
     return not field.nullable or any(is_required_somewhere(inner) for inner in _inner_fields(field.type))
 
 
 def has_forbidden_null(array: pa.Array, field: pa.Field) -> bool:
-    """Whether there is a null where *field* allows none.
+    """True if there is a null where *field* allows none.
 
     Example:
         >>> inner = pa.struct([pa.field("x", pa.int64(), nullable=False)])
@@ -124,7 +124,7 @@ class Columns:
 
     @property
     def is_open(self) -> bool:
-        """Whether readers may bring more columns."""
+        """True if readers may bring more columns."""
         return self._plan.schema is None
 
     @property
@@ -222,7 +222,7 @@ class Columns:
         return dict(self._declared[1])
 
     def is_projected(self, path: str) -> bool:
-        """Whether a column, or with dots a member of one, is delivered or must convert."""
+        """True if a column, or with dots a member of one, is delivered or must convert."""
         if self.is_open:
             return True
         fields = list(self._target())
@@ -282,7 +282,7 @@ def _with_all_members(old: pa.StructType, new: pa.StructType) -> pa.StructType:
 
 
 def may_widen(kind: pa.DataType) -> bool:
-    """Whether a column whose type is open may get another one: it holds numbers, structs, or nothing yet."""
+    """True if a column whose type is open may get another one: it holds numbers, structs, or nothing yet."""
     if pa.types.is_list(kind):
         return may_widen(kind.value_type)
     return _is_number(kind) or pa.types.is_struct(kind) or pa.types.is_null(kind)

@@ -53,7 +53,7 @@ def cast_column(array: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Ar
 
 
 def can_cast(source: pa.DataType, kind: pa.DataType, rules: Rules) -> bool:
-    """Whether there is a way from one type to another, whatever the values."""
+    """True if there is a way from one type to another, whatever the values."""
     if source.equals(kind):
         return True
     try:
@@ -189,7 +189,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _is_parsed(kind: pa.DataType) -> bool:
-    """Whether a text can be a value of the type, by the rules that CSV has too."""
+    """True if a text can be a value of the type, by the rules that CSV has too."""
     kinds = (_are.is_signed_integer, _are.is_floating, _are.is_boolean, _are.is_decimal128, _are.is_date32)
     return any(is_kind(kind) for is_kind in (*kinds, _are.is_timestamp))
 
@@ -314,7 +314,7 @@ class Conformer:
         return _Step(index, None, is_plain=source.type.equals(field.type))
 
     def _is_as_given(self, field: pa.Field) -> bool:
-        """Whether nulls of the reader stand: a column that must not be null may have a default."""
+        """True if nulls of the reader stand: a column that must not be null may have a default."""
         return field.nullable or field.name.lower() not in self._defaults
 
     def _filler(self, field: pa.Field) -> pa.Scalar:

@@ -109,7 +109,7 @@ class SchemaNegotiator:
 
     @property
     def is_projection_empty(self) -> bool:
-        """Whether only the number of rows matters: the reader may call ``loader.skip_rows(n)`` and read no value."""
+        """True if only the number of rows matters: the reader may call ``loader.skip_rows(n)`` and read no value."""
         return self._loader.is_projection_empty
 
     def open_input(self) -> io.BufferedReader:
@@ -213,7 +213,7 @@ class SchemaNegotiator:
 
     @property
     def has_schema(self) -> bool:
-        """Whether the reader has declared all its columns."""
+        """True if the reader has declared all its columns."""
         return self._has_schema
 
     def end(self) -> None:
@@ -291,12 +291,12 @@ class ReaderLife:
 
     @property
     def has_schema(self) -> bool:
-        """Whether the reader has said which columns there are: in ``open``, or with its rows."""
+        """True if the reader has said which columns there are: in ``open``, or with its rows."""
         return self.has_declared_schema or bool(self._loader.rows_appended)
 
     @property
     def has_declared_schema(self) -> bool:
-        """Whether the reader has declared all its columns."""
+        """True if the reader has declared all its columns."""
         return self._negotiator.has_schema
 
     def open(self) -> bool:

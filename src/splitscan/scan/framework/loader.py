@@ -116,12 +116,12 @@ class ResultSetLoader:
 
     @property
     def is_projection_empty(self) -> bool:
-        """Whether no column of the reader is asked for: only the number of rows matters."""
+        """True if no column of the reader is asked for: only the number of rows matters."""
         return self.wanted == frozenset()
 
     @property
     def full(self) -> bool:
-        """Whether a batch is complete, or the limit is reached: time to return from ``next``."""
+        """True if a batch is complete, or the limit is reached: time to return from ``next``."""
         return self._batcher.is_full or self._machine.state is LoaderState.LIMITED
 
     @property
@@ -145,7 +145,7 @@ class ResultSetLoader:
         return self._appended
 
     def is_projected(self, path: str) -> bool:
-        """Whether a column is wanted; with dots, a member of one: ``"address.city"``."""
+        """True if a column is wanted; with dots, a member of one: ``"address.city"``."""
         return self._columns.is_projected(path)
 
     # --------------------------------------------------------- taking rows
@@ -302,7 +302,7 @@ class ResultSetLoader:
 
     @property
     def is_limited(self) -> bool:
-        """Whether no more rows are wanted."""
+        """True if no more rows are wanted."""
         return self._machine.state is LoaderState.LIMITED
 
     def take(self, *, flush: bool) -> pa.RecordBatch | None:

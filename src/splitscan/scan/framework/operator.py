@@ -115,7 +115,7 @@ class ScanOperator:
 
     @property
     def is_schema_complete(self) -> bool:
-        """Whether the reader that is open has declared all its columns, or no reader is open any more."""
+        """True if the reader that is open has declared all its columns, or no reader is open any more."""
         return self._current is None or self._current.has_declared_schema
 
     @property

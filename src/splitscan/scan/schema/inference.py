@@ -100,14 +100,14 @@ class _Heads:
 
     @cached_property
     def _finds_types(self) -> bool:
-        """Whether the values of all records are to be looked at."""
+        """True if the values of all records are to be looked at."""
         options = self._options
         finds_types = options.reading.infer_schema or isinstance(format_of(options), ShapedFormat)
         return finds_types and not options.samples
 
     @cached_property
     def _is_too_much(self) -> bool:
-        """Whether they are more than ``inferBytes``; says so, as nobody asked for a sample."""
+        """True if they are more than ``inferBytes``; says so, as nobody asked for a sample."""
         total, most = sum(file.size_bytes for file in self.files), self._options.reading.infer_bytes
         if total <= most:
             return False
@@ -134,7 +134,6 @@ class _Heads:
 
     @cached_property
     def chosen(self) -> Sequence[FileMetadata]:
-        """The files whose values are looked at, by path."""
         if not self._finds_types:
             return spread(self.files, self._options.schema.sample_files)
         total = sum(file.size_bytes for file in self.files)
@@ -148,7 +147,6 @@ class _Heads:
         summarise: Callable[[Iterator[pa.RecordBatch], pa.Schema], T],
         kept: Summaries[T],
     ) -> list[tuple[FileMetadata, T]]:
-        """Summarise the records of files, each file in parts, side by side: all of them, or those of its head."""
         if self._finds_types and self._is_too_much:
             reading = options.reading
             brief = replace(reading, read_bytes=min(reading.read_bytes, self._piece_bytes))
@@ -162,7 +160,6 @@ class _Heads:
         return self._kept_or_found(files, look, kept)
 
     def parts(self, at: Callable[[Head], T], kept: Summaries[T]) -> list[tuple[FileMetadata, T]]:
-        """What *at* finds in the chosen files, part by part, side by side: in all of them, or in their heads."""
         if not self._finds_types:
             return self.look(self.chosen, at)
         return self._kept_or_found(self.chosen, partial(_look_at, self._options, at), kept)
@@ -232,8 +229,6 @@ class _Heads:
             return head_of(file, source, most_bytes)
 
     def look(self, files: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
-        """Look at the head of every file, some at a time; without files that vanished, where they may."""
-
         def look_at(file: FileMetadata) -> list[tuple[FileMetadata, T]]:
             try:
                 head = self._head_of(file, self._options, self._options.reading.sampling_bytes)
@@ -251,7 +246,6 @@ class _Heads:
     def look_for_names(
         self, sampled: Sequence[FileMetadata], at: Callable[[Head], T], kept: Summaries[T]
     ) -> list[tuple[FileMetadata, T]]:
-        """Look at the heads of *sampled*; where all names count, at the first bytes of all other files too."""
         store = SummaryStore(_what_decides(self._options, kept.what, None))
         known = {path: kept.of_plain(plain) for path, plain in store.load(sampled).items()} if self._finds_types else {}
         unknown = [file for file in sampled if file.path not in known]
@@ -334,17 +328,14 @@ class _Head:
 
     @property
     def preamble(self) -> Preamble:
-        """What the file's first bytes say about the rest of it."""
         return self._reader.preamble
 
     def frames(self) -> Iterator[tuple[memoryview, Frames]]:
-        """The records that begin in the block."""
         for step in self._reader:
             if isinstance(step, RecordChunk):
                 yield step.data, step.frames
 
     def records(self) -> Iterator[bytes]:
-        """The content of each of those."""
         for data, frames in self.frames():
             yield from records_of(data, frames)
 

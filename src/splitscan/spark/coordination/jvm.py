@@ -75,7 +75,7 @@ def place_beside(listening: Mapping[str, int]) -> ListenAddress:
 
 
 def _has_executors(jvm: int) -> bool:
-    """Whether the tasks of a driver run elsewhere; not known of systems without ``/proc``."""
+    """True if the tasks of a driver run elsewhere; not known of systems without ``/proc``."""
     with suppress(OSError):
         return any(name.startswith(_SCHEDULER_THREAD) for name in thread_names(jvm))
     return False

@@ -78,7 +78,7 @@ def register_scan(spark: SparkSession, segments: Sequence[Segment], ranges: Rang
 
 
 def has_coordinator(spark: SparkSession) -> bool:
-    """Whether the session's coordinator answers; it is started for that. Warns, as :func:`register_scan`, if not."""
+    """True if the session's coordinator answers; it is started for that. Warns, as :func:`register_scan`, if not."""
     context = classic_context(spark)
     try:
         if context is None:
