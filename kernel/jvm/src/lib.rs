@@ -12,15 +12,21 @@ use jni::errors::ErrorPolicy;
 use jni::objects::{JClass, JLongArray, JObjectArray, JString};
 use jni::strings::JNIString;
 use jni::sys::{jint, jlong};
-use jni::{Env, EnvUnowned, jni_str};
+use jni::{Env, EnvUnowned, jni_sig, jni_str};
 
-use tasks::TaskReader;
+use tasks::{Interrupted, TaskReader};
+
+/// What `Kernel.next` returns in place of a number of rows.
+const END: jint = -1;
+const INTERRUPTED: jint = -2;
+
+const LOCALS: usize = 4; // references of a call that answers yes or no
 
 /// Open a reader: `Kernel.open`.
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_splitscan_connector_Kernel_open<'local>(
+pub extern "system" fn Java_splitscan_connector_Kernel_openNative<'local>(
     mut env: EnvUnowned<'local>,
-    _class: JClass<'local>,
+    class: JClass<'local>,
     spec: JString<'local>,
     blocks: JString<'local>,
     columns: JObjectArray<'local, JString<'local>>,
@@ -32,7 +38,14 @@ pub extern "system" fn Java_splitscan_connector_Kernel_open<'local>(
         for number in 0..columns.len(env)? {
             names.push(columns.get_element(env, number)?.try_to_string(env)?);
         }
-        let reader = TaskReader::open(&spec, &blocks, &names, u64::try_from(limit).ok())?;
+        let interrupted = interrupted(env, class)?;
+        let reader = TaskReader::open(
+            &spec,
+            &blocks,
+            &names,
+            u64::try_from(limit).ok(),
+            interrupted,
+        )?;
         Ok(Box::into_raw(Box::new(reader)) as jlong)
     })
     .resolve::<Throw>()
@@ -49,23 +62,25 @@ pub extern "system" fn Java_splitscan_connector_Kernel_next<'local>(
     env.with_env(|env| -> Result<jint, Fault> {
         // SAFETY: Java hands over what `open` gave it, until `close`, by one thread at a time.
         let reader = unsafe { &mut *(reader as *mut TaskReader) };
-        let Some(rows) = reader.next_batch()? else {
-            return Ok(-1);
+        let rows = match reader.next_batch() {
+            Ok(Some(rows)) => jint::try_from(rows).map_err(|_| bug("a batch has too many rows"))?,
+            Ok(None) => END,
+            Err(Fault::Interrupted) => INTERRUPTED,
+            Err(fault) => return Err(fault),
         };
-        if reader.places().len() != places.len(env)? {
-            return Err(Fault(
-                "the kernel has other columns than Spark asks for [kernel-bug]".into(),
-            ));
+        let numbers = reader.numbers();
+        if rows >= 0 && numbers.len() != places.len(env)? {
+            return Err(bug("the kernel has other columns than Spark asks for"));
         }
-        places.set_region(env, 0, reader.places())?;
-        jint::try_from(rows).map_err(|_| Fault("a batch has too many rows [kernel-bug]".into()))
+        places.set_region(env, 0, numbers)?;
+        Ok(rows)
     })
     .resolve::<Throw>()
 }
 
 /// Free a reader, and say which records are no rows: `Kernel.close`.
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_splitscan_connector_Kernel_close<'local>(
+pub extern "system" fn Java_splitscan_connector_Kernel_closeNative<'local>(
     mut env: EnvUnowned<'local>,
     _class: JClass<'local>,
     reader: jlong,
@@ -81,13 +96,37 @@ pub extern "system" fn Java_splitscan_connector_Kernel_close<'local>(
     .resolve::<Throw>()
 }
 
-/// A fault as people read it.
+/// Asks `Kernel.isInterrupted` on the thread of the task.
+fn interrupted(env: &mut Env<'_>, class: JClass<'_>) -> Result<Interrupted, Fault> {
+    let (java, class) = (env.get_java_vm()?, env.new_global_ref(class)?);
+    Ok(Box::new(move || {
+        let asked = java.with_local_frame(LOCALS, |env| {
+            let (name, kind) = (jni_str!("isInterrupted"), jni_sig!("()Z"));
+            env.call_static_method(&class, name, kind, &[])?.z()
+        });
+        asked.unwrap_or(true) // an exception is pending: the task ends with it
+    }))
+}
+
+fn bug(text: &str) -> Fault {
+    Fault::Said(format!("{text} [kernel-bug]"))
+}
+
+/// Why there is no batch.
 #[derive(Debug)]
-pub struct Fault(pub String);
+pub enum Fault {
+    /// A fault as people read it.
+    Said(String),
+    /// The task was killed.
+    Interrupted,
+}
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(&self.0)
+        out.write_str(match self {
+            Fault::Said(text) => text,
+            Fault::Interrupted => "the task was killed",
+        })
     }
 }
 
@@ -95,7 +134,7 @@ impl std::error::Error for Fault {}
 
 impl From<jni::errors::Error> for Fault {
     fn from(error: jni::errors::Error) -> Self {
-        Self(format!(
+        Self::Said(format!(
             "Java and the kernel misunderstand each other [kernel-bug]\n  seen:  {error}"
         ))
     }
@@ -113,7 +152,7 @@ impl<T: Default> ErrorPolicy<T, Fault> for Throw {
         error: Fault,
     ) -> jni::errors::Result<T> {
         if !env.exception_check() {
-            throw(env, &error.0);
+            throw(env, &error.to_string());
         }
         Ok(T::default())
     }

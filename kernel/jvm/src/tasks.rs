@@ -3,11 +3,14 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use serde::Deserialize;
-use serde_json::{Value, json};
-use splitscan_kernel_core::block::{BlockError, BlockReader, LocalFile, Reject};
+use serde_json::Value;
+use splitscan_kernel_core::block::{
+    BlockError, BlockReader, HostError, LocalFile, Noticed, ReadAt, Reject, project,
+};
 
 use crate::Fault;
 use crate::lend::lend;
@@ -15,27 +18,63 @@ use crate::lend::lend;
 /// Version of the documents; others are refused.
 const VERSION: u64 = 1;
 
-/// Blocks of a task, as `splitscan.block_json.write_blocks` spells them.
+/// Name of the file among the parts of a record that no column takes.
+const FILE_PATH: &str = "_file_path";
+
+/// In how many records of a task columns are noticed that the scan does not have.
+const SOME_RECORDS: u64 = 1000;
+
+const PROGRESS: usize = 2; // numbers before those of the arrays
+
+/// Blocks of a task: of each the document that `splitscan.scan.block_documents.block_document` writes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Blocks {
     version: u64,
-    files: Vec<Value>,
-    blocks: VecDeque<(usize, u64, u64, u64, Option<u64>, Value)>,
+    blocks: VecDeque<Value>,
 }
+
+/// Says whether the task was killed.
+pub type Interrupted = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// Reads the blocks of a task; keeps the batch that it lends.
 pub struct TaskReader {
     scan: String,
-    files: Vec<Value>,
-    blocks: VecDeque<(usize, u64, u64, u64, Option<u64>, Value)>,
+    blocks: VecDeque<Value>,
     left: Option<u64>,
-    counts: bool,
+    validates: bool,
+    drops: bool,
+    interrupted: Arc<Interrupted>,
     open: Option<BlockReader>,
     path: String,
     lent: Vec<ArrayRef>,
-    places: Vec<i64>,
+    numbers: Vec<i64>,
+    passed_bytes: u64, // of blocks that were read to their end
     losses: Losses,
+    others: Others,
+}
+
+/// Records that have parts which no column takes; in each block some are looked at.
+#[derive(Default)]
+struct Others {
+    columns: Vec<(String, bool)>, // name; whether it has parts itself
+    records: u64,
+    first: Option<String>,
+}
+
+/// A file whose bytes end where the task is killed.
+struct TaskFile {
+    file: LocalFile,
+    interrupted: Arc<Interrupted>,
+}
+
+impl ReadAt for TaskFile {
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, HostError> {
+        if (self.interrupted)() {
+            return Err(HostError("the task was killed".into()));
+        }
+        self.file.read_at(offset, into)
+    }
 }
 
 /// The broken records: those that are no rows, and those that have nulls where their values do not fit.
@@ -61,6 +100,7 @@ impl TaskReader {
         blocks: &str,
         columns: &[String],
         limit: Option<u64>,
+        interrupted: Interrupted,
     ) -> Result<TaskReader, Fault> {
         let scan = serde_json::from_str(scan)
             .map_err(|error| bad_document("a scan", &error.to_string()))?;
@@ -72,60 +112,65 @@ impl TaskReader {
                 &format!("version {}", blocks.version),
             ));
         }
+        let scan = project(scan, columns)
+            .ok_or_else(|| bad_document("the columns of a scan", &columns.join(", ")))?;
+        let has = |what: &dyn Fn(&Value) -> bool| {
+            let columns = scan["columns"].as_array();
+            columns.is_some_and(|columns| columns.iter().any(|column| what(&column["source"])))
+        };
+        let has_values = has(&|source| source["field"].is_u64() || *source == "rescued");
         Ok(TaskReader {
-            scan: project(scan, columns)
-                .ok_or_else(|| bad_document("the columns of a scan", &columns.join(", ")))?,
-            files: blocks.files,
             blocks: blocks.blocks,
             left: limit,
-            counts: !columns.is_empty(), // values that do not fit; none is read for a number of rows
+            validates: has_values && !has(&|source| *source == "corrupt"), // that column shows what is broken
+            drops: scan["mode"] == "DROPMALFORMED",
+            interrupted: Arc::new(interrupted),
             open: None,
             path: String::new(),
             lent: Vec::new(),
-            places: Vec::new(),
+            numbers: Vec::new(),
+            passed_bytes: 0,
             losses: Losses::default(),
+            others: Others::of(&scan),
+            scan: scan.to_string(),
         })
     }
 
     /// Read the next batch, free the one before, and say how many rows it has.
     ///
     /// # Errors
-    /// What the block reader says, and a file that is not the one that was planned.
+    /// What the block reader says, a file that is not the one that was planned, and that the task was killed: that is
+    /// asked before each read.
     pub fn next_batch(&mut self) -> Result<Option<usize>, Fault> {
-        self.places.clear();
+        self.numbers.clear();
         self.lent.clear();
         while self.left != Some(0) {
             if self.open.is_none() {
-                let Some((file, start, stop, index, first, seek)) = self.blocks.pop_front() else {
+                let Some(block) = self.blocks.pop_front() else {
                     break;
                 };
-                let Some(file) = self.files.get(file) else {
-                    return Err(bad_document(
-                        "the blocks of a task",
-                        "a file that is not there",
-                    ));
-                };
-                let path = file.get(0).and_then(Value::as_str).unwrap_or_default();
-                let planned = file.get(3).and_then(Value::as_str).unwrap_or_default();
-                let source = Self::open_file(path, planned)?;
-                let document = json!({
-                    "version": VERSION, "file": file, "block": (start, stop, index, first, seek),
-                    "validate": self.counts, "with_digest": false, "limit": self.left,
-                });
-                self.path = path.to_string();
-                self.open = Some(
-                    BlockReader::open(&self.scan, &document.to_string(), Box::new(source))
-                        .map_err(fault)?,
-                );
+                self.open = Some(self.open_block(block)?);
             }
             let Some(reader) = self.open.as_mut() else {
                 continue;
             };
-            let batch = reader.next_batch().map_err(fault)?;
+            let batch = reader.next_batch();
             for reject in reader.take_rejects() {
                 self.losses.take(&reject, reader, &self.path);
             }
+            for record in reader.take_noticed() {
+                self.others.take(&record, &self.path);
+            }
+            if self.others.records >= SOME_RECORDS {
+                reader.stop_noticing();
+            }
+            let batch = match batch {
+                Ok(batch) => batch,
+                Err(_) if (self.interrupted)() => return Err(Fault::Interrupted),
+                Err(error) => return Err(fault(error)),
+            };
             let Some(batch) = batch else {
+                self.passed_bytes += reader.passed_bytes();
                 self.open = None;
                 continue;
             };
@@ -136,24 +181,51 @@ impl TaskReader {
                 *left = left.saturating_sub(batch.rows as u64);
             }
             self.lent = batch.columns;
+            self.numbers.resize(PROGRESS, 0);
             for column in &self.lent {
-                lend(column, &mut self.places).map_err(Fault)?;
+                lend(column, &mut self.numbers).map_err(Fault::Said)?;
             }
             return Ok(Some(batch.rows));
         }
         Ok(None)
     }
 
-    /// Where the arrays of the batch are.
-    pub fn places(&self) -> &[i64] {
-        &self.places
+    fn open_block(&mut self, mut block: Value) -> Result<BlockReader, Fault> {
+        let text = |index: usize| {
+            block["file"][index]
+                .as_str()
+                .unwrap_or_default()
+                .to_string()
+        };
+        let (path, planned) = (text(0), text(3));
+        let file = Self::open_file(&path, &planned)?;
+        block["validate"] = self.validates.into();
+        block["with_digest"] = false.into();
+        block["limit"] = self.left.into();
+        self.path = path;
+        let source = TaskFile {
+            file,
+            interrupted: self.interrupted.clone(),
+        };
+        BlockReader::open(&self.scan, &block.to_string(), Box::new(source)).map_err(fault)
+    }
+
+    /// Bytes of files that were read so far, how many of their records break a rule, and where the arrays of the batch
+    /// are.
+    pub fn numbers(&mut self) -> &[i64] {
+        let open = self.open.as_ref().map_or(0, BlockReader::passed_bytes);
+        let broken = self.losses.lost.records + self.losses.delivered.records;
+        self.numbers.resize(self.numbers.len().max(PROGRESS), 0);
+        self.numbers[0] = (self.passed_bytes + open) as i64;
+        self.numbers[1] = broken as i64;
+        &self.numbers
     }
 
     /// Which records are no rows, or have nulls where their values do not fit, as a warning; `None` if there is none.
     pub fn losses(&self) -> Option<String> {
         let Losses { lost, delivered } = &self.losses;
         let said = [
-            lost.first.as_ref().map(|first| {
+            lost.first.as_ref().filter(|_| !self.drops).map(|first| {
                 let which = match lost.records {
                     1 => "1 record is no row".into(),
                     records => format!("{records} records are no rows"),
@@ -171,7 +243,11 @@ impl TaskReader {
                 )
             }),
         ];
-        let said: Vec<String> = said.into_iter().flatten().collect();
+        let said: Vec<String> = said
+            .into_iter()
+            .flatten()
+            .chain(self.others.said())
+            .collect();
         (!said.is_empty()).then(|| said.join("\n"))
     }
 
@@ -183,7 +259,7 @@ impl TaskReader {
             } else {
                 "source-error"
             };
-            Fault(format!(
+            Fault::Said(format!(
                 "a file that was planned cannot be read [{code}]\n  where: {path}\n  seen:  {error}\n  fix:   see that \
                  it is there on every machine that runs tasks, and plan again"
             ))
@@ -191,13 +267,57 @@ impl TaskReader {
         let file = LocalFile::open(Path::new(path)).map_err(failed)?;
         let found = file.fingerprint().map_err(failed)?;
         if found != planned {
-            return Err(Fault(format!(
+            return Err(Fault::Said(format!(
                 "the file changed after it was planned (onFileChange=fail) [source-changed]\n  where: {path}\n  seen:  \
                  fingerprint {found}; planned {planned}\n  fix:   plan again, or set option onFileChange=ignore to read \
                  whatever is there now"
             )));
         }
         Ok(file)
+    }
+}
+
+impl Others {
+    fn of(scan: &Value) -> Others {
+        let columns = scan["columns"].as_array().map(Vec::as_slice);
+        let column = |column: &Value| {
+            let kind = column["type"].as_str().unwrap_or_default();
+            let name = column["name"].as_str().unwrap_or_default();
+            (name.to_string(), kind.contains('<'))
+        };
+        Others {
+            columns: columns.unwrap_or_default().iter().map(column).collect(),
+            ..Others::default()
+        }
+    }
+
+    /// Count a record, unless values alone do not fit.
+    fn take(&mut self, record: &Noticed, path: &str) {
+        let kept: Value = serde_json::from_str(&record.kept).unwrap_or_default();
+        let is_new = |(name, value): &(&String, &Value)| {
+            let known = self.columns.iter().find(|(column, _)| column == *name);
+            let has_parts = value.is_object() || value.is_array();
+            known.map_or(*name != FILE_PATH, |(_, nested)| *nested && has_parts)
+        };
+        let Some((name, _)) = kept.as_object().and_then(|kept| kept.iter().find(is_new)) else {
+            return;
+        };
+        self.first
+            .get_or_insert_with(|| format!("{name}, is at byte {} of {path}", record.offset));
+        self.records += 1;
+    }
+
+    fn said(&self) -> Option<String> {
+        let which = match self.records {
+            1 => "1 record has columns".into(),
+            SOME_RECORDS.. => format!("{SOME_RECORDS} records or more have columns"),
+            records => format!("{records} records have columns"),
+        };
+        let first = self.first.as_ref()?;
+        Some(format!(
+            "{which} that no sample has shown, and they are not read; the first, {first}. To read them, raise \
+             sampleBytes or sampleFiles, or give a schema that has them"
+        ))
     }
 }
 
@@ -220,50 +340,8 @@ impl Losses {
     }
 }
 
-/// The document of a scan that delivers some of its columns, and decodes no others; `None` if it has not all of them.
-fn project(mut scan: Value, columns: &[String]) -> Option<String> {
-    let known = scan["columns"].as_array()?;
-    let mut wanted: Vec<Value> = columns
-        .iter()
-        .map(|name| {
-            known
-                .iter()
-                .find(|column| column["name"] == name.as_str())
-                .cloned()
-        })
-        .collect::<Option<_>>()?;
-    let mut decoded: Vec<usize> = Vec::new();
-    for column in &mut wanted {
-        if let Some(number) = column["source"]["field"].as_u64() {
-            let number = usize::try_from(number).ok()?;
-            let place = decoded
-                .iter()
-                .position(|&each| each == number)
-                .unwrap_or_else(|| {
-                    decoded.push(number);
-                    decoded.len() - 1
-                });
-            column["source"]["field"] = place.into();
-        }
-    }
-    scan["columns"] = wanted.into();
-    scan["fields"] = pick(&scan["fields"], &decoded)?;
-    if let Some(csv) = scan["format"].get_mut("csv") {
-        csv["wanted"] = pick(&csv["wanted"], &decoded)?;
-    }
-    Some(scan.to_string())
-}
-
-fn pick(list: &Value, numbers: &[usize]) -> Option<Value> {
-    numbers
-        .iter()
-        .map(|&number| list.get(number).cloned())
-        .collect::<Option<Vec<_>>>()
-        .map(Value::from)
-}
-
 fn bad_document(what: &str, seen: &str) -> Fault {
-    Fault(format!(
+    Fault::Said(format!(
         "{what} is a document of version {VERSION} [bad-document]\n  seen:  {seen}\n  fix:   use the same version of \
          splitscan and its connector everywhere"
     ))
@@ -287,11 +365,13 @@ fn fault(error: BlockError) -> Fault {
     if !error.fix.is_empty() {
         text += &format!("\n  fix:   {}", error.fix);
     }
-    Fault(text)
+    Fault::Said(text)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const RULES: &str = r#"{"nan_value": "NaN", "positive_inf": "Inf", "negative_inf": "-Inf", "date_format": null,
@@ -327,16 +407,20 @@ mod tests {
             name,
             null
         ]);
-        let blocks =
-            json!({"version": 1, "files": [file], "blocks": [[0, 0, text.len(), 0, null, null]]});
+        let block = json!({"version": 1, "file": file, "block": [0, text.len(), 0, null, null],
+            "validate": false, "with_digest": false});
+        let blocks = json!({"version": 1, "blocks": [block]});
         let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
-        let mut task = TaskReader::open(&scan(), &blocks.to_string(), &columns, None)
-            .unwrap_or_else(|fault| panic!("{}", fault.0));
+        let mut task = TaskReader::open(
+            &scan(),
+            &blocks.to_string(),
+            &columns,
+            None,
+            Box::new(|| false),
+        )
+        .unwrap_or_else(|fault| panic!("{fault}"));
         let mut rows = 0;
-        while let Some(more) = task
-            .next_batch()
-            .unwrap_or_else(|fault| panic!("{}", fault.0))
-        {
+        while let Some(more) = task.next_batch().unwrap_or_else(|fault| panic!("{fault}")) {
             rows += more;
         }
         std::fs::remove_file(&path).expect("it is there");

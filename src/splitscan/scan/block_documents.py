@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from contextlib import closing
 from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 
 from splitscan.block_json import plain_block, plain_file
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.content.storage import ByteSource
 from splitscan.engine import kernel
 from splitscan.formats.contract import BlockFormat, ShapedFormat
 from splitscan.formats.decoding.contract import type_name
@@ -18,7 +21,9 @@ from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of
+from splitscan.read.contents import open_file, preamble_for
 from splitscan.scan.block_request import BlockRequest
+from splitscan.scan.decoders import decoder
 from splitscan.scan.framework.columns import is_required_somewhere
 from splitscan.scan.spec import ScanSpec
 
@@ -76,18 +81,15 @@ def _document(spec: ScanSpec, module: ModuleType) -> str | None:
     return document
 
 
-def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamble) -> str:
+def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamble | None) -> str:
     """What a task is told of one block.
 
     Args:
         request: What is wanted of it.
         block: Its range, in offsets of what is read.
-        preamble: What the head of its file says; that the header agrees is known.
+        preamble: What the head of its file says; that the header agrees is known. Without it the kernel reads the head.
     """
     path, *others = plain_file(block.file)[:6]
-    head = {"data_start": preamble.data_start, **getattr(preamble.format, "block_head", {})}
-    if (encoding := getattr(preamble.format, "encoding", UTF_8)) != UTF_8:
-        head["charset"] = plain_charset(encoding)
     others[3] = as_text(others[3])
     return json.dumps(
         {
@@ -95,12 +97,61 @@ def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamb
             "file": [as_text(path), *others],
             "block": plain_block(block),
             "constants": {name: _plain(value) for name, value in request.constants.items()},
-            "head": head,
+            "head": None if preamble is None else _head(preamble),
             "validate": request.wants_faults,
             "with_digest": request.with_digest,
             "limit": request.limit,
         }
     )
+
+
+class TaskDocuments:
+    """Writes the blocks of tasks for a host that reads files without Python.
+
+    Args:
+        spec: Of the scan, which has a document.
+    """
+
+    def __init__(self, spec: ScanSpec) -> None:
+        self._spec = spec
+        self._needs_head = bool(json.loads(scan_document(spec) or "{}").get("needs_head"))
+        self._heads: dict[FileMetadata, Preamble] = {}
+
+    def write(self, blocks: Sequence[BlockMetadata]) -> str:
+        """The blocks of one task, each with the head of its file where the kernel does not understand that.
+
+        Raises:
+            SplitscanError: If a head cannot be read, or a header does not agree with the schema.
+        """
+        requests = (BlockRequest(self._spec, block) for block in blocks)
+        documents = [block_document(each, each.block, self._head(each.block.file)) for each in requests]
+        return f'{{"version":{VERSION},"blocks":[{",".join(documents)}]}}'
+
+    def why_not(self, file: FileMetadata, source: ByteSource) -> str | None:
+        """Why the kernel does not read an open file, or ``None`` if it does.
+
+        Raises:
+            SplitscanError: Those of :meth:`write`.
+        """
+        format = self._spec.record_format
+        if self._needs_head and format is not None:
+            preamble = self._heads[file] = preamble_for(source, file, format, 0)
+            if getattr(decoder(self._spec, file, preamble), "word", None) is None:
+                return "its head says what only Python reads"
+        return None
+
+    def _head(self, file: FileMetadata) -> Preamble | None:
+        if self._needs_head and file not in self._heads:
+            with closing(open_file(file, self._spec.options.files, self._spec.reading)) as source:
+                self.why_not(file, source)
+        return self._heads.get(file)
+
+
+def _head(preamble: Preamble) -> dict[str, Any]:
+    head = {"data_start": preamble.data_start, **getattr(preamble.format, "block_head", {})}
+    if (encoding := getattr(preamble.format, "encoding", UTF_8)) != UTF_8:
+        head["charset"] = plain_charset(encoding)
+    return head
 
 
 def _columns(spec: ScanSpec) -> list[dict[str, Any]] | None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
@@ -19,20 +18,18 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from splitscan.block_json import write_blocks
 from splitscan.blocks import FileMetadata
 from splitscan.content.archives import open_planned
 from splitscan.content.codecs.formats import promised_by
 from splitscan.content.storage import redact
-from splitscan.errors import SourceError, UsageError
-from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.errors import SplitscanError, UsageError
 from splitscan.formats.framing.not_text import LOOKED_AT_BYTES
 from splitscan.jar import JAR, connector_jar, jar_version
-from splitscan.options import FileOptions, Mode, OnFileChange
+from splitscan.options import OnFileChange
 from splitscan.options.files import SourceCompression
 from splitscan.read.contents import codec_in, refuse_no_text
 from splitscan.scan import ScanPlanner
-from splitscan.scan.block_documents import scan_document
+from splitscan.scan.block_documents import TaskDocuments, scan_document
 from splitscan.scan.spec import ScanSpec
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.jobs import classic_context, default_parallelism
@@ -49,8 +46,6 @@ _LINES = re.compile(r"\s+")
 _PACKAGE = "splitscan.connector"
 SOURCE = f"{_PACKAGE}.PlanSource"
 """Name by which Spark finds the data source of a plan."""
-
-_FORMATS = frozenset({"csv", "text"})  # others need what Python says of the head of a file, or of nested types
 
 _GROWING_LOADER = "org.apache.spark.util.MutableURLClassLoader"
 
@@ -76,7 +71,7 @@ def why_not(scan: ScanPlanner, spec: ScanSpec, *, rebalance: bool = False) -> st
     """Why a scan itself is not for the connector, whatever the session, or ``None`` if it is."""
     if rebalance:
         return "rebalance=True"
-    return _why_no_document(spec) or _why_not_these(scan)
+    return _why_no_document(spec) or _why_not_these(scan, spec)
 
 
 def connector_frame(scan: ScanPlanner, spark: SparkSession, schema: StructType) -> DataFrame | None:
@@ -87,10 +82,11 @@ def connector_frame(scan: ScanPlanner, spark: SparkSession, schema: StructType) 
     """
     if not attach(spark):
         return None
-    tasks = [write_blocks(task).decode() for task in scan.plan_tasks(default_parallelism(spark), spark_indexer(spark))]
+    documents = TaskDocuments(scan.spec)
+    tasks = map(documents.write, scan.plan_tasks(default_parallelism(spark), spark_indexer(spark)))
+    reader = spark.read.format(SOURCE).schema(schema).option("tasks", "\n".join(tasks))
     spec, size_bytes, _, name = plan_lines(scan, scan.spec)
-    reader = spark.read.format(SOURCE).schema(schema).option("spec", spec).option("tasks", "\n".join(tasks))
-    return reader.option("sizeBytes", size_bytes).option("name", name).load()
+    return reader.option("spec", spec).option("sizeBytes", size_bytes).option("name", name).load()
 
 
 def plan_lines(scan: ScanPlanner, spec: ScanSpec) -> list[str]:
@@ -102,39 +98,17 @@ def plan_lines(scan: ScanPlanner, spec: ScanSpec) -> list[str]:
     return [scan_document(spec) or "", str(size_bytes), str(-1 if limit is None else limit), _LINES.sub(" ", name)]
 
 
-def _why_no_document(spec: ScanSpec) -> str | None:
-    """Why a task of the connector cannot be told of a scan, by what the scan asks for."""
-    mode = spec.options.reading.mode
-    if mode is not Mode.PERMISSIVE:
-        return f"mode={mode.value}"
-    if not set(spec.speaking).isdisjoint(spec.wildcard):
-        return "a column holds what is broken, or does not fit"
-    own = set(spec.fields.names) - set(spec.partitions.fields.names)
-    if elsewhere := next((name for name in spec.columns if name not in own), None):
-        return f"column {elsewhere} is not in the records"
-    if not spec.columns:
-        return "no column is selected"
-    if zoned := next((field.name for field in spec.fields if pa.types.is_timestamp(field.type)), None):
-        return f"column {zoned} may name time zones"
-    encoding = spec.options.format.text_encoding
-    is_utf8 = encoding is None or resolve_encoding(encoding).codec == "utf-8"
-    is_read = is_utf8 and scan_document(spec) is not None
-    return None if is_read else "the kernel's block reader does not read such scans"
-
-
-def _why_not_these(scan: ScanPlanner) -> str | None:
-    files, format = scan.options.files, scan.spec.record_format
-    if scan.options.record_format not in _FORMATS:
-        return f"format {scan.options.record_format}"
+def _why_not_these(scan: ScanPlanner, spec: ScanSpec) -> str | None:
+    files, documents = scan.options.files, TaskDocuments(spec)
     if files.ignore_missing_files or files.ignore_corrupt_files or files.on_file_change is not OnFileChange.FAIL:
         return "files may be missing, damaged, or change"
     if files.source_compression not in {SourceCompression.AUTO, SourceCompression.NONE}:
         return f"sourceCompression={files.source_compression.value}"
-    return next(filter(None, (_why_not_this(file, files, format) for file in scan.files())), None)
+    return next(filter(None, (_why_not_this(file, spec, documents) for file in scan.files())), None)
 
 
-def _why_not_this(file: FileMetadata, files: FileOptions, format: object) -> str | None:
-    path = file.path
+def _why_not_this(file: FileMetadata, spec: ScanSpec, documents: TaskDocuments) -> str | None:
+    path, files, format = file.path, spec.options.files, spec.record_format
     if not path.startswith("/") or not path.isprintable():
         return f"{redact(path)!r} is no local file"
     if file.compression is not None or promised_by(path):
@@ -144,12 +118,19 @@ def _why_not_this(file: FileMetadata, files: FileOptions, format: object) -> str
             return f"{redact(path)} is in an archive"
         if codec_in(source, path, files, format) is not None:
             return f"{redact(path)} is compressed"
-        head = source.read_at(0, LOOKED_AT_BYTES)
-    try:
-        refuse_no_text(path, format, head)
-    except SourceError as error:
-        return f"{redact(path)}: {error.rule}"
-    return None
+        try:
+            refuse_no_text(path, format, source.read_at(0, LOOKED_AT_BYTES))
+            reason = documents.why_not(file, source)
+        except SplitscanError as error:
+            reason = getattr(error, "rule", str(error))
+    return reason and f"{redact(path)}: {reason}"
+
+
+def _why_no_document(spec: ScanSpec) -> str | None:
+    """Why a task of the connector cannot be told of a scan, by what the scan asks for."""
+    if not spec.columns:
+        return "no column is selected"
+    return None if scan_document(spec) is not None else "the kernel's block reader does not read such scans"
 
 
 def why_no_jar(spark: SparkSession) -> str | None:

@@ -18,10 +18,10 @@ from typing import IO, Any
 
 from pyspark.sql.types import StructType
 
-from splitscan.block_json import write_blocks
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, UsageError
 from splitscan.scan import Indexer, ScanPlanner, ScanSpec
+from splitscan.scan.block_documents import TaskDocuments
 from splitscan.spark.connector import check_version, is_switched_on, plan_lines, why_not
 from splitscan.spark.source import SplitscanDataSource, path_not_found
 from splitscan.spark.time_zones import in_zone
@@ -89,7 +89,8 @@ class Planner:
         if isinstance(decided, str):
             return "python", [decided]
         if asked["about"] == "tasks":
-            return "tasks", [write_blocks(task).decode() for task in _tasks(*decided, int(asked["slots"]), indexer)]
+            documents = TaskDocuments(decided[1])
+            return "tasks", list(map(documents.write, _tasks(*decided, int(asked["slots"]), indexer)))
         self._keep("scan", asked, decided)
         return "plan", plan_lines(*decided)
 

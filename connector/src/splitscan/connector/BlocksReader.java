@@ -2,6 +2,8 @@ package splitscan.connector;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.TaskKilledException;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
@@ -17,7 +19,8 @@ final class BlocksReader implements PartitionReader<ColumnarBatch> {
 
   private final List<ArrowColumn> columns = new ArrayList<>();
   private final ColumnarBatch batch;
-  private final long[] places;
+  private final long[] numbers;
+  private long nanos;
   private long reader;
 
   BlocksReader(String spec, String blocks, StructType wanted, long limit) {
@@ -25,7 +28,8 @@ final class BlocksReader implements PartitionReader<ColumnarBatch> {
       columns.add(new ArrowColumn(field.dataType()));
     }
     batch = new ColumnarBatch(columns.toArray(new ColumnVector[0]));
-    places = new long[ArrowColumn.PLACES * columns.stream().mapToInt(ArrowColumn::nodes).sum()];
+    int nodes = columns.stream().mapToInt(ArrowColumn::nodes).sum();
+    numbers = new long[Kernel.PROGRESS + ArrowColumn.PLACES * nodes];
     Kernel.load();
     reader = Kernel.open(spec, blocks, wanted.fieldNames(), limit);
   }
@@ -35,14 +39,19 @@ final class BlocksReader implements PartitionReader<ColumnarBatch> {
     if (reader == 0) {
       return false;
     }
-    int rows = Kernel.next(reader, places);
+    long began = System.nanoTime();
+    int rows = Kernel.next(reader, numbers);
+    nanos += System.nanoTime() - began;
+    if (rows == Kernel.INTERRUPTED) {
+      throw new TaskKilledException();
+    }
     if (rows < 0) {
       close();
       return false;
     }
-    int at = 0;
+    int at = Kernel.PROGRESS;
     for (var column : columns) {
-      at = column.moveTo(places, at);
+      at = column.moveTo(numbers, at);
     }
     batch.setNumRows(rows);
     return true;
@@ -51,6 +60,11 @@ final class BlocksReader implements PartitionReader<ColumnarBatch> {
   @Override
   public ColumnarBatch get() {
     return batch;
+  }
+
+  @Override
+  public CustomTaskMetric[] currentMetricsValues() {
+    return ScanMetric.values(numbers[0], numbers[1], nanos);
   }
 
   @Override

@@ -1,13 +1,29 @@
 package splitscan.connector;
 
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.spark.TaskContext;
+
 /**
  * The native block reader. Every call is made on the thread of the task, and throws what the kernel says of a fault.
  *
  * <p>A reader is a number that {@link #open} gives and {@link #close} ends; it must not be used after that, nor by two
  * threads at a time.
  */
-final class Kernel {
+public final class Kernel {
+  /** How many numbers {@link #next} says before those of arrays: bytes of files read, records that break a rule. */
+  static final int PROGRESS = 2;
+
+  /** What {@link #next} returns where the task was killed. */
+  static final int INTERRUPTED = -2;
+
+  private static final AtomicInteger OPEN = new AtomicInteger();
+
   private Kernel() {}
+
+  /** How many readers of this class loader are open: none, where no task runs. */
+  public static int openReaders() {
+    return OPEN.get();
+  }
 
   /** Makes sure that the native library is loaded for this class loader. */
   static void load() {
@@ -22,15 +38,28 @@ final class Kernel {
    * @param columns the columns to deliver, in order; none counts the rows
    * @param limit most rows, or -1
    */
-  static native long open(String spec, String blocks, String[] columns, long limit);
+  static long open(String spec, String blocks, String[] columns, long limit) {
+    long reader = openNative(spec, blocks, columns, limit);
+    OPEN.incrementAndGet();
+    return reader;
+  }
+
+  private static native long openNative(String spec, String blocks, String[] columns, long limit);
 
   /**
    * Reads the next batch; the one before is freed.
    *
-   * @param places filled with where its arrays are, {@link ArrowColumn#PLACES} numbers for each in depth-first order
-   * @return how many rows it has, or -1 at the end
+   * @param numbers filled with those of {@link #PROGRESS}, and with where the arrays of the batch are: {@link
+   *     ArrowColumn#PLACES} for each in depth-first order
+   * @return how many rows it has, -1 at the end, or {@link #INTERRUPTED}
    */
-  static native int next(long reader, long[] places);
+  static native int next(long reader, long[] numbers);
+
+  /** Whether the task of this thread was killed; the kernel asks before each read. */
+  static boolean isInterrupted() {
+    TaskContext task = TaskContext.get();
+    return task != null && task.isInterrupted();
+  }
 
   /**
    * Frees the reader and the batch that it lent.
@@ -38,5 +67,10 @@ final class Kernel {
    * @return which of the records that it read are no rows, or have nulls where values do not fit, as a warning; null
    *     for none
    */
-  static native String close(long reader);
+  static String close(long reader) {
+    OPEN.decrementAndGet();
+    return closeNative(reader);
+  }
+
+  private static native String closeNative(long reader);
 }

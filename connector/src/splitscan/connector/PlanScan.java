@@ -84,7 +84,7 @@ final class PlanScan implements SupportsReportStatistics, Batch {
 
   @Override
   public CustomMetric[] supportedCustomMetrics() {
-    return stream == null ? new CustomMetric[0] : stream.supportedCustomMetrics();
+    return stream == null ? ScanMetric.all() : stream.supportedCustomMetrics();
   }
 
   @Override

@@ -14,6 +14,7 @@ mod json;
 mod kinds;
 mod lines;
 mod open_records;
+mod project;
 mod reader;
 mod rejects;
 mod rows;
@@ -22,6 +23,7 @@ pub mod spec;
 mod transcoded;
 
 pub use error::{BlockError, Kind, Where};
+pub use project::project;
 pub use reader::{Batch, BlockReader, Counted, Noticed, Report, check};
 pub use rejects::Reject;
 pub use source::{HostError, LocalFile, ReadAt};

@@ -1,0 +1,134 @@
+"""Scans of all kinds by the connector: rows, nulls and faults of every projection are those of Python's loop."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import splitscan as ss
+from splitscan.errors import RecordError
+from splitscan.spark import connector
+from splitscan.spark.connector import connector_jar, why_python
+
+from .samples import rows_of
+
+pytestmark = pytest.mark.skipif(connector_jar() is None, reason="the connector was not built")
+
+_MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
+_NESTED = "n bigint, s struct<a: int, b: array<string>>, m map<string, int>, t timestamp, x array<struct<y: date>>"
+
+Make = Callable[[Path, random.Random, dict[str, Any]], ss.Scan]
+
+
+@pytest.fixture(autouse=True)
+def _by_setting(spark: SparkSession) -> Iterator[None]:
+    spark.conf.set(connector.SETTING, "true")
+    yield
+    spark.conf.unset(connector.SETTING)
+
+
+def _csv(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
+    value = ["1", "x", "", '"a\nb"', '"q""q"', "2024-02-30", "1.5", "é", "-7"]
+    lines = [",".join(chance.choice(value) for _ in range(chance.choice([3, 3, 3, 3, 2, 4]))) for _ in range(30)]
+    encoding = chance.choice(["UTF-8", "ISO-8859-1"])
+    (folder / "a.csv").write_text("k,v,d\n" + "\n".join(lines), encoding, newline="")
+    schema = "k int, v string, d date" + chance.choice(["", ", _corrupt_record string"])
+    read = {"header": True, "multi_line": True, "escape": '"', "encoding": encoding, "enforce_schema": True}
+    return ss.scan_csv(folder, schema, **read, **options)
+
+
+def _json_value(chance: random.Random) -> Any:
+    return chance.choice(
+        [1, -5, 2**40, "a", "\u00e9\n", None, True, 1.5, [], [1, None], ["b", "c"], {}, {"a": 1, "b": ["x"]},
+         {"a": "no"}, {"k": 3, "": 4}, "2024-01-01T00:00:00+02:00", "2024-06-01 Europe/Rome",
+         [{"y": "2024-01-01"}, {"z": 1}]]
+    )  # fmt: skip
+
+
+def _json_records(chance: random.Random, records: int = 30) -> list[str]:
+    names = ["n", "s", "m", "t", "x", "more"]
+    whole = ({name: _json_value(chance) for name in names if chance.random() < 0.8} for _ in range(records))
+    return [json.dumps(each) if chance.random() < 0.9 else "[1" * chance.randint(0, 1) + "{]" for each in whole]
+
+
+def _json_lines(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
+    (folder / "a.json").write_text("\n".join(_json_records(chance)))
+    return ss.scan_json(folder, _NESTED + chance.choice(["", ", _corrupt_record string"]), **options)
+
+
+def _json_array(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
+    whole = [text for text in _json_records(chance) if not text.endswith("]")]
+    (folder / "a.json").write_text("[" + ",\n".join(whole) + "]")
+    return ss.scan_json(folder, _NESTED, multi_line=True, **options)
+
+
+def _fixed_width(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
+    lines = ["".join(chance.choice("01 9xé") for _ in range(chance.choice([8, 8, 8, 3]))) for _ in range(30)]
+    (folder / "a.txt").write_text("\n".join(lines))
+    return ss.scan_fixed_width(folder, layout="k 1 3 int, v 4 3, w 7 2 int", **options)
+
+
+def _lines(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
+    for name in ("p=1", "p=2"):
+        (folder / name).mkdir()
+        (folder / name / "a.txt").write_text("".join(chance.choice("ab\n\ré") for _ in range(80)))
+    return ss.scan_text(folder, **{"metadata_columns": "record_offset,record_length", **options})
+
+
+def _fixed(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
+    (folder / "a.bin").write_bytes(chance.randbytes(chance.randint(0, 60)))
+    return ss.scan(folder, "fixed", record_length=7, **options)
+
+
+def _rows(read: Callable[[], list[Any]]) -> list[str] | str:
+    """Rows as texts; or that a record broke a rule: which one is first depends on who reads at the same time."""
+    try:
+        return [repr(tuple(row)) for row in read()]
+    except (RecordError, PySparkException) as error:
+        assert "(mode=FAILFAST) [" in str(error).splitlines()[0]  # noqa: PT017 - of either
+        return "failed"
+
+
+@pytest.mark.parametrize("make", [_csv, _json_lines, _json_array, _fixed_width, _lines, _fixed])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_projection_in_every_mode_has_the_rows_of_python(
+    spark: SparkSession, tmp_path: Path, make: Make, seed: int
+) -> None:
+    chance = random.Random(f"{make.__name__}{seed}")
+    metadata = chance.choice(["file_name", "dir0,file_size,file_modification_time", "record_offset,file_path"])
+    for number, mode in enumerate(_MODES):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        options: dict[str, Any] = {"mode": mode, "block_size": chance.choice([5, 40, 1000]), "open_cost_in_bytes": 0}
+        options |= {"batch_rows": chance.choice([1, 65_536])}
+        if make is not _lines:
+            options["metadata_columns"] = metadata
+        if make not in {_lines, _fixed} and chance.random() < 0.5:
+            options["rescued_data_column"] = "rest"
+        scan = make(folder, chance, options)
+        assert why_python(scan.planner, spark) is None
+        frame, names = scan.to_spark(spark), scan.schema.names
+        assert "BatchScan splitscan" in frame._jdf.queryExecution().toString()
+        expected = _rows(lambda scan=scan: rows_of(scan.to_arrow()))
+        assert _rows(lambda frame=frame: rows_of(frame.toArrow())) == expected, mode
+        for _ in range(3):
+            some = sorted(chance.sample(names, chance.randint(1, len(names))), key=names.index)
+            expected = _rows(lambda scan=scan, some=some: rows_of(scan.select(*some).to_arrow()))
+            found = _rows(lambda frame=frame, some=some: rows_of(frame.select(*some).toArrow()))
+            assert found == expected, (mode, some)
+        assert _rows(lambda frame=frame: [(frame.count(),)]) == _rows(lambda scan=scan: [(scan.count(),)]), mode
+
+
+def test_members_of_records_are_read_alone(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"s": {"a": 1, "b": ["x"]}, "x": [{"y": "2024-01-01"}]}\n{"s": {"a": "no"}}\n')
+    frame = ss.scan_json(tmp_path, _NESTED).to_spark(spark)
+    assert (
+        frame.select("s.a", "x.y").collect()
+        == ss.scan_json(tmp_path, _NESTED).to_spark(spark).select("s.a", "x.y").collect()
+    )
+    assert [row.a for row in frame.select("s.a").collect()] == [1, None]
