@@ -17,7 +17,7 @@ from splitscan.options import ReadOptions
 from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.checking import CheckReport, check_scan
 from splitscan.scan.dialects import pin_dialect, sniff
-from splitscan.scan.file_set import FileTest, Paths
+from splitscan.scan.files import FileTest, Paths
 from splitscan.scan.finding_format import find_format
 from splitscan.scan.new_columns import OnNewColumns
 from splitscan.scan.own_formats import OwnFormat, name_of_own

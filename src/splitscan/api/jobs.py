@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.jar import connector_jar
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import ScanPlanner
-from splitscan.scan.file_set import Paths
+from splitscan.scan.files import Paths
 from splitscan.scan.finding_format import find_format
 
 if TYPE_CHECKING:

@@ -27,7 +27,6 @@ from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.jobs.watching import WATCH_FOLDER, Watch, WatchedWindow
 from splitscan.options.stream import parse_stream_options
 from splitscan.redaction import redact
-from splitscan.scan import Cutting
 from splitscan.sizes import MIB, count_of
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class IngestRun:
         plan = plan_ingest(source, self._delivery())
         paths = set(plan.paths)
         fresh = [file for file in source.scan.files() if redact(file.path) in paths]
-        blocks = sum(1 for _ in source.scan.with_files(fresh).cut(Cutting(fine=True)).blocks())
+        blocks = sum(1 for _ in source.scan.with_files(fresh).cut_fine().blocks())
         if as_json:
             write_json({**asdict(plan), "files": plan.files, "blocks": blocks})
         else:

@@ -27,10 +27,10 @@ from splitscan.jobs.source import EvolvedSource, NamedJob, Source, WriteSpec
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options import OnFileChange
 from splitscan.rebalance.reading.planning import plan_blocks
-from splitscan.scan import Cutting, ScanPlanner
+from splitscan.scan import ScanPlanner
 from splitscan.scan.dialects import contradiction
+from splitscan.scan.index import fill_index
 from splitscan.scan.new_columns import NewColumns
-from splitscan.scan.planning import fill_index
 from splitscan.streaming.windows import Window
 
 _CHECK_THREADS = 8  # one look at every source after the last read; mostly waiting for the storage
@@ -168,7 +168,7 @@ class FileSource:
             blocks = plan_blocks(scan, runner.index) if self.window is None else self._window_blocks(files)
             return ClaimedDivision(blocks, files, scan.spec, scan.framing, runner)
         index = {file.path: number for number, file in enumerate(files)}
-        blocks = list(scan.cut(Cutting(fine=True)).blocks()) if self.window is None else self._window_blocks(files)
+        blocks = list(scan.cut_fine().blocks()) if self.window is None else self._window_blocks(files)
         indexed = fill_index(blocks, scan.framing, scan.spec.options, runner.index)
         plan: dict[BlockKey, BlockMetadata] = {(index[each.file.path], each.index): each for each in indexed}
         return PlannedDivision(

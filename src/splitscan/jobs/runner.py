@@ -14,7 +14,7 @@ from splitscan.jobs.parts import OutputPart
 from splitscan.jobs.staging import PartReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.scan.planning import IndexTask, Summarised
+from splitscan.scan.index import IndexTask, Summarised
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 

@@ -6,14 +6,13 @@ from splitscan.scan.block_request import BlockReader
 from splitscan.scan.block_scan import open_reader, scan_blocks
 from splitscan.scan.counting import count_blocks
 from splitscan.scan.given_up import RowCount
+from splitscan.scan.index import Indexer, IndexTask, fill_index
 from splitscan.scan.planner import ScanPlanner
-from splitscan.scan.planning import Cutting, Indexer, IndexTask, fill_index
 from splitscan.scan.rejects import OnReject
 from splitscan.scan.spec import ScanSpec, make_spec
 
 __all__ = [
     "BlockReader",
-    "Cutting",
     "IndexTask",
     "Indexer",
     "OnReject",

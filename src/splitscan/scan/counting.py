@@ -15,13 +15,13 @@ from splitscan.formats.contract import AdvisingFormat
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode, ReadOptions
-from splitscan.plan.packing import fill_tasks
+from splitscan.plan.tasks import balance_blocks
 from splitscan.redaction import redact
-from splitscan.scan.block_scan import in_threads, open_reader
+from splitscan.scan.block_scan import cores, in_threads, open_reader
 from splitscan.scan.decoders import check_header
 from splitscan.scan.given_up import RowCount, counted_in, total
+from splitscan.scan.index import Indexer, OnBytes, index_files
 from splitscan.scan.own_formats import Reading
-from splitscan.scan.planning import Indexer, OnBytes, index_files
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import KIB, MIB, count_of
 
@@ -81,7 +81,7 @@ def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata], on_bytes: OnByte
         blocks: What to count.
         on_bytes: Told how many bytes were read, each time that some were.
     """
-    portions = list(fill_tasks(blocks, _SHARE_BYTES, _OPEN_BYTES))
+    portions = balance_blocks(blocks, _SHARE_BYTES, _OPEN_BYTES, cores())
     for portion, counted in zip(portions, in_threads(partial(count_blocks, spec), portions), strict=True):
         if on_bytes is not None:
             on_bytes(sum(block.cost_bytes for block in portion))

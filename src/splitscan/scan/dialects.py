@@ -20,7 +20,7 @@ from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of,
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
 from splitscan.read.contents import open_file
-from splitscan.scan.file_set import FileSet, Paths, as_paths
+from splitscan.scan.files import FileSet, Paths, as_paths
 from splitscan.scan.kinds import about_kind, check_beginning, separator_of
 from splitscan.scan.wide_text import advice_on_encoding, lenient, misread, wide_encoding
 from splitscan.sizes import KIB, MIB

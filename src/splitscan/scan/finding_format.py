@@ -17,7 +17,7 @@ from splitscan.options.table import by_spellings, declared_options
 from splitscan.plan.files import list_files
 from splitscan.read.contents import open_file
 from splitscan.redaction import redact
-from splitscan.scan.file_set import Paths, as_paths
+from splitscan.scan.files import Paths, as_paths
 from splitscan.scan.kinds import NamedFormat, kind_of
 from splitscan.scan.own_formats import OwnFormat
 

@@ -15,7 +15,8 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import Advice, SchemaError
 from splitscan.formats.framing.contract import CountingFormat
 from splitscan.options import Mode, ReadOptions, SchemaMode
-from splitscan.plan.splitter import MOST_SHARES
+from splitscan.plan.splitter import MOST_SHARES, BlockLengths
+from splitscan.plan.tasks import TaskPlanner
 from splitscan.scan.block_scan import cores
 from splitscan.scan.counting import (
     BlockCounter,
@@ -27,11 +28,11 @@ from splitscan.scan.counting import (
     with_kept,
 )
 from splitscan.scan.dialects import advise
-from splitscan.scan.file_set import FileSet, FileTest, Paths, as_paths
+from splitscan.scan.files import FileSet, FileTest, Paths, as_paths
 from splitscan.scan.given_up import RowCount, report_given_up, total
+from splitscan.scan.index import Indexer, OnBytes, fill_index, index_here
 from splitscan.scan.new_columns import SOME_RECORDS
 from splitscan.scan.own_formats import OwnFormat, Reading
-from splitscan.scan.planning import AS_THE_OPTIONS_SAY, Cuts, Cutting, Indexer, OnBytes, fill_index, index_here
 from splitscan.scan.request import ReadRequest
 from splitscan.scan.schema.explanation import ColumnSource
 from splitscan.scan.schema.inference import WORKERS_HERE, Workers
@@ -95,7 +96,7 @@ class ScanPlanner:
         file_set: The files.
         sample: What a look at them shows.
         selected: What is selected; ``None`` for everything.
-        cutting: How blocks are cut, where not as the options say.
+        lengths: How long blocks are, where the options do not say it.
         notices: In how many records of a block columns are noticed that the scan does not have; ``None`` for some, if
             the columns are those that files show.
 
@@ -107,7 +108,7 @@ class ScanPlanner:
     file_set: FileSet
     sample: _Sample
     selected: tuple[str, ...] | None = None
-    cutting: Cutting = AS_THE_OPTIONS_SAY
+    lengths: BlockLengths | None = None
     notices: int | None = None
 
     @classmethod
@@ -135,7 +136,7 @@ class ScanPlanner:
         return cls(asked, files, _Sample(asked, files))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.asked, self.file_set, self.sample, self.selected, self.cutting, self.notices)
+        return type(self), (self.asked, self.file_set, self.sample, self.selected, self.lengths, self.notices)
 
     @property
     def options(self) -> ReadOptions:
@@ -234,9 +235,17 @@ class ScanPlanner:
         """The same, whose blocks report columns that it does not have, as seen in so many of their records."""
         return replace(self, notices=records)
 
-    def cut(self, cutting: Cutting) -> Self:
-        """The same with other blocks."""
-        return replace(self, cutting=cutting)
+    def cut(self, lengths: BlockLengths) -> Self:
+        """The same with blocks of these lengths."""
+        return replace(self, lengths=lengths)
+
+    def cut_at_most(self, block_bytes: int) -> Self:
+        """The same with blocks of at most so many bytes, unless ``where`` tells blocks from each other."""
+        return self.cut(self.task_planner.at_most(block_bytes))
+
+    def cut_fine(self) -> Self:
+        """The same with blocks so short that any number of tasks can be made about even."""
+        return self.cut(self.task_planner.fine())
 
     def _on(self, files: FileSet) -> Self:
         """Files that are not read have no say in the schema."""
@@ -277,8 +286,9 @@ class ScanPlanner:
     # -------------------------------------------------------------- blocks
 
     @property
-    def _cuts(self) -> Cuts:
-        return Cuts(self.file_set.files, self.options.files, self.chooses_blocks, self.cutting)
+    def task_planner(self) -> TaskPlanner:
+        """Blocks and tasks of the files, before ``where`` chooses among the blocks of one file."""
+        return TaskPlanner(self.file_set.files, self.options.files, self.chooses_blocks, self.lengths)
 
     def blocks(self, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
         """All blocks, lazily. ``minPartitionNum`` makes them smaller than ``blockSize``.
@@ -286,7 +296,7 @@ class ScanPlanner:
         Those that ``where`` rules out are left out. Of files that are longer than a block the first bytes are read:
         compressed ones are cut in another way, into at most *most_shares* where each decompresses what others read.
         """
-        blocks = self._cuts.blocks(self.framing, most_shares)
+        blocks = self.task_planner.blocks(self.framing, most_shares)
         return filter(self.file_set.keeps, blocks) if self.chooses_blocks else blocks
 
     def indexed_blocks(self, indexer: Indexer | None = None, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
@@ -296,7 +306,7 @@ class ScanPlanner:
             indexer: How to run the summaries of the boundary index in parallel; all cores of this machine by default.
             most_shares: See :meth:`blocks`.
         """
-        cut = self._cuts.blocks(self.framing, most_shares)
+        cut = self.task_planner.blocks(self.framing, most_shares)
         if not self.chooses_blocks:
             return fill_index(cut, self.framing, self.options, indexer)
         files = (list(blocks) for _, blocks in groupby(cut, key=lambda block: block.file.path))
@@ -323,24 +333,17 @@ class ScanPlanner:
     def plan_tasks(self, slots: int, indexer: Indexer | None = None) -> Iterator[tuple[BlockMetadata, ...]]:
         """The blocks of every task, ready to be read, lazily.
 
-        Blocks are cut so small that *slots* tasks find work, where there are bytes enough, and packed into tasks of
-        about ``taskSize`` bytes: even ones, and a multiple of *slots*, more where that costs little. A plan of a format
-        that needs no index takes memory for one task only.
+        See :meth:`TaskPlanner.even_tasks`. A plan of a format that needs no index takes memory for one task only.
         """
         self.warn()
-        cuts = self._cuts
-        min_tasks = cuts.tasks_worth(slots)
-        most_bytes = cuts.block_bytes(min_tasks)
-        block_bytes = most_bytes if self.chooses_blocks else min(most_bytes, self.options.files.task_bytes)
-        even_bytes = cuts.even_bytes_of(min_tasks)
-        cut = self.cut(replace(self.cutting, block_bytes=block_bytes, even_bytes=even_bytes))
-        blocks = cut.indexed_blocks(indexer, cuts.shares_for(slots, block_bytes))
-        return cuts.filled(blocks, min_tasks) if even_bytes is None else cuts.filled_evenly(blocks, min_tasks)
+        planner, lengths = self.task_planner, self.task_planner.for_tasks(slots)
+        shares = planner.shares_for(slots, lengths.block_bytes)
+        return planner.even_tasks(self.cut(lengths).indexed_blocks(indexer, shares), slots)
 
     def tasks(self, blocks: Iterable[BlockMetadata], slots: int = 1) -> list[tuple[BlockMetadata, ...]]:
         """Pack blocks into even tasks of at most ``taskSize`` bytes."""
         self.warn()
-        return self._cuts.balanced(blocks, slots)
+        return self.task_planner.balanced(blocks, slots)
 
     # ------------------------------------------------------------ counting
 
@@ -379,7 +382,7 @@ class ScanPlanner:
         self.warn()
         if self.chooses_blocks:
             return total(counter(self.counting_spec, list(self.indexed_blocks(indexer))))
-        small = Cutting(block_bytes=self._cuts.block_bytes(slots * _BLOCKS_PER_SLOT))
+        small = BlockLengths(self.task_planner.block_bytes(slots * _BLOCKS_PER_SLOT))
         blocks = self.cut(small).blocks(most_shares=1)  # decompressing costs as much as counting
         return count_rows(self.counting_spec, blocks, indexer, counter)
 

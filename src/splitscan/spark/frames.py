@@ -13,7 +13,6 @@ from pyspark.sql.types import StructType
 from splitscan.block_json import read_blocks, write_blocks
 from splitscan.blocks import BlockMetadata
 from splitscan.formats.decoding.ddl import as_schema
-from splitscan.plan.packing import pack_blocks
 from splitscan.rebalance.reading.planning import plan_rebalance
 from splitscan.scan import RowCount, ScanPlanner, ScanSpec, count_blocks, scan_blocks
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
@@ -129,9 +128,8 @@ def count_rows(scan: ScanPlanner, spark: SparkSession) -> int:
     scan = scan.found_by(spark_workers(spark))
 
     def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[RowCount]:
-        files = scan.options.files
-        tasks = pack_blocks(blocks, files.task_bytes, files.open_cost_bytes, slots)
-        answers = run_tasks(spark, [pack_payload(task) for task in tasks], partial(_count_payload, spec))
+        tasks = [pack_payload(task) for task in scan.tasks(blocks, slots)]
+        answers = run_tasks(spark, tasks, partial(_count_payload, spec))
         return [RowCount(*answer) for answer in answers]
 
     rows = scan.count_with(slots, spark_indexer(spark), count_on_spark)

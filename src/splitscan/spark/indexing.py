@@ -22,7 +22,7 @@ from splitscan.read.block_reader import FramedRecords
 from splitscan.read.contents import open_content
 from splitscan.read.pieces import Piece
 from splitscan.scan import Indexer, IndexTask, fill_index
-from splitscan.scan.planning import Summarised, index_here
+from splitscan.scan.index import Summarised, index_here
 from splitscan.scan.schema.inference import WORKERS_HERE, Workers
 from splitscan.sizes import MIB
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks

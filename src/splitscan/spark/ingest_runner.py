@@ -18,7 +18,7 @@ from splitscan.jobs.tasks import run_part, run_partition
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.reading.planning import RebalancePlan
 from splitscan.scan.block_scan import ConsecutiveBlocks
-from splitscan.scan.planning import IndexTask, Summarised, index_here
+from splitscan.scan.index import IndexTask, Summarised, index_here
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 

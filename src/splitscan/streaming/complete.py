@@ -12,8 +12,9 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, Where
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options.stream import CleanSource, OnModified, StreamOptions
+from splitscan.plan.splitter import BlockLengths
 from splitscan.redaction import redact
-from splitscan.scan import Cutting, ScanPlanner
+from splitscan.scan import ScanPlanner
 from splitscan.streaming.directory import DirectoryListing
 from splitscan.streaming.state import FileProgress, FileWork, Found, StreamState
 from splitscan.streaming.windows import PlannedFile
@@ -110,7 +111,7 @@ class CompleteFiles:
 
     def _cut_files(self, files: Sequence[FileMetadata], block_bytes: int) -> dict[str, list[BlockMetadata]]:
         listed = [replace(file, compression=None) for file in sorted(files, key=attrgetter("path"))]
-        scan = self._scan.with_files(listed).cut(Cutting(block_bytes=block_bytes))
+        scan = self._scan.with_files(listed).cut(BlockLengths(block_bytes))
         return {
             path: list(blocks) for path, blocks in groupby(scan.indexed_blocks(), key=lambda block: block.file.path)
         }

@@ -16,7 +16,6 @@ from splitscan.blocks import BlockReport, Reject
 from splitscan.rebalance.claiming import Chunk, ChunkStats, PositionSpace
 from splitscan.rebalance.reading.chunk_reader import ChunkReader
 from splitscan.rebalance.reading.planning import RebalancePlan, plan_rebalance
-from splitscan.scan import Cutting
 from splitscan.testing.laws import must_equal
 from splitscan.testing.scan_laws import check_ledger_law, shown_rows
 
@@ -83,7 +82,7 @@ def check_rebalance_law(
     """
     rejects: list[Reject] = []
     rows = shown_rows(row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist())
-    plan = plan_rebalance(scan.planner.cut(Cutting(at_most=segment_bytes)), 1)
+    plan = plan_rebalance(scan.planner.cut_at_most(segment_bytes), 1)
     if plan is None:
         must_equal(rows, [], "rebalance law, a scan without bytes")
         return RebalanceCensus(0, 0, 0, 0)

@@ -12,7 +12,7 @@ import splitscan as ss
 from splitscan.content.codecs.content import ContentStream
 from splitscan.plan.cutting import cut_files, describe_cut
 from splitscan.plan.splitter import MOST_SHARES, BlockLengths
-from splitscan.scan import Cutting, fill_index, scan_blocks
+from splitscan.scan import fill_index, scan_blocks
 from splitscan.sizes import MIB
 
 from .test_members import CONTAINERS, SUFFIXES, pieces_of
@@ -103,14 +103,12 @@ def test_a_scan_that_is_cut_finely_shares_out_a_compressed_file_that_is_shorter_
     path.write_bytes(gzip.compress(content, 1))
     assert len(content) > 24 * MIB  # more than three pieces
     assert path.stat().st_size < scan_of(path).options.files.block_bytes
-    blocks = list(scan_of(path).planner.cut(Cutting(fine=True)).blocks())
+    blocks = list(scan_of(path).planner.cut_fine().blocks())
     assert [block.stop for block in blocks[:-1]] == pytest.approx(
         FINE.share_bounds(len(content), MOST_SHARES), rel=0.05
     )
-    assert [len(task) for task in scan_of(path).planner.cut(Cutting(fine=True)).tasks(blocks, 2)] == [2, 2]
-    assert (
-        len(list(scan_of(path, where="file_block_start >= 0").planner.cut(Cutting(fine=True)).blocks())) == 1
-    )  # as blockSize says
+    assert [len(task) for task in scan_of(path).planner.cut_fine().tasks(blocks, 2)] == [2, 2]
+    assert len(list(scan_of(path, where="file_block_start >= 0").planner.cut_fine().blocks())) == 1  # as blockSize says
 
 
 @given(

@@ -18,7 +18,7 @@ from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage
 from splitscan.content.codecs.content import DamagedStream
 from splitscan.content.codecs.formats import CODECS
 from splitscan.errors import SourceError
-from splitscan.scan import Cutting
+from splitscan.plan.splitter import BlockLengths
 from splitscan.scan.counting import count_blocks
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import check_ledger_law, read_block
@@ -63,7 +63,7 @@ def check_damaged(scan_of, path, codec, plans):
     (told,) = [reject for reject in rejects if reject.code in OF_DAMAGE]
     for blocks in (
         *(shared_out(scan, codec, cuts) for cuts in plans),
-        scan.planner.cut(Cutting(block_bytes=64)).plan(),
+        scan.planner.cut(BlockLengths(64)).plan(),
     ):
         results = [read_block(scan, block) for block in blocks]
         assert [row for result in results for row in result.rows] == rows, blocks
@@ -73,7 +73,7 @@ def check_damaged(scan_of, path, codec, plans):
         assert (damage.content_offset, damage.code) == (told.offset, told.code)
         assert results[-1].report.content_bytes == damage.content_offset
         assert count_blocks(scan.planner.counting_spec, blocks).rows == len(rows), blocks
-    assert scan.count() == scan.planner.cut(Cutting(block_bytes=64)).count() == len(rows)
+    assert scan.count() == scan.planner.cut(BlockLengths(64)).count() == len(rows)
     return rows, damage
 
 

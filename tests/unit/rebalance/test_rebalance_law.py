@@ -19,7 +19,6 @@ import splitscan as ss
 from splitscan.rebalance import PositionSpace
 from splitscan.rebalance.reading import chunk_reader, parts, planning
 from splitscan.rebalance.reading.planning import plan_rebalance
-from splitscan.scan import Cutting
 from splitscan.testing.rebalance_laws import DealtChunks, RebalanceCensus, check_rebalance_law, read_log
 from splitscan.testing.scan_laws import read_block
 
@@ -212,7 +211,7 @@ def test_columns_of_the_block_say_where_the_planned_block_is(tmp_path: Path) -> 
     scan = ss.scan_text(
         one_file(tmp_path, b"aa\nbb\ncc\ndd\n"), metadataColumns=["file_block_start", "file_block_length"]
     )
-    plan = plan_rebalance(scan.planner.cut(Cutting(at_most=6)), 1)
+    plan = plan_rebalance(scan.planner.cut_at_most(6), 1)
     assert plan is not None
     rows = [
         (row["value"], row["file_block_start"], row["file_block_length"])

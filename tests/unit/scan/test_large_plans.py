@@ -8,7 +8,6 @@ import tracemalloc
 import pytest
 
 import splitscan as ss
-from splitscan.plan.packing import pack_blocks
 
 MIB = 1 << 20
 BLOCKS = 100_000
@@ -35,7 +34,10 @@ def test_the_streamed_tasks_of_one_file_are_those_of_the_whole_plan(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"x\n" * 700)
     scan = ss.scan_text(str(tmp_path), block_size=64, task_size=128, open_cost_in_bytes=16)
     whole = ss.scan_text(str(tmp_path), block_size=64, task_size=128, open_cost_in_bytes=16, min_partition_num=3).plan()
-    assert list(scan.planner.plan_tasks(3)) == pack_blocks(whole, 128, 16, 3)
+    tasks = list(scan.planner.plan_tasks(3))
+    assert [block for task in tasks for block in task] == whole
+    assert {len(task) for task in tasks} <= {1, 2}
+    assert len(tasks) % 3 == 0
 
 
 @pytest.mark.parametrize("tasks", [2, 4, 8, 16, 24])

@@ -14,7 +14,7 @@ from splitscan.plan.cutting import is_compressed
 from splitscan.rebalance.claiming import Chunk, PositionSpace, Segment
 from splitscan.rebalance.reading.parts import PathSecrets, parts_of, segment_of
 from splitscan.redaction import redact
-from splitscan.scan import Cutting, Indexer, ScanPlanner
+from splitscan.scan import Indexer, ScanPlanner
 from splitscan.scan.block_scan import in_threads
 from splitscan.scan.own_formats import Reading, record_format_of
 from splitscan.sizes import MIB, count_of, format_size
@@ -65,13 +65,13 @@ def plan_blocks(scan: ScanPlanner, indexer: Indexer | None = None) -> list[Block
     except where ``where`` tells blocks from each other.
     """
     if scan.framing.splittability is Splittability.CONTEXT:
-        return scan.cut(Cutting(at_most=SEGMENT_BYTES)).plan(indexer)
+        return scan.cut_at_most(SEGMENT_BYTES).plan(indexer)
     blocks = scan.plan(indexer)
     asked = {block.file.path for block in blocks if _may_have_members(block)}
     if scan.framing.splittability is Splittability.WHOLE or not 0 < len(asked) <= MOST_OPENED:
         return blocks
     files = [file for file in scan.files() if file.path in asked]
-    finer = scan.with_files(files).cut(Cutting(at_most=SEGMENT_BYTES)).blocks(most_shares=1)
+    finer = scan.with_files(files).cut_at_most(SEGMENT_BYTES).blocks(most_shares=1)
     return list(_with_members(blocks, finer))
 
 

@@ -24,13 +24,15 @@ from splitscan.formats.framing.frames import Frames, records_of
 from splitscan.formats.merge import Evidence, merge_schemas
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import OnFileChange, ReadOptions
+from splitscan.plan.splitter import BlockLengths
+from splitscan.plan.tasks import TaskPlanner
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.contents import head_of, open_content, open_file, read_preamble
 from splitscan.read.cursor import RecordChunk
 from splitscan.scan.block_scan import in_threads, open_reader
 from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
+from splitscan.scan.index import Indexer, IndexTask, fill_index
 from splitscan.scan.own_formats import ManagedReading
-from splitscan.scan.planning import AS_THE_OPTIONS_SAY, Cuts, Cutting, Indexer, IndexTask, fill_index
 from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.sizes import KIB, format_size
 
@@ -183,15 +185,15 @@ class _Heads:
     def _blocks(self, files: Sequence[FileMetadata]) -> Iterator[BlockMetadata]:
         """All of the files, cut for threads; what cannot be entered is decompressed once."""
         options, format = self._options, record_format(self._options)
-        cut = Cuts(files, options.files, False, AS_THE_OPTIONS_SAY).blocks(format, most_shares=1)
+        cut = TaskPlanner(files, options.files).blocks(format, most_shares=1)
         return fill_index(cut, format, options, self._workers.indexer)
 
     def _sampled_blocks(self, files: Sequence[FileMetadata]) -> Iterator[BlockMetadata]:
         """The head of each file, and as many pieces from the middle of files as there is room for."""
         options, format, piece_bytes = self._options, record_format(self._options), self._piece_bytes
         more, total = max(1, self._pieces - len(files)), sum(file.size_bytes for file in files)
-        cutting = Cutting(block_bytes=max(piece_bytes, total // more))
-        cut = Cuts(files, options.files, False, cutting).blocks(format, most_shares=1)
+        lengths = BlockLengths(max(piece_bytes, total // more))
+        cut = TaskPlanner(files, options.files, lengths=lengths).blocks(format, most_shares=1)
         for block in cut:
             piece = replace(block, stop=min(block.stop, block.start + piece_bytes))
             if not block.index:

@@ -16,7 +16,7 @@ from splitscan.errors import SourceChangedError, SourceError, SplitscanError
 from splitscan.options.files import FileOptions
 from splitscan.plan.cutting import describe_cut
 from splitscan.plan.files import list_files
-from splitscan.plan.packing import balance_blocks, fill_tasks
+from splitscan.plan.tasks import balance_blocks, fill_evenly
 from splitscan.rebalance.reading.parts import PathSecrets, block_of, segment_of
 from splitscan.spark.frames import pack_payload, unpack_payload
 from splitscan.testing.scan_laws import check_block_law
@@ -266,11 +266,16 @@ def blocks_of(codec, points=(), members=40, member_bytes=4 << 20):
     return [BlockMetadata(file, 0, member_bytes, 0) for file in files]
 
 
+def one_block_each(blocks):
+    """As many tasks as there may be."""
+    return list(fill_evenly(blocks, sum(block.cost_bytes for block in blocks), 1, 0, len(blocks)))
+
+
 @pytest.mark.parametrize(("codec", "most"), [("gzip", 4), ("zstd", 4), ("xz", 1), ("bzip2", 1)])
 def test_no_more_tasks_decompress_an_archive_than_one_stream_has_shares(codec, most):
     blocks = blocks_of(codec)
-    for tasks in (list(fill_tasks(blocks, 1, 0)), balance_blocks(blocks, 1 << 30, 0, 16)):
+    for tasks in (one_block_each(blocks), balance_blocks(blocks, 1 << 30, 0, 16)):
         assert [block for task in tasks for block in task] == blocks
         assert len(tasks) <= most
-    assert len(list(fill_tasks(blocks, 1, 0))) == most
-    assert len(list(fill_tasks(blocks_of(codec, (SeekPoint(0, 0),)), 1, 0))) == len(blocks)
+    assert len(one_block_each(blocks)) == most
+    assert len(one_block_each(blocks_of(codec, (SeekPoint(0, 0),)))) == len(blocks)

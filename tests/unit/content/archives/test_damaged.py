@@ -15,7 +15,6 @@ from splitscan.content.archives import compressed
 from splitscan.content.codecs.content import DamagedStream
 from splitscan.content.codecs.formats import SIGNATURE_BYTES, recognise
 from splitscan.errors import SourceError, SourceMissingError
-from splitscan.scan import Cutting
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import check_ledger_law, read_block
 
@@ -64,7 +63,7 @@ def check_damaged(path, archive):
     (told,) = rejects
     assert (told.code, told.reason) == (damage.code, str(damage))
     for block_bytes in (100, 10**6):
-        again = Scan(scan.planner.cut(Cutting(at_most=block_bytes)))
+        again = Scan(scan.planner.cut_at_most(block_bytes))
         results = [read_block(again, block) for block in again.plan()]
         assert [row for result in results for row in result.rows] == rows
         assert [reject for result in results for reject in result.rejects] == rejects

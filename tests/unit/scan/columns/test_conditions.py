@@ -22,7 +22,7 @@ from splitscan.scan import open_reader
 from splitscan.scan.columns.condition_text import parse_condition
 from splitscan.scan.columns.condition_values import Typed, matcher
 from splitscan.scan.columns.partitions import find_partitions
-from splitscan.scan.file_set import Selection
+from splitscan.scan.files import Selection
 
 NAMES = (
     "y=2024/d=2024-01-31/f=1.5/a.csv", "y=2025/d=2024-02-01/f=NaN/b.CSV.gz",

@@ -1,23 +1,27 @@
-"""Pack blocks into tasks: neighbours together, many small files or few large blocks per task."""
+"""The task planner: how long blocks are, and which blocks each task reads; neighbours stay together."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapreplace
 from itertools import islice, tee
 
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives import split_member_path
 from splitscan.content.codecs.formats import CODECS
 from splitscan.errors import UsageError
-from splitscan.plan.splitter import MOST_SHARES, BlockLengths
+from splitscan.options.files import FileOptions
+from splitscan.plan.cutting import Splittable, cut_files, may_be_compressed
+from splitscan.plan.splitter import MOST_SHARES, BlockLengths, shares_for
 from splitscan.sizes import MIB
 
 _TASKS_PER_SLOT = 4  # more tasks than slots, so that one that is slower than the others is not the end of the job
 _TASK_START_BYTES = 8 * MIB  # what is read in the time in which a task starts
 _LEAST_SHARE_BYTES = 8 * MIB  # of what a compressed archive holds
+_SLACK = 16  # even tasks are planned to be this part shorter than they may be, for one may take half a block more
 _TRIES = 3  # numbers of tasks: one, two rounds more than needed may come out even
 _MOST_WEIGHED = 20_000  # blocks for which several packings are tried: that takes some hundredths of a second
 _WORTH_A_TASK_BYTES = 64 * MIB  # starting a task takes 60 ms of processor time; reading this much, ten times that
@@ -36,85 +40,125 @@ def over_partitioned(total_bytes: int, slots: int) -> int:
     return slots * max(1, min(_TASKS_PER_SLOT, total_bytes // (slots * _WORTH_A_TASK_BYTES)))
 
 
-def target_task_bytes(total_cost_bytes: int, task_bytes: int, open_cost_bytes: int, min_tasks: int) -> int:
-    """Compute how much one task should read, by Spark's formula.
+@dataclass(frozen=True)
+class TaskPlanner:
+    """Divides the files of a scan into blocks, and the blocks into tasks.
 
-    ``min(task_bytes, max(open_cost_bytes, total_cost_bytes / min_tasks))``: full tasks where there is plenty to
-    read, smaller ones where the cores would idle otherwise, but none that is dominated by opening files.
-
-    Args:
-        total_cost_bytes: All bytes to read, plus the cost of opening each file once.
-        task_bytes: Upper bound.
-        open_cost_bytes: What opening a file costs, expressed in bytes.
-        min_tasks: Number of tasks that should at least be kept busy.
-
-    Returns:
-        The target, at least 1.
-
-    Example:
-        >>> target_task_bytes(1000, task_bytes=128, open_cost_bytes=4, min_tasks=2)
-        128
-        >>> target_task_bytes(1000, task_bytes=128, open_cost_bytes=4, min_tasks=100)
-        10
+    Attributes:
+        files: The files, in order.
+        options: The user's options of blocks and tasks.
+        fixed: True if ``where`` tells blocks from each other: then ``blockSize`` alone says how files are cut.
+        lengths: How long blocks are, where the options do not say it.
     """
-    return max(1, min(task_bytes, max(open_cost_bytes, total_cost_bytes // min_tasks)))
 
+    files: Sequence[FileMetadata]
+    options: FileOptions
+    fixed: bool = False
+    lengths: BlockLengths | None = None
 
-def pack_blocks(
-    blocks: Iterable[BlockMetadata], task_bytes: int, open_cost_bytes: int, min_tasks: int
-) -> list[tuple[BlockMetadata, ...]]:
-    """Group blocks into tasks.
+    # ------------------------------------------------------------- lengths
 
-    Every block lands in exactly one task, and the tasks one after the other hold the blocks in the order in which
-    they came. A task is closed when the next block would make it dearer than the target; its cost is the bytes
-    of its blocks and *open_cost_bytes* for every file after the first. A block that is longer than the target is
-    a task of its own. The result depends on the arguments only.
+    def at_most(self, block_bytes: int) -> BlockLengths:
+        """Blocks of at most so many bytes; as the options say where blocks are fixed."""
+        return BlockLengths(self.block_bytes(1, block_bytes))
 
-    Args:
-        blocks: The blocks, blocks of one file next to each other; all are held in memory.
-        task_bytes: Most bytes a task should read.
-        open_cost_bytes: What opening a file costs, expressed in bytes.
-        min_tasks: Number of tasks that should at least be kept busy; blocks are never cut to reach it.
+    def fine(self) -> BlockLengths:
+        """Blocks so short that any number of tasks can be made about even.
 
-    Returns:
-        The tasks, none of them empty.
+        They depend on the files alone, not on how many tasks there are: another cluster reads the same blocks.
+        """
+        block_bytes = self.block_bytes(1)
+        return BlockLengths(block_bytes) if self.fixed else BlockLengths.fine(block_bytes, self._total_bytes)
 
-    Raises:
-        UsageError: If a size or number has no meaning.
+    def for_tasks(self, slots: int) -> BlockLengths:
+        """Blocks of which even tasks for so many slots can be made, as :meth:`even_tasks` packs them.
 
-    Example:
-        >>> from splitscan.blocks import FileMetadata
-        >>> file = FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv")
-        >>> blocks = [BlockMetadata(file, start, start + 2, start // 2) for start in range(0, 10, 2)]
-        >>> [len(task) for task in pack_blocks(blocks, task_bytes=4, open_cost_bytes=0, min_tasks=1)]
-        [2, 2, 1]
-    """
-    _check(task_bytes, open_cost_bytes, min_tasks)
-    plan = list(blocks)
-    target_bytes = target_task_bytes(sum(_costs(plan, open_cost_bytes)), task_bytes, open_cost_bytes, min_tasks)
-    return list(fill_tasks(plan, target_bytes, open_cost_bytes))
+        Blocks of plain files are short; those of compressed ones, and those of a single file, are as long as a task.
+        """
+        block_bytes = self.block_bytes(self._tasks_worth(slots))
+        if self.lengths is not None or self.fixed:
+            return BlockLengths(block_bytes)
+        most_bytes = min(block_bytes, self.options.task_bytes)
+        if len(self.files) < 2 or any(map(self._may_be_compressed, self.files)):
+            return BlockLengths(most_bytes)
+        return BlockLengths.for_tasks(most_bytes, self._share_bytes(self._most_even_bytes, self._tasks_worth(slots)))
 
+    def block_bytes(self, min_tasks: int, at_most: int | None = None) -> int:
+        """Most bytes of a file in a block, so that *min_tasks* tasks find work, where there are bytes enough.
 
-def fill_tasks(
-    blocks: Iterable[BlockMetadata], target_bytes: int, open_cost_bytes: int
-) -> Iterator[tuple[BlockMetadata, ...]]:
-    """Group blocks into tasks of a known target, lazily: only the task being filled is held in memory.
+        As in Spark, ``blockSize`` is the upper bound, and no block is cut below ``openCostInBytes`` for it.
+        """
+        if self.lengths is not None:
+            return self.lengths.block_bytes
+        if self.fixed:
+            return self.options.block_bytes
+        most = min(self.options.block_bytes, at_most or self.options.block_bytes)
+        return most if self._wanted(min_tasks) == 1 else self._share_bytes(most, min_tasks)
 
-    The tasks are those of :func:`pack_blocks` for the same target.
-    """
-    task: list[BlockMetadata] = []
-    cost_bytes = 0
-    for block in blocks:
-        added_bytes = block.cost_bytes
-        if task:
-            added_bytes += 0 if _same_file(task[-1], block) else open_cost_bytes
-            if cost_bytes + added_bytes > target_bytes and not _goes_on(task[-1], block):
-                yield tuple(task)
-                task, cost_bytes, added_bytes = [], 0, block.cost_bytes
-        task.append(block)
-        cost_bytes += added_bytes
-    if task:
-        yield tuple(task)
+    # -------------------------------------------------------------- blocks
+
+    def blocks(self, framing: Splittable, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
+        """All blocks, lazily.
+
+        Args:
+            framing: How records are found.
+            most_shares: Into how many blocks one stream of a compressed file is cut.
+        """
+        lengths = self.lengths or BlockLengths(self.block_bytes(1))
+        return cut_files(self.files, lengths, framing, self.options, most_shares)
+
+    def shares_for(self, slots: int, block_bytes: int) -> int:
+        """Into how many shares each stream is cut that is longer than a block and cannot be entered in the middle."""
+        long = sum(1 for file in self.files if file.size_bytes > block_bytes and self._may_be_compressed(file))
+        return shares_for(max(1, long), slots)
+
+    # --------------------------------------------------------------- tasks
+
+    def even_tasks(self, blocks: Iterable[BlockMetadata], slots: int) -> Iterator[tuple[BlockMetadata, ...]]:
+        """Pack blocks into even tasks of at most ``taskSize`` bytes, lazily; a multiple of *slots*, where it can be."""
+        open_cost_bytes = self.options.open_cost_bytes
+        total = self._total_bytes + open_cost_bytes * sum(1 for file in self.files if file.size_bytes)
+        count = self._whole_rounds(self._most_even_bytes, self._tasks_worth(slots))
+        return fill_evenly(blocks, total, self.options.task_bytes, open_cost_bytes, count)
+
+    def balanced(self, blocks: Iterable[BlockMetadata], slots: int) -> list[tuple[BlockMetadata, ...]]:
+        """Pack blocks into even tasks of at most ``taskSize`` bytes: see :func:`balance_blocks`."""
+        return balance_blocks(blocks, self.options.task_bytes, self.options.open_cost_bytes, self._wanted(slots))
+
+    def _tasks_worth(self, slots: int) -> int:
+        return over_partitioned(self._total_bytes, slots)
+
+    def _may_be_compressed(self, file: FileMetadata) -> bool:
+        return file.packed is not None or may_be_compressed(file, self.options)
+
+    def _wanted(self, min_tasks: int) -> int:
+        return max(min_tasks, self.options.min_partitions or 1)
+
+    @property
+    def _most_even_bytes(self) -> int:
+        """Most bytes of an even task, on average."""
+        return max(1, self.options.task_bytes - self.options.task_bytes // _SLACK)
+
+    def _share_bytes(self, most_bytes: int, min_tasks: int) -> int:
+        """Bytes of one of the wanted tasks, by Spark's formula: none is dominated by opening files."""
+        share_bytes = self._total_cost_bytes // self._whole_rounds(most_bytes, min_tasks)
+        return max(1, min(most_bytes, max(self.options.open_cost_bytes, share_bytes)))
+
+    def _whole_rounds(self, most_bytes: int, min_tasks: int) -> int:
+        """How many tasks are wanted: where one would read more than *most_bytes*, twice or three times as many.
+
+        So their number stays even, and no slot has one more to run than another.
+        """
+        wanted = self._wanted(min_tasks)
+        return wanted * max(1, -(-self._total_cost_bytes // (wanted * most_bytes)))
+
+    @property
+    def _total_bytes(self) -> int:
+        return sum(file.size_bytes for file in self.files)
+
+    @property
+    def _total_cost_bytes(self) -> int:
+        return self._total_bytes + self.options.open_cost_bytes * len(self.files)
 
 
 def balance_blocks(
@@ -124,7 +168,7 @@ def balance_blocks(
 
     Tasks are about as long as each other, and as many as :func:`over_partitioned` says, or more where they would be
     longer than *task_bytes*. Of some numbers of tasks the one is taken with which the last slot is done first.
-    Otherwise as :func:`pack_blocks`: neighbours stay together and in order, and nothing but the arguments matters.
+    Every block lands in exactly one task, neighbours stay together and in order, and nothing but the arguments matters.
     Shares of one stream are fewer tasks where that is faster, and perhaps longer ones: a task that begins inside a
     stream decompresses all that comes before, and goes on from a share to the next at no cost.
 

@@ -9,14 +9,12 @@ from hypothesis import strategies as st
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata
 from splitscan.errors import UsageError
-from splitscan.plan.packing import (
+from splitscan.plan.splitter import BlockLengths, split_file
+from splitscan.plan.tasks import (
     balance_blocks,
     fill_evenly,
     over_partitioned,
-    pack_blocks,
-    target_task_bytes,
 )
-from splitscan.plan.splitter import BlockLengths, split_file
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -36,7 +34,7 @@ def _fill_evenly(blocks, task_bytes, open_cost_bytes, count):
     return list(fill_evenly(iter(plan), total, task_bytes, open_cost_bytes, count))
 
 
-@pytest.mark.parametrize("pack", [pack_blocks, balance_blocks, _fill_evenly])
+@pytest.mark.parametrize("pack", [balance_blocks, _fill_evenly])
 @given(
     sizes=st.lists(st.integers(0, 300), max_size=30), block_bytes=st.integers(1, 100), task_bytes=st.integers(1, 400),
     open_cost_bytes=st.integers(0, 100), min_tasks=st.integers(1, 50),
@@ -54,60 +52,16 @@ def test_every_block_is_in_exactly_one_task_in_order_and_no_task_is_too_dear(
         assert len(task) == 1 or cost <= task_bytes
 
 
-@given(sizes=st.lists(st.integers(1, 50), max_size=30), task_bytes=st.integers(1, 200))
-def test_no_two_neighbouring_tasks_would_fit_into_one(sizes, task_bytes):
-    tasks = pack_blocks(_blocks(sizes), task_bytes, 0, 1)
-    totals = [sum(block.length_bytes for block in task) for task in tasks]
-    target = min(task_bytes, sum(sizes)) if sizes else 1
-    assert all(left + right > target for left, right in pairwise(totals))
-
-
-def test_many_small_files_share_a_task():
-    tasks = pack_blocks(_blocks([1024] * 1000), 128 * MIB, 4 * MIB, 1)
-    assert _shape(tasks) == [32] * 31 + [8]  # as Spark: 128 MiB at 4 MiB a file
-
-
-def test_large_blocks_have_a_task_each():
-    assert _shape(pack_blocks(_blocks([512 * MIB]), 128 * MIB, 4 * MIB, 1)) == [1, 1, 1, 1]
-
-
-def test_blocks_of_one_file_fill_a_task_exactly_because_the_file_is_opened_once():
-    assert _shape(pack_blocks(_blocks([256 * MIB], 64 * MIB), 128 * MIB, 4 * MIB, 1)) == [2, 2]
-    assert _shape(pack_blocks(_blocks([64 * MIB] * 4), 128 * MIB, 4 * MIB, 1)) == [1, 1, 1, 1]
-
-
-@pytest.mark.parametrize("pack", [pack_blocks, balance_blocks])
-def test_a_file_listed_twice_is_still_one_file_that_is_opened_once(pack):
+def test_a_file_listed_twice_is_still_one_file_that_is_opened_once():
     blocks = _blocks([100 * MIB], MIB)
     listed_again = [replace(block, file=replace(block.file)) for block in blocks]
-    assert _shape(pack(listed_again, 50 * MIB, 4 * MIB, 1)) == _shape(pack(blocks, 50 * MIB, 4 * MIB, 1))
-
-
-def test_a_block_longer_than_the_target_does_not_take_neighbours_along():
-    assert _shape(pack_blocks(_blocks([1, 900, 1, 1], 1000), 100, 0, 1)) == [1, 1, 2]
-
-
-def test_tasks_become_smaller_until_all_cores_have_one():
-    blocks = _blocks([100 * MIB], MIB)
-    assert len(pack_blocks(blocks, 128 * MIB, 0, 1)) == 1
-    assert len(pack_blocks(blocks, 128 * MIB, 0, 10)) == 10
-    assert len(pack_blocks(blocks, 128 * MIB, 4 * MIB, 1000)) == 25  # but never cheaper than opening a file
-
-
-def test_a_file_is_opened_once_however_many_blocks_it_has():
-    assert len(pack_blocks(_blocks([100 * MIB], MIB), 128 * MIB, 4 * MIB, 10)) == 10
+    assert _shape(balance_blocks(listed_again, 50 * MIB, 4 * MIB, 1)) == _shape(
+        balance_blocks(blocks, 50 * MIB, 4 * MIB, 1)
+    )
 
 
 def test_nothing_to_read_is_no_task():
-    assert pack_blocks([], 1, 0, 1) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "target"),
-    [((1000, 128, 4, 1), 128), ((1000, 128, 4, 10), 100), ((1000, 128, 4, 1000), 4), ((0, 128, 0, 5), 1)],
-)
-def test_the_target_is_spark_s_formula(arguments, target):
-    assert target_task_bytes(*arguments) == target
+    assert balance_blocks([], 1, 0, 1) == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +70,7 @@ def test_the_target_is_spark_s_formula(arguments, target):
 )
 def test_sizes_without_meaning_are_refused(arguments, name):
     with pytest.raises(UsageError, match=rf"{name} must be a whole number.*\[bad-option\]"):
-        pack_blocks([], *arguments)
+        balance_blocks([], *arguments)
 
 
 def _done_after(tasks, slots):

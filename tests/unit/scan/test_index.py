@@ -9,8 +9,8 @@ import fsspec
 import pytest
 
 import splitscan as ss
-from splitscan.scan import planning
-from splitscan.scan.planning import Indexer, IndexTask, Summarised, index_here
+from splitscan.scan import index as index_module
+from splitscan.scan.index import Indexer, IndexTask, Summarised, index_here
 
 ROWS = 20_000
 LINES = "".join(f'{n},"first\nsecond, of ""{n}""",{"x" * (n % 90)}\n' for n in range(ROWS))
@@ -68,7 +68,7 @@ def test_a_long_file_at_hand_is_not_read_twice(
     summaries: list[int],
     count_calls: Indexer,
 ) -> None:
-    monkeypatch.setattr(planning, "LONGEST_READ_TWICE_BYTES", most_bytes)
+    monkeypatch.setattr(index_module, "LONGEST_READ_TWICE_BYTES", most_bytes)
     (tmp_path / "rows.csv").write_text(LINES)
     schema = "id long, note string, more string"
     scan = ss.scan_csv(str(tmp_path / "rows.csv"), schema, header=False, multiLine=True, escape='"', blockSize="64k")
