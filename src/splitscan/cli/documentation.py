@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from splitscan.cli.help_text import SHOWS_ALL
 from splitscan.cli.program import app
 
 _WIDTH = 80
@@ -277,6 +278,7 @@ def _context(command: Any, name: str, parent: Any = None) -> Any:
 
 
 def _help(command: Any, context: Any) -> Iterator[str]:
+    context.meta[SHOWS_ALL] = True
     yield "```"
     yield command.get_help(context)
     yield "```\n"

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from typer.core import TyperCommand
+import typer
+from typer.core import TyperCommand, TyperOption
 
 from splitscan.errors import UsageError
 
 _KEEP_LINES = "\b\n"  # a paragraph that begins so is not wrapped
 _ARGUMENTS = "Arguments"
 _OTHER_OPTIONS = "Options"
+_MOST_OPTIONS = 15
+_EVERYDAY = frozenset({
+    "format", "schema", "columns", "sep", "header", "option", "once", "max_rejects", "table", "partition_by", "dry_run",
+    "master", "json", "as_json", "quiet", "help", "help_all",
+})  # fmt: skip
+"""Parameters of the first screen of a command with more options than that."""
+SHOWS_ALL = "splitscan.help_all"
+"""Key of a context whose help shows every option."""
 
 EXIT_CODES = _KEEP_LINES + "\n".join(
     [
@@ -41,8 +50,29 @@ def examples(*pairs: tuple[str, str]) -> str:
     return _KEEP_LINES + "Examples:\n" + "\n".join(texts)
 
 
+def _show_all(ctx: typer.Context, _: Any, value: bool) -> None:
+    if value:
+        ctx.meta[SHOWS_ALL] = True
+        typer.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
 class GroupedCommand(TyperCommand):
-    """A command whose help lists arguments first, then options under the heading of their panel."""
+    """A command whose help lists arguments first, then options under the heading of their panel.
+
+    The help of a command with many options shows those of every day; ``--help-all`` shows the others too.
+    """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters; with ``--help-all`` where there are many."""
+        params = super().get_params(ctx)
+        if len(params) <= _MOST_OPTIONS + sum(param.param_type_name == "argument" for param in params):
+            return params
+        show_all = TyperOption(
+            param_decls=["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all,
+            help="Show all options and exit.",
+        )  # fmt: skip
+        return [*params, show_all]
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Arguments as they are called, after ``[OPTIONS]``."""
@@ -65,12 +95,14 @@ class GroupedCommand(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the groups."""
         groups: dict[str, list[tuple[str, str]]] = {_ARGUMENTS: []}
-        for param in self.get_params(ctx):
+        params = self.get_params(ctx)
+        shows_all = ctx.meta.get(SHOWS_ALL) or all(param.name != "help_all" for param in params)
+        for param in params:
             if param.param_type_name == "argument":
                 groups[_ARGUMENTS].append((param.metavar or str(param.name).upper(), getattr(param, "help", "") or ""))
                 continue
             record = param.get_help_record(ctx)
-            if record is not None:
+            if record is not None and (shows_all or str(param.name) in _EVERYDAY):
                 panel = getattr(param, "rich_help_panel", None) or _OTHER_OPTIONS
                 groups.setdefault(panel, []).append(record)
         last = groups.pop(_OTHER_OPTIONS, [])

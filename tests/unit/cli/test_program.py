@@ -1,13 +1,16 @@
 import os
 import pickle
+import re
 import subprocess
 import sys
 
 import pytest
+import typer
 from pyspark import cloudpickle
 
 import splitscan
 from splitscan.cli import failures, indexing, main, reading, schemas
+from splitscan.cli.program import app
 from splitscan.errors import InvariantError
 from splitscan.scan.planner import ScanPlanner
 
@@ -43,6 +46,27 @@ def test_the_help_of_every_command_has_examples_and_fits_the_terminal(run, monke
     assert "\x1b" not in out
     prose = out.partition("Examples:")[0]
     assert max(len(line) for line in prose.splitlines()) <= 80
+
+
+GROUP = typer.main.get_command(app)
+OPTION = re.compile(r"^ {2}(-[a-z], )?--[a-z-]+", re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", GROUP.list_commands(GROUP.make_context("splitscan", [], resilient_parsing=True)))
+def test_the_first_help_of_a_command_shows_at_most_fifteen_options(run, command):
+    code, out, err = run(command, "--help")
+    assert (code, err) == (0, "")
+    shown = [
+        match[0].split()[-1] for match in OPTION.finditer(re.split(r"^\S.*:\n", out, maxsplit=1, flags=re.MULTILINE)[1])
+    ]
+    assert 0 < len(shown) <= 15
+    if "--help-all" in shown:
+        code, everything, _ = run(command, "--help-all")
+        names = {match[0].split()[-1] for match in OPTION.finditer(everything)}
+        flags = [param for param in GROUP.get_command(None, command).params if param.param_type_name == "option"]
+        assert code == 0
+        assert all(names.intersection(param.opts) for param in flags if not param.hidden)
+        assert set(shown) < names
 
 
 def test_without_a_command_the_help_goes_to_standard_error(run):
