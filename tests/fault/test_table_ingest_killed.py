@@ -34,7 +34,7 @@ import deltalake, pyiceberg.catalog.sql
 import splitscan as ss
 from splitscan.jobs.tasks import run_part
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.jobs.table_source import TableIngestSource
+from splitscan.tables.ingest_source import TableIngestSource
 from splitscan.jobs.settings import IngestSettings
 
 url, out, kind, jobs, kills, seed = sys.argv[1:4] + [int(each) for each in sys.argv[4:]]

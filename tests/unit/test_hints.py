@@ -31,12 +31,12 @@ from tests.unit.streaming.following import Stream, touch
 from tests.unit.tables.conftest import rows_of_tasks
 
 import splitscan as ss
+from splitscan.api.ingest_page import check_page_file
 from splitscan.cli import main
 from splitscan.content.storage import open_source, open_storage
 from splitscan.errors import SplitscanError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.opening import open_destination
-from splitscan.jobs.page import check_page_file
 from splitscan.jobs.settings import IngestSettings, schema_evolution_from
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.options import Mode
@@ -544,7 +544,7 @@ def _(place):
 
 
 def ingest_people(place: Path, job: str, table: str = "people") -> Any:
-    from splitscan.jobs.table_source import TableIngestSource
+    from splitscan.tables.ingest_source import TableIngestSource
 
     if not (place / "a.db").exists():
         database(

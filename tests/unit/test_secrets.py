@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.unit.jobs.conftest import InProcessRunner
 
 import splitscan
+from splitscan.api.ingest_page import write_page
 from splitscan.cli import main
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.page import write_page
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.messages.kafka.cluster import mask

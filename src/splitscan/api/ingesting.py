@@ -7,18 +7,18 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from splitscan.api.ingest_page import check_page_file, write_page
 from splitscan.errors import UsageError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.monitor import OnProgress
-from splitscan.jobs.page import check_page_file, write_page
 from splitscan.jobs.reports import IngestPlan, IngestReport
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.source import Source
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
-from splitscan.jobs.table_source import TableIngestSource
 from splitscan.scan import ScanPlanner
 from splitscan.spark.ingest_runner import SparkRunner
 from splitscan.tables import DatabaseScan
+from splitscan.tables.ingest_source import TableIngestSource
 
 _OF_FILES = {"max_rejects", "max_reject_ratio", "source_digests", "on_changed", "replace_changed"}
 _log = logging.getLogger(__name__)

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Self
 
 from splitscan.api.files import Scan
+from splitscan.api.ingest_page import check_page_file, write_page
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.output import show_text, write_json
 from splitscan.cli.progress import ShowsProgress, choose_progress
@@ -20,7 +21,6 @@ from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, SplitscanError, StreamError, Where
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.opening import open_destination
-from splitscan.jobs.page import check_page_file, write_page
 from splitscan.jobs.reports import IngestReport
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest

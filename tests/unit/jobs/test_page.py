@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from splitscan.api.ingest_page import check_page_file, task_timeline, write_page
 from splitscan.errors import IngestError, UsageError
-from splitscan.jobs.page import check_page_file, task_timeline, write_page
 from splitscan.jobs.reports import TaskTimes
 
 ALONE = {"meta", "rect", "line", "path", "circle"}

@@ -6,10 +6,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from splitscan.api.files import Scan
+from splitscan.api.ingest_page import write_page
 from splitscan.api.ingesting import plan_only
 from splitscan.errors import IngestError, InvariantError
 from splitscan.jobs import Phase, steps, verify
-from splitscan.jobs.page import write_page
 from splitscan.jobs.staging import PartReport
 from splitscan.scan import ScanPlanner
 from splitscan.scan.record_reader import RecordBlockReader
