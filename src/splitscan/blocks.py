@@ -48,7 +48,7 @@ class SeekPoint(NamedTuple):
 
 
 class Compression(NamedTuple):
-    """What planning found out about a compressed file whose blocks are ranges of its content.
+    """Findings of planning about a compressed file whose blocks are ranges of its content.
 
     Attributes:
         codec: Name of the codec.
@@ -60,7 +60,7 @@ class Compression(NamedTuple):
 
 
 class ArchiveEntry(NamedTuple):
-    """Where a member lies in an archive that is compressed as a whole, and how that is entered.
+    """Position of a member in an archive that is compressed as a whole, and points to enter it.
 
     Attributes:
         codec: Name of the codec of the archive.
@@ -79,7 +79,7 @@ class ArchiveEntry(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Where the content of a damaged compressed file ends that is read all the same (``ignoreCorruptFiles``).
+    """End of the content of a damaged compressed file that is read all the same (``ignoreCorruptFiles``).
 
     Attributes:
         code: ``truncated-container`` or ``corrupt-container``.
@@ -194,14 +194,14 @@ class BlockMetadata:
 
     @property
     def cost_bytes(self) -> int:
-        """What reading the block costs, in bytes; of the last share of one stream, about as many as of those before."""
+        """Cost of reading the block, in bytes; of the last share of one stream, about as many as of those before."""
         if self.stop < UNKNOWN_END:
             return self.length_bytes
         return self.start // self.index if self.index else self.file.size_bytes
 
     @property
     def entry_bytes(self) -> int:
-        """What it costs to begin with the block, in bytes: a stream is decompressed up to it."""
+        """Cost of beginning with the block, in bytes: a stream is decompressed up to it."""
         packed = self.file.packed
         if packed is not None and not packed.points:
             return (packed.offset + self.start) // ENTRY_SHARE
@@ -240,7 +240,7 @@ class Reject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BlockReport:
-    """What one block's reader did: the line of the ledger.
+    """Report of one block's reader: the line of the ledger.
 
     The spans of all blocks of a file tile it exactly: ``span_start`` of block k+1 is ``span_stop`` of block k,
     the first is 0 and the last is the file's size, or

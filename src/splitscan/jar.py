@@ -1,4 +1,4 @@
-"""Where the connector is: one jar, beside the kernel."""
+"""Path of the connector: one jar, beside the kernel."""
 
 from __future__ import annotations
 

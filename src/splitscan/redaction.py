@@ -105,7 +105,7 @@ def redact(text: str, storage_options: Mapping[str, Any] | None = None) -> str:
 
 
 def secret_ranges(text: str) -> list[Span]:
-    """Where a text holds what :func:`redact` masks of it, as ranges of characters, in order.
+    """Parts of a text that :func:`redact` masks, as ranges of characters, in order.
 
     Example:
         >>> secret_ranges("s3://AKIA:s3cr/et@bucket/a.csv?sig=abc")
@@ -125,7 +125,7 @@ def secret_ranges(text: str) -> list[Span]:
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:
-    """The same characters, in ranges that neither overlap nor touch."""
+    """Merge ranges into those that neither overlap nor touch."""
     merged: list[Span] = []
     for start, stop in sorted(spans):
         if merged and start <= merged[-1][1]:

@@ -71,7 +71,7 @@ class Scan(Rows):
         return as_html(type(self).__name__, self._facts())
 
     def _facts(self) -> list[tuple[str, str]]:
-        """What is known without a look at the files."""
+        """Facts known without a look at the files."""
         planner = self.planner
         own = planner.asked.own
         return facts(planner.paths, self.options, planner.names, None if own is None else name_of_own(own))
@@ -237,7 +237,7 @@ class Scan(Rows):
         return to_spark(self.planner, spark, rebalance, apply, apply_schema)
 
     def explain(self, spark: SparkSession | None = None, rebalance: bool | None = None) -> PlanExplanation:
-        """What ``to_spark`` would plan, without reading it: who reads, and which task begins with what.
+        """The plan of ``to_spark``, without reading it: who reads, and which task begins with what.
 
         Args:
             spark: The session that says how many tasks run at a time; without one these are the cores of this machine.

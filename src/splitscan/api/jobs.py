@@ -1,4 +1,4 @@
-"""What runs on Spark or checks what ran there: watching, verifying, blocks as data frames, reports, settings."""
+"""Jobs on Spark, and checks of them: watching, verifying, blocks as data frames, reports, settings."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def register(spark: SparkSession) -> None:
 
 
 def rebalance_report(spark: SparkSession) -> RebalanceReport:
-    """What the latest rebalanced scan of a session did: see :func:`splitscan.spark.rebalance_report`."""
+    """Report of the latest rebalanced scan of a session: see :func:`splitscan.spark.rebalance_report`."""
     from splitscan.spark.coordination import rebalance_report as report  # noqa: PLC0415 - Spark is optional
 
     return report(spark)

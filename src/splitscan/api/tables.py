@@ -48,7 +48,7 @@ class TableScan(DatabaseScan):
         return table_to_spark(self, spark, rebalance, apply, apply_schema)
 
     def explain(self, spark: SparkSession | None = None) -> TablePlan:
-        """What ``to_spark`` would plan without rebalancing, and not read: which task reads which keys; print it.
+        """The plan of ``to_spark`` without rebalancing and without reading: which task reads which keys; print it.
 
         With ``snapshot=shared`` the version that it names is held as long as the answer is.
 

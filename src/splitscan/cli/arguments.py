@@ -253,7 +253,7 @@ _HOW_COLUMNS_ARE_FOUND = frozenset({"samplebytes", "samplefiles", "inferbytes", 
 
 @dataclass(frozen=True)
 class ScanArguments:
-    """What the command line says about what is read.
+    """Arguments of the command line about the input.
 
     Attributes:
         sources: Paths, globs, URIs.
@@ -322,11 +322,11 @@ class ScanArguments:
         return scan(self.paths(), format, self.schema, **options)
 
     def build_typed_scan(self) -> Scan:
-        """The same with types that are found in the data, unless a schema, ``--types`` or ``inferSchema`` says them."""
+        """A copy with types that are found in the data, unless a schema, ``--types`` or ``inferSchema`` says them."""
         return Scan(self.build_scan().planner.typed())
 
     def looked_at(self) -> ScanArguments:
-        """The same with everything settled that a look at the files decides: what of CSV's dialect nobody named.
+        """A copy with everything settled that a look at the files decides: what of CSV's dialect nobody named.
 
         What was found goes to standard error, in one line that says how to pin it.
 
@@ -344,7 +344,7 @@ class ScanArguments:
         )  # fmt: skip
 
     def at_first_glance(self) -> ScanArguments:
-        """The same for a few rows: columns are looked for in a sample, unless somebody said how they are found."""
+        """A copy for a few rows: columns are looked for in a sample, unless somebody said how they are found."""
         given = {name.replace("_", "").lower() for name in self._said()[1]}
         if self.schema is not None or finds_dialect(self.format) or not given.isdisjoint(_HOW_COLUMNS_ARE_FOUND):
             return self
@@ -388,7 +388,7 @@ class ScanArguments:
         return {name: spelled(value) for name, value in pinned.items() if name not in given}
 
     def with_dialect(self, found: Mapping[str, str]) -> ScanArguments:
-        """The same with the options of a dialect that was found, in place of ``dialect=auto``; what is given stays."""
+        """A copy with the options of a dialect that was found, in place of ``dialect=auto``; what is given stays."""
         said = {name: value for name, value in self.named_options().items() if name.lower() != "dialect"}
         given = {name.replace("_", "").lower() for name in self._given()}
         found = found or {"dialect": DialectChoice.SPARK.value}
@@ -426,7 +426,7 @@ class ScanArguments:
         return find_format(self.paths(), self.format, self._given())
 
     def with_format(self) -> ScanArguments:
-        """The same with the record format that names of files and first bytes say now, unless one was given."""
+        """A copy with the record format that names of files and first bytes say now, unless one was given."""
         return replace(self, format=self._said()[0])
 
     def _given(self) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def spelled(value: object) -> str:
 
 
 def note_of(found: Dialect) -> str | None:
-    """What was found and what was assumed, in one line, and how to pin it.
+    """Findings and assumptions in one line, and how to pin it.
 
     ``None`` where the user gave all that the samples tell.
     """
@@ -93,7 +93,7 @@ _FLAGS = {
 
 
 def spell_hint(text: str) -> str:
-    r"""What an error says is to be done, with settings and options as the command line takes them.
+    r"""Hint of an error, with settings and options as the command line takes them.
 
     Example:
         >>> spell_hint("set schema_evolution_mode: addNewColumns adds it, or raise max_rejects")

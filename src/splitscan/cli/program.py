@@ -109,7 +109,7 @@ def _splitscan(
 
 @functools.cache
 def _command() -> Any:
-    """What the functions of the commands say of their arguments, read once."""
+    """The command, its arguments read once from the functions."""
     return typer.main.get_command(app)
 
 

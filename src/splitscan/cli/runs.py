@@ -43,7 +43,7 @@ _UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}
 
 
 class IngestArguments:
-    """What the command line says of an ingest or a watch.
+    """Arguments of an ingest or a watch.
 
     Args:
         arguments: What is read.
@@ -71,7 +71,7 @@ class IngestArguments:
         self._master, self._conf = master, parse_conf(spark_conf)
 
     def session(self, progress: ShowsProgress) -> LazySession:
-        """Where tasks run."""
+        """The session that runs tasks."""
         return LazySession(self._master, self._conf, progress)
 
     @property

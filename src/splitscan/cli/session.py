@@ -104,7 +104,7 @@ def local_slots(master: str) -> int | None:
 
 
 def choose_remote(master: str | None, conf: Mapping[str, str], environ: Mapping[str, str] | None = None) -> str | None:
-    """Where the server of Spark Connect is, if the session is to be one of it; ``None`` for a session without one.
+    """Address of the server of Spark Connect, if the session is to be one of it; ``None`` for a session without one.
 
     A master says it, or the setting or the variable by which PySpark itself knows it.
 
@@ -218,7 +218,7 @@ def finish_once_begun(start: Callable[[], SparkSession]) -> SparkSession:
 
 
 def session_settings(master: str | None, conf: Mapping[str, str]) -> dict[str, str]:
-    """What a session of our own is started with."""
+    """Settings of a session that the command starts."""
     remote = choose_remote(master, conf)
     if remote is not None:
         return {**conf, "spark.remote": remote}
@@ -293,7 +293,7 @@ def _driver_memory_mib() -> int:
 
 
 def find_java_home() -> str | None:
-    """Where Java is: ``None`` where Spark finds one by itself that is new enough.
+    """Home of Java; ``None`` where Spark finds one by itself that is new enough.
 
     Raises:
         SplitscanError: If there is none, or ``JAVA_HOME`` names one that is too old.

@@ -1,4 +1,4 @@
-"""What is said at the end of an ingest, of a dry run and of a verification."""
+"""Summaries at the end of an ingest, of a dry run and of a verification."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_REJECTED = 3
 
 @dataclass(frozen=True)
 class Ingested:
-    """What an ingest did, and what the command adds.
+    """Report of an ingest, and what the command adds.
 
     Attributes:
         report: What it did.
@@ -129,7 +129,7 @@ def render_window(window: WatchedWindow) -> str:
 
 
 def write_plan(plan: IngestPlan, blocks: int) -> None:
-    """What a dry run found."""
+    """Write the findings of a dry run."""
     if not plan.files and not plan.changed:
         _write_title(f"nothing to do: {count_of(plan.files_skipped, 'file')} ingested before", good=True)
         return
@@ -149,7 +149,7 @@ def write_plan(plan: IngestPlan, blocks: int) -> None:
 
 
 def write_verification(report: VerifyReport) -> None:
-    """What a verification found."""
+    """Write the findings of a verification."""
     state = "data, ledger and source agree" if report.ok else count_of(len(report.problems), "problem")
     _write_title(f"{state}: {report.destination}", good=report.ok)
     again = f"{report.digests_checked:,} of {count_of(report.blocks, 'block')} read again, same digest"

@@ -1,4 +1,4 @@
-"""What is kept from one scan to the next: small JSON files in the user's cache directory.
+"""Caches kept from one scan to the next: small JSON files in the user's cache directory.
 
 That is ``$SPLITSCAN_CACHE``, else ``$XDG_CACHE_HOME/splitscan``, else ``~/.cache/splitscan``. Boundary indexes tell
 where the records of each block begin, seek indexes where a compressed file can be entered, directories what an archive
@@ -58,11 +58,11 @@ class JsonCache:
 
     @property
     def directory(self) -> Path:
-        """Where it is."""
+        """Folder of the cache."""
         return self._directory
 
     def read(self, key: str) -> dict[str, Any] | None:
-        """What was kept under *key*; ``None`` if nothing was that can be read."""
+        """Read the entry of *key*; ``None`` if there is none that can be read."""
         try:
             kept = json.loads(self._path(key).read_text(encoding="ascii"))
         except (OSError, ValueError):
@@ -234,7 +234,7 @@ def _key(file: FileMetadata, codec: str) -> str:
 
 
 def _table_of(points: object, content_bytes: object, size_bytes: int) -> MemberTable | None:
-    """What was kept, if it can be the points of a file at all."""
+    """Points of a file from the cache, if they are plausible."""
     if not isinstance(points, list) or not points or type(content_bytes) is not int:
         return None
     found = []
@@ -270,7 +270,7 @@ def _witness_of_points(source: FileBytes, table: MemberTable) -> str:
 
 
 class SummaryStore:
-    """What reading files has shown, in the user's cache directory.
+    """Summaries of files, in the user's cache directory.
 
     It is found by paths, fingerprints, and what it depends on: that of long files alone, that of all others together.
 
@@ -284,7 +284,7 @@ class SummaryStore:
         self._kept, self._what = JsonCache("summaries"), what
 
     def load(self, files: Sequence[FileMetadata]) -> dict[str, Any]:
-        """What was kept, by path."""
+        """Load the entries by path."""
         found: dict[str, Any] = {}
         for group in _groups(files):
             summaries = (self._kept.read(self._key(group)) or {}).get("summaries")
@@ -322,7 +322,7 @@ class DirectoryStore:
         self._kept, self._seeks = JsonCache("archives"), SeekStore()
 
     def table(self, source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) -> MemberTable | None:
-        """Where an archive can be entered: it says so itself, that was found before, or (bzip2) is found now."""
+        """Points to enter an archive: it says so itself, that was found before, or (bzip2) is found now."""
         table = find_members(source, codec, source.size_bytes) or self._seeks.load(source, file, codec.name)
         if table is None and codec is BZIP2 and source.size_bytes >= _WORTH_THREADS_BYTES:
             table = index_bzip2(source, os.cpu_count() or 1, max_ratio=max_ratio)
@@ -335,7 +335,7 @@ class DirectoryStore:
         self._seeks.save(source, file, codec.name, table)
 
     def load(self, source: ByteSource, file: FileMetadata, codec: Codec) -> Archive | None:
-        """What an archive holds, or ``None`` when nothing was kept that can be believed."""
+        """Load the members of an archive; ``None`` without a plausible entry."""
         kept = self._kept.read(_key(file, codec.name))
         if kept is None or kept.get("witness") != _witness_of_ends(source):
             return None
@@ -373,7 +373,7 @@ def _witness_of_ends(source: ByteSource) -> str:
 
 
 def _archive_of(kept: dict[str, Any], codec: Codec) -> Archive | None:
-    """What was kept, if it can be the directory of an archive at all."""
+    """Directory of an archive from the cache, if it is plausible."""
     try:
         members = tuple(_member_of(codec, *plain) for plain in kept["members"])
         skipped = tuple((str(name), str(what)) for name, what in kept["skipped"])

@@ -83,7 +83,7 @@ def list_members(file: FileMetadata, wanted: Callable[[str], bool], options: Fil
 def _read_compressed(
     source: ByteSource, file: FileMetadata, kind: str, codec: Codec, options: FileOptions
 ) -> tuple[Archive | None, MemberTable | None]:
-    """What a compressed archive holds, and where it can be entered; what has taken long to find is kept."""
+    """Members of a compressed archive, and points to enter it; expensive findings are kept."""
     kept = None if options.ignore_corrupt_files else DirectoryStore()
     table = None if kept is None else kept.table(source, file, codec, options.max_decompression_ratio)
     archive = None if kept is None else kept.load(source, file, codec)

@@ -114,7 +114,7 @@ def rules_of_format(options: ReadOptions) -> Rules:
 
 
 def options_of(field: pa.Field) -> ColumnOptions:
-    """What a field's metadata says.
+    """Options in a field's metadata.
 
     Raises:
         UsageError: ``[bad-option]`` if that has no meaning.
@@ -232,7 +232,7 @@ def filled(wanted: Projection, decoder: Decoder) -> Decoder:
 
 
 def rescue_for(wanted: Projection, file: FileMetadata, max_fields: int = 0) -> Rescue | None:
-    """Where data of a file that does not fit is kept; ``None`` where it is a fault."""
+    """Rescue for data of a file that does not fit; ``None`` where it is a fault."""
     name = wanted.rescued_column
     return None if name is None else Rescue(as_text(file.path), max_fields, wanted=name in wanted.columns)
 

@@ -1,4 +1,4 @@
-"""What a format is: one object that knows how records are found, what is in them, and which columns they have."""
+"""Contract of formats: one object finds records, decodes them, and infers their columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOTHING = MergedSchema((), ())
 
 @dataclass(frozen=True, slots=True)
 class FoundSchema:
-    """What the data says about the columns.
+    """Schema found in the data.
 
     Attributes:
         schema: The columns.
@@ -50,7 +50,7 @@ class Head(Protocol):
 
     @property
     def preamble(self) -> Preamble:
-        """What they say about the rest of the file."""
+        """Preamble that they give the rest of the file."""
 
     def frames(self) -> Iterator[tuple[memoryview, Frames]]:
         """The records that begin in them, as they stand in the file: bytes, and where records are in these."""
@@ -76,7 +76,7 @@ class Summaries(NamedTuple, Generic[T]):
 
 
 class Heads(Protocol):
-    """What inference looks at: the heads of the files of a scan, or all of their records."""
+    """Input of inference: the heads of the files of a scan, or all of their records."""
 
     @property
     def files(self) -> Sequence[FileMetadata]:
@@ -108,7 +108,7 @@ class Heads(Protocol):
         """
 
     def parts(self, at: Callable[[Head], T], kept: Summaries[T]) -> list[tuple[FileMetadata, T]]:
-        """What *at* finds in the parts of each chosen file, side by side: in all of it, or in its head.
+        """Findings of *at* in the parts of each chosen file, side by side: in all of it, or in its head.
 
         Files come by path, without those that vanished, where they may.
 
@@ -117,7 +117,7 @@ class Heads(Protocol):
         """
 
     def look(self, files: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
-        """What *at* finds in the head of each of *files*; without those that vanished, where they may.
+        """Findings of *at* in the head of each of *files*; without those that vanished, where they may.
 
         Several files are looked at side by side, so *at* must not depend on the order.
 
@@ -128,7 +128,7 @@ class Heads(Protocol):
     def look_for_names(
         self, sampled: Sequence[FileMetadata], at: Callable[[Head], T], kept: Summaries[T]
     ) -> list[tuple[FileMetadata, T]]:
-        """The same of *sampled*; where no name may be missed, of the first bytes of all other files too, by path."""
+        """Findings in *sampled*; where no name may be missed, of the first bytes of all other files too, by path."""
 
 
 def spread(files: Sequence[FileMetadata], most: int) -> list[FileMetadata]:
@@ -146,7 +146,7 @@ def spread(files: Sequence[FileMetadata], most: int) -> list[FileMetadata]:
 
 
 def evidence_of(schemas: Sequence[tuple[FileMetadata, pa.Schema]]) -> Evidence:
-    """What the columns of several files show together."""
+    """Evidence of the columns of several files together."""
     evidence = Evidence()
     for file, schema in schemas:
         evidence |= Evidence.of_file(file.path, schema)
@@ -163,11 +163,11 @@ Own_contra = TypeVar("Own_contra", bound=RecordOptions, contravariant=True)
 
 
 class Projection(Protocol):
-    """What a scan wants of the records of a file."""
+    """Columns that a scan wants of the records of a file."""
 
     @property
     def options(self) -> ReadOptions:
-        """What the user said."""
+        """Options of the user."""
 
     @property
     def fields(self) -> pa.Schema:
@@ -213,14 +213,14 @@ class Format(Protocol[Own_contra]):
         """The way to find records that the format's own options describe."""
 
     def decoder(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        """What turns the records of one file into the columns ``wanted.validated``.
+        """Decoder of the records of one file into the columns ``wanted.validated``.
 
         Raises:
             SchemaError: If what the file says of its columns does not agree with the schema.
         """
 
     def check_header(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
-        """What :meth:`decoder` checks, for those who decode nothing.
+        """Checks of :meth:`decoder`, for those who decode nothing.
 
         Raises:
             SchemaError: If what the file says of its columns does not agree with the schema.
@@ -245,7 +245,7 @@ class Format(Protocol[Own_contra]):
 
 
 class PlainFormat(Generic[Own_contra]):
-    """What formats have in common whose files say nothing of their columns, and whose columns may have any type."""
+    """Base of formats whose files say nothing of their columns, which may have any type."""
 
     def check_header(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """Nothing: a file says nothing of its columns."""
@@ -298,7 +298,7 @@ class BlockFormat(Protocol[Own_contra]):
 
 
 class Contradiction(NamedTuple):
-    """What in a sample cannot be meant as the options read it.
+    """Part of a sample that cannot be meant as the options read it.
 
     Attributes:
         harm: What would become of the records.
@@ -332,7 +332,7 @@ class AdvisingFormat(Protocol[Own_contra]):
     """A format that can see in a sample whether its options are what the file needs. Its options have an encoding."""
 
     def advice(self, own: Own_contra, text: str) -> str | None:
-        """What to warn of, as the end of a sentence that begins with the file; ``None`` if nothing is suspect.
+        """Warning, as the end of a sentence that begins with the file; ``None`` if nothing is suspect.
 
         Args:
             own: The format's own options.
@@ -342,7 +342,7 @@ class AdvisingFormat(Protocol[Own_contra]):
     def contradiction(
         self, own: Own_contra, given: frozenset[str], text: str, *, is_start: bool
     ) -> Contradiction | None:
-        """What in a sample cannot be meant as the options read it, so that an ingest must stop; ``None`` if nothing.
+        """Part of a sample that cannot be meant as the options read it: an ingest must stop; ``None`` if none.
 
         Args:
             own: The format's own options.

@@ -43,7 +43,7 @@ _ARRAY_AFTER = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[\s*\{')
 
 
 class Beginning(NamedTuple):
-    """What first bytes look like.
+    """Pattern of first bytes.
 
     Attributes:
         kind: Of the text, for people.

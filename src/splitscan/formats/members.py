@@ -62,7 +62,7 @@ class Members:
         return pa.schema([self.kind.field(index) for index in range(self.kind.num_fields)])
 
     def plain(self) -> list[Any]:
-        """The same as JSON values."""
+        """Evidence as JSON values."""
         return [_plain_members(self.kind), self.has_other, self.records, self.text]
 
     @classmethod

@@ -68,7 +68,7 @@ def join_all(kinds: Sequence[pa.DataType]) -> pa.DataType:
 
 
 def disagreements(kinds: Sequence[pa.DataType], path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Where types have nothing in common but that they can be written as text.
+    """Columns whose types have nothing in common but that they can be written as text.
 
     Args:
         kinds: Types of one column.
@@ -179,13 +179,13 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was seen of columns, in any number of files. ``a | b`` is what both have seen: a union of sets."""
+    """Evidence of columns, in any number of files. ``a | b`` is what both have seen: a union of sets."""
 
     sightings: frozenset[Sighting] = frozenset()
 
     @classmethod
     def of_file(cls, path: str, schema: pa.Schema) -> Evidence:
-        """What one file shows."""
+        """Evidence of one file."""
         return cls(frozenset(Sighting(path, index, field.name, field.type) for index, field in enumerate(schema)))
 
     def __or__(self, other: Evidence) -> Evidence:
@@ -222,7 +222,7 @@ class MergedColumn:
 
 @dataclass(frozen=True, slots=True)
 class MergedSchema:
-    """What merging gives: columns in their order, and where files disagree."""
+    """Result of merging: columns in their order, and where files disagree."""
 
     columns: tuple[MergedColumn, ...]
     conflicts: tuple[Conflict, ...]

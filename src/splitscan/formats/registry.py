@@ -44,7 +44,7 @@ _MOMENTS = ("modified_before_us", "modified_after_us")
 
 
 class Known(NamedTuple):
-    """Where a format is, and which names of files say that they are of it.
+    """Module of a format, and which names of files say that they are of it.
 
     Attributes:
         module: Its module.

@@ -30,7 +30,7 @@ DecodeValues = Callable[[Sequence[bytes | None]], Decoded]
 
 
 def values_decoder(spec: ScanSpec, path: str) -> DecodeValues:
-    """What turns the values of messages into columns.
+    """Decoder of the values of messages into columns.
 
     Args:
         spec: What to deliver of them.

@@ -168,6 +168,6 @@ def scan_messages(
 
 
 def _as_block(wanted: MessageRange) -> BlockMetadata:
-    """What messages to people say of a range."""
+    """A range as error messages show it."""
     file = FileMetadata(str(wanted.source), wanted.stop, 0, "", str(wanted.source))
     return BlockMetadata(file, wanted.start, wanted.stop, 0)

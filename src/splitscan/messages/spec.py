@@ -1,4 +1,4 @@
-"""What every task that reads messages must know: options, the columns of the values, the columns beside them."""
+"""Specification of a task that reads messages: options, the columns of the values, the columns beside them."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ MAX_DECOMPRESSION_RATIO = 10_000
 
 
 class OnFileChange(enum.Enum):
-    """What to do when a file is no longer the one that was planned."""
+    """Policy for a file that is no longer the one that was planned."""
 
     FAIL = "fail"
     IGNORE = "ignore"

@@ -22,7 +22,7 @@ _MOST_PARTITIONS = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class OffsetChoice:
-    """Where reading begins or ends, as a user says it.
+    """Beginning or end of reading, as a user says it.
 
     Attributes:
         everywhere: ``EARLIEST`` or ``LATEST`` for all partitions; ``None`` if *named* says it for each.

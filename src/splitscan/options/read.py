@@ -1,4 +1,4 @@
-"""What a user may say about one scan: its records, which columns there are, how each is read, what is delivered."""
+"""Options of one scan: its records, which columns there are, how each is read, what is delivered."""
 
 # Over 400 lines: a declaration for each option.
 
@@ -96,7 +96,7 @@ class RecordOptions:
 
     @property
     def line_end(self) -> str:
-        """What ends a line, if it is always the same; else a line feed, which then is one of several."""
+        """Terminator of a line, if there is a single one; else a line feed, which then is one of several."""
         return "\n"
 
     @property
@@ -173,7 +173,7 @@ class TypedOptions(EncodedOptions):
 
 
 class Mode(enum.Enum):
-    """What happens to a record that breaks a rule. Names are Spark's."""
+    """Policy for a record that breaks a rule. Names are Spark's."""
 
     PERMISSIVE = "PERMISSIVE"
     DROPMALFORMED = "DROPMALFORMED"
@@ -182,7 +182,7 @@ class Mode(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """What is delivered of the records, in which portions, and what happens to broken ones.
+    """Options of delivery: columns, portions, and the policy for broken records.
 
     Attributes carry the meaning given in ``docs/options.md``; sizes are in bytes.
 
@@ -247,7 +247,7 @@ class ReadingOptions:
 
 
 class BlankAs(enum.Enum):
-    """What a blank field becomes: one of no characters, or of spaces and tabs only."""
+    """Meaning of a blank field: one of no characters, or of spaces and tabs only."""
 
     NULL = "null"
     ZERO = "0"
@@ -269,7 +269,7 @@ class ColumnOptions:
     blank_as: BlankAs | None = None
 
     def to_json(self) -> dict[str, str]:
-        """What was given, under the names in which it is given."""
+        """Options that were given, under the names of options."""
         named = {"default": self.default, "format": self.format, "blankAs": self.blank_as and self.blank_as.value}
         return {name: value for name, value in named.items() if value is not None}
 
@@ -333,14 +333,14 @@ COLUMNS = OptionKind("mapping", "a JSON object of columns and their options", _p
 
 
 class SchemaMode(enum.Enum):
-    """What a provided schema says about columns that it does not name."""
+    """Policy for columns that a provided schema does not name."""
 
     LENIENT = "lenient"
     STRICT = "strict"
 
 
 class SchemaConflicts(enum.Enum):
-    """What becomes of a column whose types in different files have nothing in common."""
+    """Policy for a column whose types in different files have nothing in common."""
 
     STRING = "string"
     ERROR = "error"
@@ -348,7 +348,7 @@ class SchemaConflicts(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class SchemaOptions:
-    """What a user says about the columns, beside or instead of a full schema.
+    """Options of columns, beside or instead of a full schema.
 
     Attributes carry the meaning given in ``docs/options.md``; schemas are Spark's DDL. Constructing one with options
     that contradict each other raises ``UsageError``.
@@ -433,7 +433,7 @@ class ReadOptions:
         return not self.given.isdisjoint(("sampleBytes", "sampleFiles"))
 
     def in_zone(self, zone: str) -> ReadOptions:
-        """The same, with another zone of times that name none, unless the user gave one.
+        """A copy with another zone of times that name none, unless the user gave one.
 
         Args:
             zone: A region, an offset, or ``UTC``.

@@ -22,14 +22,14 @@ from splitscan.options.table import (
 
 
 class FileMode(enum.Enum):
-    """What a file is to a stream."""
+    """Kind of file for a stream."""
 
     COMPLETE = "complete"
     APPEND = "append"
 
 
 class OnModified(enum.Enum):
-    """What to do with a file that was planned before and has other content now."""
+    """Policy for a file that was planned before and has other content now."""
 
     FAIL = "fail"
     REREAD = "reread"
@@ -37,7 +37,7 @@ class OnModified(enum.Enum):
 
 
 class CleanSource(enum.Enum):
-    """What happens to a file that was read to its end, once Spark has committed what was read."""
+    """Policy for a file that was read to its end, once Spark has committed what was read."""
 
     OFF = "off"
     ARCHIVE = "archive"
@@ -45,7 +45,7 @@ class CleanSource(enum.Enum):
 
 
 class WindowLogChoice(enum.Enum):
-    """Where the plans of windows are kept."""
+    """Place of the plans of windows."""
 
     DURABLE = "durable"
     NONE = "none"
@@ -137,7 +137,7 @@ class StreamOptions:
 
     @property
     def modified_policy(self) -> OnModified:
-        """What to do with a modified file, with the default of the file mode filled in."""
+        """Policy for a modified file, with the default of the file mode filled in."""
         if self.on_modified is not None:
             return self.on_modified
         return OnModified.FAIL if self.file_mode is FileMode.COMPLETE else OnModified.REREAD

@@ -424,7 +424,7 @@ def _parse_value(name: str, option: Option, value: Any) -> Any:
 
 
 def fields_given(options_class: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given of the options of a class, by its attributes."""
+    """Options given of a class, by its attributes."""
     return {o.attribute: values[o.name] for o in declared_options(options_class) if o.name in values}
 
 

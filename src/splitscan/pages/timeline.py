@@ -1,4 +1,4 @@
-"""What a timeline shows, and the shapes that it becomes: names, bars, arrows and their places. Pure."""
+"""Timelines and their shapes: names, bars, arrows and their places. Pure."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Arrow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Who did what, and when.
+    """Lanes of work over time.
 
     Attributes:
         title: What it shows.
@@ -165,7 +165,7 @@ class Shape(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """Where the lanes and the moments of one timeline are: the first lane's top, the height of one, their number."""
+    """Geometry of one timeline: the first lane's top, the height of one, their number."""
 
     top: float
     lane: float
@@ -180,11 +180,11 @@ class Plot(NamedTuple):
 
     @property
     def bottom(self) -> float:
-        """Where the last lane ends."""
+        """Bottom of the last lane."""
         return self.top + self.lane * self.lanes
 
     def x(self, seconds: float) -> float:
-        """Where a moment is."""
+        """Position of a moment."""
         return _LEFT + seconds * self.per_second
 
     def middle(self, lane: int) -> float:
@@ -279,7 +279,7 @@ def ends(timeline: Timeline, plot: Plot) -> Iterator[Shape]:
 
 
 def legend(scale: CostScale, y: float, *, moved: bool) -> Iterator[Shape]:
-    """What the colours and lines mean, in one line."""
+    """Legend of the colours and lines, in one line."""
     x, base = float(_LEFT), y + 10
     if scale.is_even:
         yield _box(f"c{CLASSES // 2}", x, y, _BOX, _BOX_HEIGHT)

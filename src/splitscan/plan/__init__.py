@@ -1,1 +1,1 @@
-"""Who reads what: files are listed, cut into blocks, and packed into tasks."""
+"""Planning: files are listed, cut into blocks, and packed into tasks."""

@@ -185,7 +185,7 @@ def _content_bytes(source: ByteSource, codec: Codec, max_ratio: int) -> int:
 
 
 def _find_table(source: ByteSource, file: FileMetadata, codec: Codec, block_bytes: int) -> MemberTable | None:
-    """Where a file can be entered: what it says itself, else what was found and kept."""
+    """Points to enter a file: by its container, else from the cache."""
     table = find_members(source, codec, max(block_bytes, _LONGEST_WALK_BYTES))
     return SeekStore().load(source, file, codec.name) if table is None else table
 
@@ -200,7 +200,7 @@ def _find_blocks(source: ByteSource, file: FileMetadata, max_ratio: int) -> Memb
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """Where a block starts in the content, and where decompressing begins for it."""
+    """Start of a block in the content, and the point at which decompressing begins for it."""
 
     content_offset: int
     seek: SeekPoint

@@ -231,7 +231,7 @@ class FileListing:
         yield from found
 
     def _matching(self, tree: FileTree, path: str) -> Iterator[_Found]:
-        """What a glob matches; nothing, if the path is none."""
+        """Files that a glob matches; none if the path is no glob."""
         if has_glob(path):
             anchor = fixed_prefix(path)
             for entry in expand_glob(tree, path, self.is_hidden, self._options.ignore_missing_files):

@@ -88,7 +88,7 @@ def cut_growing_file(  # noqa: PLR0913 -- all that finding records takes, and wh
 
 
 def _preamble(source: ByteSource, file: FileMetadata, format: RecordFormat, *, closed: bool) -> Preamble | None:
-    """What the head says; ``None`` if it is not complete yet."""
+    """Preamble of the file; ``None`` if the head is not complete yet."""
     length = HEAD_BYTES
     while True:
         head = source.read_at(0, min(length, file.size_bytes))
@@ -103,7 +103,7 @@ def _preamble(source: ByteSource, file: FileMetadata, format: RecordFormat, *, c
 
 
 def _preamble_of_few(format: RecordFormat, head: bytes) -> Preamble | None:
-    """What a head says that is too short for any byte order mark: the bytes after it cannot matter for a record in it.
+    """Preamble of a head that is too short for any byte order mark: later bytes cannot matter for its records.
 
     Newlines stand in for them. A header that would end among those is not complete.
     """

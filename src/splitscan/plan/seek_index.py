@@ -27,7 +27,7 @@ _DENSE_BYTES = 4 * MIB  # of the compressed file
 
 
 class IndexState(enum.Enum):
-    """What became of the seek index of a file."""
+    """Outcome of the seek index of a file."""
 
     KEPT = "kept"
     KEPT_BEFORE = "kept before"

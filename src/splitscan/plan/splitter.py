@@ -152,7 +152,7 @@ class BlockLengths:
         return min(-(-length // piece), most_shares)
 
     def share_bounds(self, content_bytes: int, shares: int) -> list[int]:
-        """Where the shares of one stream begin, after the first, so that tasks take about as long as each other.
+        """Starts of the shares of one stream, after the first, so that tasks take about as long as each other.
 
         Blocks are tasks of their own; of pieces two tasks may read all: then the second half is the shorter one.
 
@@ -189,7 +189,7 @@ def _evenly(length_bytes: int, most_bytes: int) -> int:
 
 
 def share_bounds(content_bytes: int, shares: int, ratio: float) -> list[int]:
-    """Where the shares of one stream begin, after the first.
+    """Starts of the shares of one stream, after the first.
 
     Args:
         content_bytes: Length of the content, about.

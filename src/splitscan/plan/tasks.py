@@ -266,7 +266,7 @@ def _done_after(lengths: Iterable[int], costs: Sequence[int], entries: Sequence[
 
 
 def _costs(blocks: Iterable[BlockMetadata], open_cost_bytes: int) -> Iterator[int]:
-    """What each block costs: that of a file's first one includes opening it."""
+    """Cost of each block: that of a file's first one includes opening it."""
     before: BlockMetadata | None = None
     for block in blocks:
         opened = before is not None and _same_file(before, block)
@@ -289,7 +289,7 @@ def _goes_on(before: BlockMetadata, block: BlockMetadata) -> bool:
 
 @lru_cache(maxsize=64)
 def _archive_bounds(codec: str, archive_bytes: int) -> tuple[int, ...]:
-    """Where in the content of a compressed archive other tasks may begin."""
+    """Offsets in the content of a compressed archive at which other tasks may begin."""
     shares = min(MOST_SHARES, archive_bytes // _LEAST_SHARE_BYTES) if CODECS[codec].is_fast else 1
     return tuple(BlockLengths(1).share_bounds(archive_bytes, shares)) if shares > 1 else ()
 

@@ -1,4 +1,4 @@
-"""What every range tracker promises, the state that splitscan's own share, and the tracker of byte offsets.
+"""Contract of range trackers, the state that splitscan's own share, and the tracker of byte offsets.
 
 A tracker guards one range ``[start, stop)`` while it is being read. The reader asks it before it returns a record;
 anybody else may ask it to give the unread rest away. A **record belongs to the range that holds its first byte**,
@@ -40,7 +40,7 @@ _FORWARD = "claim records in file order, each split point once; to read again, m
 
 @runtime_checkable
 class RangeTracker(Protocol[PositionT]):
-    """Who may read what, for positions of any ordered type.
+    """Tracker of the range a reader owns, for positions of any ordered type.
 
     An implementation is checked by :func:`splitscan.testing.range_laws.check_tracker_law`.
 

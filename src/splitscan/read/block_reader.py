@@ -87,7 +87,7 @@ class FramedRecords:
 
     @property
     def preamble(self) -> Preamble:
-        """What the file's head said (the header, for instance)."""
+        """Preamble of the file (the header, for instance)."""
         return self._preamble
 
     @property
@@ -104,7 +104,7 @@ class FramedRecords:
 
     @property
     def damage(self) -> Damage | None:
-        """Where the file is damaged, if that is in this block; known after the last step."""
+        """Damage of the file, if that is in this block; known after the last step."""
         damage = damage_of(self._source)
         inside = damage is not None and self._block.start <= damage.content_offset < self._block.stop
         return damage if inside else None
@@ -144,7 +144,7 @@ class FramedRecords:
         self._hash_bytes(self._hashed_to, self._span_stop, None)  # blank lines and comments after the last record
 
     def _end_span(self, cursor: RecordCursor) -> int:
-        """Where the span ends: where the next record begins, or where damage cuts off the last of ours."""
+        """End of the span: where the next record begins, or where damage cuts off the last of ours."""
         stop = cursor.gap_stop()
         self._begin_span(stop)
         return self._source_end() if cursor.is_torn and stop < self._stop else stop

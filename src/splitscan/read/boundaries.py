@@ -34,7 +34,7 @@ _START = 0  # the state in which a record starts right here
 
 @dataclass(frozen=True, slots=True)
 class FileIndex:
-    """What the walk through the summaries of a file finds.
+    """Result of the walk through the summaries of a file.
 
     Attributes:
         blocks: The blocks with ``first_record_start``: a record boundary at or after the block's start, such that no
@@ -88,7 +88,7 @@ def find_first_start(
     max_record_bytes: int,
     read_bytes: int,
 ) -> int:
-    """Where the first record of one block starts, found by summarising all that comes before it.
+    """Start of the first record of one block, found by summarising all that comes before it.
 
     For sources that have to go through everything before the block anyway: what decompresses it sees it.
 

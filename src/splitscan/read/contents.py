@@ -1,4 +1,4 @@
-"""What a file holds: its bytes, or what they decompress to, and its head. Every reader of records opens files here."""
+"""Content of files: their bytes, or what they decompress to, and its head. Every reader of records opens files here."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def open_file(file: FileMetadata, files: FileOptions, format: object) -> ByteSou
 
 
 def recognised_content(source: ByteSource, on_damage: Callable[[Damage], None] | None = None) -> ByteSource:
-    """What an open file holds that was read as a compressed one: its bytes, if its first ones are no codec's.
+    """Content of an open file that was read as a compressed one: its bytes, if its first ones are no codec's.
 
     Closing either closes both. With *on_damage* the content of a damaged file ends where its damage begins.
     """
@@ -335,7 +335,7 @@ def read_preamble(source: ByteSource, file: FileMetadata, format: RecordFormat) 
 
 
 def preamble_for(source: ByteSource, file: FileMetadata, format: RecordFormat, start: int) -> Preamble:
-    """What a reader of a range from *start* on has to know of the head of *file*; no byte is read where it is nothing.
+    """Preamble for a reader of a range from *start* on; no byte is read where none is needed.
 
     Raises:
         RecordError: If the head never ends (a header with an unclosed quote).

@@ -76,7 +76,7 @@ class RecordChunk:
 
     @property
     def stop(self) -> int:
-        """Where reading goes on."""
+        """Offset at which reading continues."""
         return self.offset + self.frames.next_start
 
     @property
@@ -127,7 +127,7 @@ class Skipped:
 
     @property
     def stop(self) -> int:
-        """Where reading goes on."""
+        """Offset at which reading continues."""
         return self.offset + self.length_bytes
 
     def head(self, count: int) -> Skipped:
@@ -135,7 +135,7 @@ class Skipped:
         return self
 
     def boundary_near(self, stop: int, known: int | None) -> int | None:
-        """Where reading goes on, if that is before *stop*: nothing is known of the state inside."""
+        """Offset at which reading continues, if that is before *stop*: nothing is known of the state inside."""
         return self.stop if self.stop < stop else None
 
 
@@ -271,7 +271,7 @@ class RecordCursor:
         return str(getattr(self._format, "unfinished_code", UNCLOSED_QUOTE))
 
     def gap_stop(self) -> int:
-        """Where the next record starts: after blank lines and comments at the position, or the end of the file."""
+        """Start of the next record: after blank lines and comments at the position, or the end of the file."""
         while True:
             gap = self._gap_bytes()
             if not isinstance(gap, Need):

@@ -52,7 +52,7 @@ class _FramedContext:
         return entity
 
     def convert_to_record(self, record: bytes) -> Any | None:
-        """What is delivered for a record; ``None`` drops it. Override it, and name the columns in ``schema``."""
+        """Convert a record to a row; ``None`` drops it. Override it, and name the columns in ``schema``."""
         return record
 
     def _entered(self, source: StreamSource, block: BlockMetadata) -> BlockMetadata:

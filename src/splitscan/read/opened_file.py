@@ -68,7 +68,7 @@ class OpenedFile:
         return _LentContent(source) if isinstance(source, ContentSource) else _Lent(source)
 
     def preamble(self, format: RecordFormat, start: int) -> Preamble:
-        """What a reader of a range from *start* on has to know of the file's head; looked at once.
+        """Preamble for a reader of a range from *start* on; looked at once.
 
         Raises:
             RecordError: If the head never ends.
@@ -131,7 +131,7 @@ class _Lent:
 
 
 class _LentContent(_Lent):
-    """The same of what a compressed file holds."""
+    """Lent content of a compressed file."""
 
     def __init__(self, source: ContentSource) -> None:
         super().__init__(source)

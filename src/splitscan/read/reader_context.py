@@ -230,7 +230,7 @@ class ContextReader:
         return position
 
     def _ask(self, method: str, position: int, function: Callable[..., Any], *given: Any) -> Any:
-        """What the context answers; what it raises names the context and the place."""
+        """Answer of the context; an error names the context and the place."""
         try:
             return function(*given)
         except SplitscanError:

@@ -1,4 +1,4 @@
-"""Where a block's first record starts, told by what is right before the block, where that can be told.
+"""Start of a block's first record, by the bytes right before the block, where they decide it.
 
 CSV with newlines in quotes nearly always has a line, in some hundred bytes, that ends at a record boundary whatever
 comes before it (:mod:`splitscan.formats.csv.framing`). Framing goes on from there: the answer is that of the
@@ -21,7 +21,7 @@ LOOKS_BYTES = (64 * KIB, MIB)
 def find_start_nearby(
     source: ByteSource, block: BlockMetadata, preamble: Preamble, *, max_record_bytes: int, read_bytes: int
 ) -> int | None:
-    """Where the first record of a block starts, as ``FileIndex.blocks`` has it, by a look at what is before the block.
+    """Start of the first record of a block, as ``FileIndex.blocks`` has it, by a look at what is before the block.
 
     Args:
         source: The open file.

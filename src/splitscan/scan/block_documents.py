@@ -33,7 +33,7 @@ _CONSTANTS = {pa.string(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int
 
 
 def scan_document(spec: ScanSpec) -> str | None:
-    """What every task of a scan is told, or ``None`` for the kinds of scans that Python reads.
+    """Document for every task of a scan, or ``None`` for the kinds of scans that Python reads.
 
     Which they are does not depend on any file: planning can ask.
     """
@@ -82,7 +82,7 @@ def _document(spec: ScanSpec, module: ModuleType) -> str | None:
 
 
 def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamble | None) -> str:
-    """What a task is told of one block.
+    """Document of one block for its task.
 
     Args:
         request: What is wanted of it.

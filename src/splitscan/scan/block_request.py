@@ -50,7 +50,7 @@ class BlockReader(Protocol):
 
 @dataclass(frozen=True)
 class BlockRequest:
-    """What is wanted of one block.
+    """Request for one block.
 
     Attributes:
         spec: What to deliver.

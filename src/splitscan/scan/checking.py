@@ -89,7 +89,7 @@ class CheckReport:
 
 @dataclass
 class _Found:
-    """What one block holds."""
+    """Findings in one block."""
 
     rows: int = 0
     codes: Counter[str] = field(default_factory=Counter)

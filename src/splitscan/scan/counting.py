@@ -33,7 +33,7 @@ BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[RowCount]]
 
 
 def spec_for_counting(options: ReadOptions, framing: Reading | None, spec: Callable[[], ScanSpec]) -> ScanSpec:
-    """What counting must know, so that it gives the number of rows that reading delivers, or its error.
+    """Specification for counting, so that it gives the number of rows that reading delivers, or its error.
 
     A schema decides only in modes that drop or refuse records, and where the headers of CSV are compared with it;
     else none is looked for. Where no file has a record to find one in, there is nothing to count.

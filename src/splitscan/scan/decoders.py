@@ -69,7 +69,7 @@ def step_decoder(
     validate: bool = True,
     on_notice: Callable[[Noticing], None],
 ) -> Decode:
-    """What turns the steps of a reader of one block into columns.
+    """Decoder of the steps of a block's reader into columns.
 
     Args:
         spec: What to deliver.
@@ -130,7 +130,7 @@ def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
 
 
 def check_header(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> None:
-    """What :func:`decoder` checks, for those who decode nothing.
+    """Checks of :func:`decoder`, for those who decode nothing.
 
     Raises:
         SchemaError: If the file's header does not agree with the schema.

@@ -1,4 +1,4 @@
-"""What a look at the data says of the options of a scan: the dialect of its files, and what is probably not meant."""
+"""Options and the data: the dialect of the files of a scan, and options that are probably not meant."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _of_dialect(options: ReadOptions, names: Container[str]) -> dict[str, Any]:
 
 
 def _known(options: ReadOptions) -> dict[str, Any]:
-    """What the user said that narrows the search for a dialect."""
+    """Options of the user that narrow the search for a dialect."""
     names = {*_SETTINGS, "lineSep"} & options.given
     known: dict[str, Any] = {"header": False} if "columnsArray" in options.given else {}
     known |= _of_dialect(options, names)
@@ -185,7 +185,7 @@ def _samples(options: ReadOptions, file: FileMetadata, head_bytes: int) -> list[
 
 
 def _merged(found: Sequence[tuple[FileMetadata, Dialect]]) -> Dialect:
-    """What all files have; what only some of them show is taken from those."""
+    """Dialect of all files; marks that only some of them show are taken from those."""
     if not found:
         return _nothing({})
     first = found[0][1]
@@ -301,7 +301,7 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
 
 
 def _about_dialect(options: ReadOptions, head: RawSample) -> str | None:
-    """What options the head of a file shows that nobody gave, and that differ from what they are without."""
+    """Options that the head of a file shows, that nobody gave, and that differ from their defaults."""
     own = options.format
     if not type(own).finds_dialect or ("header" in options.given and _is_even(own, head.data)):
         return None
@@ -348,7 +348,7 @@ def _spelled(value: object) -> str:
 
 
 def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[str, Contradiction] | None:
-    """What in a sample of the files cannot be meant as the options read it, if the format can tell.
+    """Contradiction between a sample of the files and the options, if the format can tell.
 
     Args:
         options: Of the scan.

@@ -53,7 +53,7 @@ class Selection:
         return bool(self.conditions or self.tests)
 
     def narrowed(self, condition: str | FileTest | None) -> Selection:
-        """The same with one more condition; ``None`` is none.
+        """A copy with one more condition; ``None`` is none.
 
         Raises:
             UsageError: ``[bad-where]`` if a text is no condition.
@@ -156,7 +156,7 @@ def as_paths(paths: Paths) -> list[str]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Listing:
-    """What a user's paths name; nothing is listed before it is asked for.
+    """Files that a user's paths name; nothing is listed before it is asked for.
 
     Attributes:
         paths: Files, directories, globs, URIs.
@@ -181,7 +181,7 @@ class Listing:
 
     @property
     def roots(self) -> list[str]:
-        """What the paths name, without their globs: every file lies below one of them."""
+        """Roots of the paths, without their globs: every file lies below one of them."""
         return [find_root(path) for path in self.paths]
 
     @property
@@ -205,7 +205,7 @@ class Listing:
 
     @property
     def advice(self) -> str | None:
-        """What to warn of that the paths name and that is not read; ``None`` if there is nothing."""
+        """Warning about files that the paths name and that are not read; ``None`` if there is nothing."""
         return self._found[1]
 
     @property
@@ -282,7 +282,7 @@ class FileSet:
 
     @property
     def advice(self) -> str | None:
-        """What to warn of: files that are there and not read, or conditions that leave none."""
+        """Warnings: files that are there and not read, or conditions that leave none."""
         if not self.files and (listed := self.listing.files):
             return f"no file is read: conditions (option where) leave none of {count_of(len(listed), 'file')}"
         return self.listing.advice

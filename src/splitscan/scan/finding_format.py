@@ -68,7 +68,7 @@ def find_format(
 
 
 def _kind_inside(paths: Paths, raw: Mapping[str, Any]) -> NamedFormat | None:
-    """What the names of the files say that are there, or the first bytes of one of them."""
+    """Format by the names of the files that are there, or by the first bytes of one of them."""
     options = _file_options(raw)
     try:
         files = list(islice(list_files(as_paths(paths), options.files), _NAMED_FILES))

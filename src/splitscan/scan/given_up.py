@@ -57,7 +57,7 @@ def counted_in(file: FileMetadata, rows: int, given_up: UnreadableRecords) -> Ro
 
 
 def total(parts: Iterable[RowCount]) -> RowCount:
-    """What several counts are together, in whatever order they come.
+    """Sum of several counts, in whatever order they come.
 
     Example:
         >>> total([RowCount(3), RowCount(2, 1, "b", 5, "x"), RowCount(1, 2, "a", 9, "x")])

@@ -49,7 +49,7 @@ class IndexTask:
         )
 
     def find_start(self, read_bytes: int) -> int | None:
-        """Where the first record starts, if what is right before the block tells, and its file is still there."""
+        """Offset of the first record, if what is right before the block tells, and its file is still there."""
         return self._look(
             lambda source: find_start_nearby(
                 source, self.block, self.preamble, max_record_bytes=self.max_record_bytes, read_bytes=read_bytes

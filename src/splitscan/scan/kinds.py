@@ -1,4 +1,4 @@
-"""What the names of files say of their record format, and which files are none, by name or first bytes."""
+"""Record formats by the names of files, and files that hold no records, by name or first bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ZIP, _EXCEL_PART = b"PK\x03\x04", b"[Content_Types].xml"
 
 
 class NamedFormat(NamedTuple):
-    """What the names of files say.
+    """Record format and options by the names of files.
 
     Attributes:
         format: Name of the record format.
@@ -129,7 +129,7 @@ def check_beginning(path: str, head: bytes) -> None:
 
 
 def about_kind(format: str, head: bytes) -> str | None:
-    """What the first bytes of a file say against its format, be that said by its name or by the user."""
+    """Objection of the first bytes of a file to its format, be that said by its name or by the user."""
     begins = other_text(head)
     if begins is None or format not in {DEFAULT_FORMAT, *TOLD_BY_FIRST_BYTES} - {begins.format}:
         return None

@@ -42,7 +42,7 @@ class NewColumn(NamedTuple):
     records: int
 
     def and_of(self, other: NewColumn) -> NewColumn:
-        """What this and what a later place show together."""
+        """Union of these columns and those of a later place."""
         return self._replace(type=join(self.type, other.type), records=self.records + other.records)
 
 

@@ -55,7 +55,7 @@ class Noticing:
         return not self._left
 
     def packed(self) -> bytes:
-        """What was noticed, as bytes: a serialised Arrow schema; empty for nothing."""
+        """Noticed columns as bytes: a serialised Arrow schema; empty for nothing."""
         return pack_columns(self._new)
 
     def worth_a_look(self, kept: pa.Array) -> npt.NDArray[np.bool_]:

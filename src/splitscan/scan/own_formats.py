@@ -66,7 +66,7 @@ class ContextReading:
 
     @property
     def schema(self) -> Any | None:
-        """What the context declares: DDL text, an Arrow schema, or ``None``."""
+        """Columns that the context declares: DDL text, an Arrow schema, or ``None``."""
         return getattr(self.make(), "schema", None)
 
     @property
@@ -149,12 +149,12 @@ class ManagedReading:
 
     @property
     def name(self) -> str:
-        """What messages call the reader."""
+        """Name of the reader in messages."""
         return name_of(self.make())
 
     @property
     def schema(self) -> pa.Schema | None:
-        """What the reader says of its columns before it is opened, if anything."""
+        """Columns that the reader declares before it is opened, if any."""
         return declared_schema(self.make())
 
     @property
@@ -171,12 +171,12 @@ Reading: TypeAlias = RecordFormat | ContextReading | ManagedReading
 
 
 def record_format_of(reading: Reading) -> RecordFormat | None:
-    """What finds the records of a file in its bytes; ``None`` where a reader of the user's own does."""
+    """Record format of a file; ``None`` where a reader of the user's own does."""
     return None if isinstance(reading, ContextReading | ManagedReading) else reading
 
 
 def name_of_own(reading: Reading) -> str:
-    """What a format of the user's own is called where a scan is shown."""
+    """Name of a user's own format where a scan is shown."""
     if isinstance(reading, ManagedReading):
         return reading.name
     return type(reading.make() if isinstance(reading, ContextReading) else reading).__name__
@@ -247,7 +247,7 @@ def options_for(reading: Reading, given: Mapping[str, Any]) -> ReadOptions:
 
 
 def columns_of(reading: Reading) -> pa.Schema | None:
-    """What a format says of its columns; ``None`` for a reader that has to be opened to know."""
+    """Columns that a format declares; ``None`` for a reader that has to be opened to know."""
     if isinstance(reading, ManagedReading):
         return reading.schema
     declared = reading.schema if isinstance(reading, ContextReading) else None

@@ -1,4 +1,4 @@
-"""What a scan of files is, in full: what is read, which columns it has, how it is cut into blocks and tasks."""
+"""Planner of a scan of files: its files, its columns, its blocks and tasks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """What a look at the files shows, once for all scans of them, whatever these select.
+    """Findings of a look at the files, once for all scans of them, whatever these select.
 
     Attributes:
         asked: What the user said of the records.
@@ -76,7 +76,7 @@ class _Sample:
 
     @cached_property
     def advice(self) -> str | None:
-        """What in the options is probably not meant; asking logs it once."""
+        """Warning about options that are probably not meant; asking logs it once."""
         return advise(self.asked.options, self.file_set.files)
 
     @cached_property
@@ -147,7 +147,7 @@ class ScanPlanner:
 
     @cached_property
     def spec(self) -> ScanSpec:
-        """What every task must know. Reads the beginning of files when no schema was given."""
+        """Specification for every task. Reads the beginning of files when no schema was given."""
         resolved = self.resolved
         spec = self.asked.spec(resolved.schema, self.file_set.partitions).without(resolved.unwanted)
         spec = spec if self.selected is None else spec.select(self.selected)
@@ -173,7 +173,7 @@ class ScanPlanner:
 
     @cached_property
     def counting_spec(self) -> ScanSpec:
-        """What counting must know; no schema is looked for where none decides."""
+        """Specification for counting; no schema is looked for where none decides."""
         return spec_for_counting(self.options, self.asked.own, lambda: self.spec)
 
     @property
@@ -195,56 +195,56 @@ class ScanPlanner:
     # ----------------------------------------------------------- narrowing
 
     def select(self, columns: Sequence[str]) -> Self:
-        """The same with these columns only."""
+        """A copy with these columns only."""
         return replace(self, selected=tuple(columns))
 
     def where(self, condition: str | FileTest) -> Self:
-        """The same of the files and blocks for which one more condition holds."""
+        """A copy for the files and blocks for which one more condition holds."""
         return self._on(self.file_set.narrowed(condition))
 
     def limit(self, rows: int) -> Self:
-        """The same, which stops after so many rows."""
+        """A copy that stops after so many rows."""
         return replace(self, asked=self.asked.limit(rows))
 
     def in_zone(self, zone: str) -> Self:
         return replace(self, asked=self.asked.in_zone(zone))
 
     def typed(self) -> Self:
-        """The same with types that are found in the data, unless a schema or ``inferSchema`` says what they are."""
+        """A copy with types that are found in the data, unless a schema or ``inferSchema`` says what they are."""
         asked = self.asked.typed()
         return replace(self, asked=asked, sample=replace(self.sample, asked=asked))
 
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
-        """The same of only these of its files; they are not listed again, and only they have a say in the schema."""
+        """A copy of only these of its files; they are not listed again, and only they have a say in the schema."""
         is_same = self.file_set.listing.is_known and tuple(files) == self.file_set.files
         return self if is_same else self._on(self.file_set.only(files))
 
     def with_schema(self, schema: pa.Schema) -> Self:
-        """The same by a full schema: what else the files have is not read, or rescued where that is asked for."""
+        """A copy by a full schema: what else the files have is not read, or rescued where that is asked for."""
         return replace(self, asked=self.asked.with_schema(schema))
 
     def naming_all(self, files: Sequence[FileMetadata]) -> Self:
-        """The same, by the columns of these of its files: every header is looked at, and not only a sample."""
+        """A copy by the columns of these of its files: every header is looked at, and not only a sample."""
         return replace(self, sample=_Sample(self.asked, self.file_set.only(files), True, self.sample.workers))
 
     def found_by(self, workers: Workers) -> Self:
-        """The same, whose columns others look for, unless they are known."""
+        """A copy whose columns others look for, unless they are known."""
         return self if "schema" in vars(self.sample) else replace(self, sample=replace(self.sample, workers=workers))
 
     def noticing(self, records: int) -> Self:
-        """The same, whose blocks report columns that it does not have, as seen in so many of their records."""
+        """A copy whose blocks report columns that it does not have, as seen in so many of their records."""
         return replace(self, notices=records)
 
     def cut(self, lengths: BlockLengths) -> Self:
-        """The same with blocks of these lengths."""
+        """A copy with blocks of these lengths."""
         return replace(self, lengths=lengths)
 
     def cut_at_most(self, block_bytes: int) -> Self:
-        """The same with blocks of at most so many bytes, unless ``where`` tells blocks from each other."""
+        """A copy with blocks of at most so many bytes, unless ``where`` tells blocks from each other."""
         return self.cut(self.task_planner.at_most(block_bytes))
 
     def cut_fine(self) -> Self:
-        """The same with blocks so short that any number of tasks can be made about even."""
+        """A copy with blocks so short that any number of tasks can be made about even."""
         return self.cut(self.task_planner.fine())
 
     def _on(self, files: FileSet) -> Self:
@@ -255,12 +255,12 @@ class ScanPlanner:
 
     @property
     def paths(self) -> list[str]:
-        """What the user named, globs and all."""
+        """Paths as the user named them, globs and all."""
         return list(self.file_set.listing.paths)
 
     @property
     def roots(self) -> list[str]:
-        """What the paths name, without their globs: every file lies below one of them."""
+        """Roots of the paths, without their globs: every file lies below one of them."""
         return self.file_set.listing.roots
 
     def files(self) -> list[FileMetadata]:
@@ -314,12 +314,12 @@ class ScanPlanner:
         return filter(self.file_set.keeps, fill_index(read, self.framing, self.options, indexer))
 
     def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
-        """The same as a list: blocks that can be read in any order."""
+        """Plan blocks, as a list: blocks that can be read in any order."""
         self.warn()
         return list(self.indexed_blocks(indexer))
 
     def portions(self) -> Iterator[BlockMetadata]:
-        """What one process reads in one go: files, or the blocks that ``where`` chooses of them."""
+        """Portions for one process, each read in one go: files, or the blocks that ``where`` chooses of them."""
         if self.chooses_blocks:
             return iter(self.plan())
         return (BlockMetadata(file, 0, file.size_bytes, 0) for file in self.file_set.files if file.size_bytes)
@@ -387,7 +387,7 @@ class ScanPlanner:
         return count_rows(self.counting_spec, blocks, indexer, counter)
 
     def check_layout(self) -> None:
-        """Where samples decided on the layout of records: count them in it and in the other one that the format knows.
+        """Count records in the layout that samples decided on, and in the other one that the format knows.
 
         Raises:
             UsageError: ``[dialect-contradicted]`` with both counts.

@@ -24,7 +24,7 @@ OnRejects: TypeAlias = Callable[[Sequence[Reject]], None]
 
 
 def one_by_one(on_reject: OnReject) -> OnRejects:
-    """What hands each reject to somebody who takes one at a time."""
+    """Callback that hands over each reject by itself."""
 
     def take(rejects: Sequence[Reject]) -> None:
         for reject in rejects:

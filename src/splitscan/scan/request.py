@@ -1,4 +1,4 @@
-"""What a user says of records, and nothing of files: their format, its options, and perhaps their columns."""
+"""Request of a user for records, whatever the files: their format, its options, and perhaps their columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from splitscan.scan.spec import ScanSpec, make_spec
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """What is asked of the records, wherever they are.
+    """Request for records, wherever they are.
 
     Attributes:
         options: The options, typed.
@@ -123,7 +123,7 @@ class ReadRequest:
         return resolve_schema(self.options, files, infer)
 
     def spec(self, columns: pa.Schema, partitions: Partitions | None = None) -> ScanSpec:
-        """What every task must know.
+        """Specification for every task.
 
         Args:
             columns: Of the records.
@@ -134,21 +134,21 @@ class ReadRequest:
     # ------------------------------------------------------------- changes
 
     def limit(self, rows: int) -> Self:
-        """The same for so many rows."""
+        """A copy for so many rows."""
         return replace(self, options=replace(self.options, reading=replace(self.options.reading, limit=rows)))
 
     def in_zone(self, zone: str) -> Self:
         return replace(self, options=self.options.in_zone(zone))
 
     def typed(self) -> Self:
-        """The same with types that are found in the data, unless a schema or ``inferSchema`` says what they are."""
+        """A copy with types that are found in the data, unless a schema or ``inferSchema`` says what they are."""
         if not self.options.format.types_if_asked or self.given is not None or "inferSchema" in self.options.given:
             return self
         reading = replace(self.options.reading, infer_schema=True)
         return replace(self, options=replace(self.options, reading=reading))
 
     def with_schema(self, schema: pa.Schema) -> Self:
-        """The same by a full schema: what else the records have is not read, or rescued where that is asked for."""
+        """A copy by a full schema: what else the records have is not read, or rescued where that is asked for."""
         said = replace(self.options.schema, provided_schema=None, schema_hints=None, schema_mode=SchemaMode.LENIENT)
         return replace(self, options=replace(self.options, schema=said), given=as_schema(schema))
 

@@ -1,4 +1,4 @@
-"""What every scan can do that has a schema and gives batches: rows in this process, and how it shows itself."""
+"""Rows of any scan in this process, and how a scan shows itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0
 def facts(
     paths: Sequence[str], options: ReadOptions, columns: Sequence[str] | None, reader: str | None = None
 ) -> list[tuple[str, str]]:
-    """What is known of a scan without a look at its files, as names and texts; secrets are masked.
+    """Facts known of a scan without a look at its files, as names and texts; secrets are masked.
 
     Args:
         paths: What is read.

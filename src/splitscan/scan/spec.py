@@ -28,7 +28,7 @@ _NOTHING: pa.Schema = pa.schema([])
 
 @dataclass(frozen=True)
 class ScanSpec:
-    """What every task of a scan must know.
+    """Specification of a scan for every task.
 
     Attributes:
         options: What the user said.
@@ -149,7 +149,7 @@ class ScanSpec:
 
     @cached_property
     def documents(self) -> list[str | None]:
-        """What the kernel is told of this scan, once it was asked for: one, or that it does not read such scans."""
+        """Documents of this scan for the kernel, once asked for; or the reason why it does not read such scans."""
         return []
 
     @cached_property
@@ -159,7 +159,7 @@ class ScanSpec:
 
     @cached_property
     def record_format(self) -> RecordFormat | None:
-        """What finds records in bytes; ``None`` where readers of the user's own do."""
+        """Record format; ``None`` where readers of the user's own do."""
         return record_format_of(self.reading)
 
     @cached_property
@@ -168,7 +168,7 @@ class ScanSpec:
         return set()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What was given; what follows from it is found again."""
+        """Fields that were given; derived ones are found again."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def in_zone(self, zone: str) -> ScanSpec:

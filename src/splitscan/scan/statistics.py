@@ -1,4 +1,4 @@
-"""What is in each column: nulls, least, greatest, and about how many distinct values; in bounded memory."""
+"""Statistics of columns: nulls, least, greatest, and about how many distinct values; in bounded memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Hashes = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """What a column holds.
+    """Statistics of one column.
 
     Attributes:
         name: Its name.

@@ -17,7 +17,7 @@ _MARKS = (
 
 
 def advice_on_encoding(head: bytes, encoding: str) -> str | None:
-    """What to say about bytes that are no text of one byte for a character."""
+    """Advice about bytes that are no text of one byte for a character."""
     wanted = wide_encoding(head, encoding)
     if wanted is None:
         return None

@@ -47,7 +47,7 @@ class Applied:
 
 
 def as_applied(function: BatchFunction | None, schema: pa.Schema | None, limit: int | None) -> Applied | None:
-    """What was given as ``apply`` and ``apply_schema``.
+    """Function and schema of ``apply`` and ``apply_schema``.
 
     Raises:
         UsageError: ``[bad-option]`` if one is given without the other, or beside a limit.

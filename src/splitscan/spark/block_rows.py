@@ -38,7 +38,7 @@ def pin_columns(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def read_path_rows(batch: pa.RecordBatch, *, pinned: bool) -> Iterator[str | FileMetadata | None]:
-    """What the rows of a batch name: paths, or files if they are *pinned*.
+    """Inputs named by the rows of a batch: paths, or files if they are *pinned*.
 
     Args:
         batch: The column of paths, and after it those of :func:`pin_columns`.

@@ -90,7 +90,7 @@ def connector_frame(scan: ScanPlanner, spark: SparkSession, schema: StructType) 
 
 
 def plan_lines(scan: ScanPlanner, spec: ScanSpec) -> list[str]:
-    """What the connector is told of a scan besides its tasks: document, bytes, most rows or -1, what it is called."""
+    """Lines about a scan for the connector, besides its tasks: document, bytes, most rows or -1, name."""
     paths = [redact(path) for path in scan.paths]
     limit = spec.options.reading.limit
     name = f"{spec.options.record_format} {paths[0]}{f' and {len(paths) - 1} more' if paths[1:] else ''}"
@@ -146,7 +146,7 @@ def why_no_jar(spark: SparkSession) -> str | None:
 
 
 def is_switched_on(setting: str | None) -> bool:
-    """Whether a session wants the connector, by its setting."""
+    """True if a session wants the connector, by its setting."""
     return (setting or _UNLESS_SAID).strip().lower() == "true"
 
 

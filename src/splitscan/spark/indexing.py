@@ -1,4 +1,4 @@
-"""What planning has to read: the boundary index and the columns, as Spark jobs or by the process that reads."""
+"""Reads of planning: the boundary index and the columns, as Spark jobs or by the process that reads."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _is_worth_a_job(spark: SparkSession, blocks: Sequence[BlockMetadata], min_jo
 
 
 def _run_in_job(spark: SparkSession, work: Callable[[T], Any], items: Sequence[T]) -> Iterator[Any]:
-    """What *work* answers for each item, JSON values, in order; some items in each task."""
+    """Answers of *work* for each item, JSON values, in order; some items in each task."""
     count = min(len(items), _TASKS_PER_SLOT * default_parallelism(spark))
     bounds = [len(items) * number // count for number in range(count + 1)]
     payloads = [cloudpickle.dumps((work, items[start:stop])) for start, stop in pairwise(bounds)]  # type: ignore[no-untyped-call]
@@ -91,7 +91,7 @@ def _plain_summary(task: IndexTask) -> list[list[Any]] | None:
 
 
 def plain_answer(pieces: Summarised) -> list[list[Any]] | None:
-    """What an index task answers, as JSON values."""
+    """Answer of an index task, as JSON values."""
     return None if pieces is None else [_plain_piece(piece) for piece in pieces]
 
 

@@ -126,7 +126,7 @@ def _wrong_python(seen: str, instead: str) -> UsageError:
 
 
 def _shipped() -> tuple[str, ...]:
-    """Where Spark keeps what ``--py-files`` and ``addPyFile`` named, as its workers have it on their path.
+    """Folder in which Spark keeps what ``--py-files`` and ``addPyFile`` named, as its workers have it on their path.
 
     The connector's jar lies there too: it is no Python, though it holds a folder called splitscan.
     """
@@ -137,7 +137,7 @@ def _shipped() -> tuple[str, ...]:
 
 @functools.cache
 def _trial(executable: str, shipped: tuple[str, ...]) -> str:
-    """What *executable* lacks; empty when it lacks nothing."""
+    """Modules that *executable* lacks; empty when it lacks nothing."""
     path = os.pathsep.join([*shipped, *filter(None, [os.environ.get("PYTHONPATH")])])
     try:
         done = subprocess.run(

@@ -156,7 +156,7 @@ class MessagesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._planner
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to workers: connections stay behind."""
+        """State for workers: connections stay behind."""
         return {**self.__dict__, "_planner": None}
 
 

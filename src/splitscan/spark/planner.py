@@ -1,4 +1,4 @@
-"""What the connector asks of Python while Spark plans ``format("splitscan")``: columns, who reads, blocks of tasks.
+"""Planning for the connector, while Spark plans ``format("splitscan")``: columns, who reads, blocks of tasks.
 
 A question is one document in JSON. An answer is a line that says what it is and its version, and documents, one a line.
 Python of the driver that attached the jar answers when Spark's JVM calls it; elsewhere the JVM starts this module as a
@@ -103,7 +103,7 @@ class Planner:
         return "schema", [schema.json()]
 
     def _decide(self, asked: Mapping[str, Any]) -> tuple[ScanPlanner, ScanSpec] | str:
-        """What the connector reads, or why it does not."""
+        """Plan for the connector, or the reason why it does not read."""
         source = self._take("source", asked) or SplitscanDataSource(asked["options"])
         if source.reads_other:
             return "it does not read files"

@@ -39,7 +39,7 @@ class DriverPlanner:
     """Python of a driver, as the JVM asks it: on a thread of py4j, while the one that made a query waits."""
 
     class Java:
-        """What py4j makes of it in the JVM."""
+        """Interface of the JVM that py4j implements."""
 
         implements = ("java.util.function.BiFunction",)
 

@@ -181,7 +181,7 @@ class SplitscanDataSource(DataSource):
         return self._other is not None
 
     def for_schema(self, schema: StructType) -> tuple[ScanPlanner, ScanSpec]:
-        """What is read of files by Spark's final schema, and what every task must know of it.
+        """Scan of files by Spark's final schema, and its specification for every task.
 
         Raises:
             UsageError: If the schema leaves out what the options ask for.
@@ -196,7 +196,7 @@ class SplitscanDataSource(DataSource):
         return scan, scan.spec.without(added)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to the planner: it lists the files as they are then."""
+        """State for the planner: it lists the files as they are then."""
         return {**self.__dict__, "_found": None}
 
     def _scan(self, schema: pa.Schema | None) -> ScanPlanner:
@@ -315,7 +315,7 @@ def _read_only(writing: str) -> UsageError:
 
 
 def path_not_found(error: SourceMissingError) -> SourceMissingError:
-    """The same error under the name that Spark's users know."""
+    """Rename an error as Spark's users know it."""
     rule = error.rule if "PATH_NOT_FOUND" in error.rule else f"[PATH_NOT_FOUND] {error.rule}"
     return SourceMissingError(rule, error.where, error.seen, error.fix, error.reason_code)
 
@@ -340,7 +340,7 @@ def _look_up(paths: list[str], scan: ScanPlanner) -> Iterator[FileMetadata]:
 
 
 def _paths(options: Mapping[str, str]) -> list[str]:
-    """What was given to ``load``: one path, or several as Spark passes them, a JSON list."""
+    """Paths given to ``load``: one path, or several as Spark passes them, a JSON list."""
     lower: dict[str, Any] = {key.lower(): value for key, value in options.items()}
     if lower.get("paths"):
         try:
@@ -379,7 +379,7 @@ def _check_absolute(paths: list[str]) -> None:
 
 
 def other_source(options: Mapping[str, str]) -> MessageSource | TableSource | None:
-    """What reads something else than files, if option ``source`` asks for it; ``None`` for files.
+    """Source of something else than files, if option ``source`` asks for it; ``None`` for files.
 
     Raises:
         UsageError: ``[bad-option]`` if there is no such source, or its options have no meaning.

@@ -88,7 +88,7 @@ class SplitscanStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         self._planner: StreamPlanner | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- Spark's name
-        """Where a new query begins; Spark asks twice."""
+        """Offset of a new query; Spark asks twice."""
         return self._plan().initial().to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 -- Spark's name
@@ -145,5 +145,5 @@ class SplitscanStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         return self._planner
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to workers: threads and open logs stay behind."""
+        """State for workers: threads and open logs stay behind."""
         return {**self.__dict__, "_planner": None}

@@ -199,7 +199,7 @@ def _let_go() -> None:
 def _planned(
     scan: DatabaseScan, spark: SparkSession, rebalance: bool
 ) -> tuple[Callable[[Any], Iterator[pa.RecordBatch]], Sequence[Any], TableVersion | None]:
-    """What reads a task; the tasks: what each may claim, or without a coordinator what each reads; of which version."""
+    """Reader of a task; the claims of each task, or its pieces without a coordinator; the version."""
     slots = default_parallelism(spark)
     claimed = _plan_claimed(scan, slots, partial(register_scan, spark)) if rebalance else None
     if claimed is not None:
@@ -225,7 +225,7 @@ def _plan_claimed(
 
 
 class TableSource:
-    """What the data source does where it reads a table.
+    """Source of rows of a table, for the data source.
 
     Args:
         options: As given to Spark.

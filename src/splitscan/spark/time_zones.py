@@ -20,17 +20,17 @@ _DATABASE = "zoneinfo/"
 
 
 class Zoned(Protocol):
-    """What reads times."""
+    """Reader of times."""
 
     def in_zone(self, zone: str) -> Self:
-        """The same with another zone of times that name none, unless the user gave one."""
+        """A copy with another zone of times that name none, unless the user gave one."""
 
 
 Z = TypeVar("Z", bound=Zoned)
 
 
 def in_session_zone(scan: Z, spark: SparkSession) -> Z:
-    """What is read, in the zone of a session, unless the user gave option ``timeZone``.
+    """Read in the zone of a session, unless the user gave option ``timeZone``.
 
     Raises:
         UsageError: ``[bad-option]`` if the session's zone has a name that only Java knows.
@@ -39,7 +39,7 @@ def in_session_zone(scan: Z, spark: SparkSession) -> Z:
 
 
 def in_task_zone(spec: ScanSpec, otherwise: str) -> ScanSpec:
-    """The same in a task: Spark hands over what was set in the session, and nothing where nothing was.
+    """Read in a task, in the zone of its session: Spark hands over its settings that were set.
 
     Args:
         spec: What is read.
@@ -64,7 +64,7 @@ def machine_zone(localtime: Path = _LOCALTIME) -> str:
 
 
 def in_zone(scan: Z, zone: str) -> Z:
-    """What is read, in a zone that Spark names, unless the user gave option ``timeZone``.
+    """Read in a zone that Spark names, unless the user gave option ``timeZone``.
 
     Raises:
         UsageError: ``[bad-option]`` if only Java knows the zone by that name.

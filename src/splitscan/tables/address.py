@@ -1,4 +1,4 @@
-"""Where a database is, and what is read of it: a table or a SELECT."""
+"""Addresses of databases and of what is read: a table or a SELECT."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Relation:
 
     @property
     def sql(self) -> str:
-        """What stands after FROM."""
+        """SQL after FROM."""
         if self.query is not None:
             return f"({self.query}\n) AS splitscan_query"
         return self.name

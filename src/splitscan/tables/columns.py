@@ -229,7 +229,7 @@ class TableConverter:
         self.schema = pa.schema([column.field for column in columns])
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The same rows, in the columns of the scan."""
+        """Convert rows to the columns of the scan."""
         arrays = [self._convert(column, array) for column, array in zip(self._columns, batch.columns, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 

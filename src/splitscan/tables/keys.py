@@ -22,7 +22,7 @@ _DAY_US = 86_400_000_000
 
 
 class KeyKind(enum.Enum):
-    """What the keys of a table are, and so which bytes stand for them.
+    """Kind of the keys of a table, which decides their bytes.
 
     Integers, dates (days since 1970) and timestamps (microseconds since 1970) are 8 bytes, the largest digit first and
     the sign turned over; a uuid is its 16 bytes, text its UTF-8, and bytes are themselves.
@@ -106,7 +106,7 @@ def _clamped(value: int, least: int, most: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TableStatistics:
-    """What is known of a table before it is read. All of it may be wrong: it decides how even ranges are, no more.
+    """Statistics of a table before it is read. All of them may be wrong: they decide how even ranges are, no more.
 
     Attributes:
         rows: Rows of the table.

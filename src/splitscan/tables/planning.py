@@ -113,7 +113,7 @@ def cut_stretches(
 
 
 def key_pieces(kind: KeyKind, parts: Iterable[tuple[KeyPartition, int, int]]) -> Iterator[KeyPiece]:
-    """What parts of stretches are to be read, in order: as few ranges of keys as there can be.
+    """Pieces of key partitions to read, in order: as few ranges of keys as there can be.
 
     Args:
         kind: What the keys are.
@@ -144,7 +144,7 @@ Task = tuple[KeyPiece, ...]
 
 @dataclass(frozen=True)
 class TablePlan:
-    """What the tasks of a scan read. Together they read every row once.
+    """Pieces for the tasks of a scan. Together they read every row once.
 
     Attributes:
         spec: What each of them knows.

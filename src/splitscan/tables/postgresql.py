@@ -200,7 +200,7 @@ class PostgresqlSession(AdbcSession):
         return TableVersion(take_snapshot(self), relations, server)
 
     def states(self, process: int) -> tuple[RelationState, ...]:
-        """What a process of the server has locked, as it is there now."""
+        """Relations that a process of the server has locked, as they are now."""
         return tuple(RelationState(**row) for row in self.ask(states_query(process)).to_pylist())
 
     def _process(self) -> tuple[int, str]:

@@ -51,7 +51,7 @@ class AdbcSession(ABC):
 
     @abstractmethod
     def _target(self, label: str) -> str:
-        """What the driver connects to."""
+        """Target of the driver's connection."""
 
     @abstractmethod
     def begin(self) -> None:
@@ -86,7 +86,7 @@ class AdbcSession(ABC):
 
     @abstractmethod
     def statistics(self, relation: Relation, key: TableColumn | None) -> TableStatistics:
-        """What is known of a table without reading it; of its keys if there are such."""
+        """Statistics of a table without reading it; of its keys if there are such."""
 
     @abstractmethod
     def ends(self, relation: Relation, key: TableColumn) -> tuple[bytes, ...]:

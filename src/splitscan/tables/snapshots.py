@@ -131,7 +131,7 @@ def _give_back(snapshot: str, pipe: _Pipe) -> None:
 
 
 class _Pipe:
-    """What a holder listens to: it ends when the other end is closed."""
+    """Pipe to a holder: it ends when the other end is closed."""
 
     def __init__(self, write_end: int) -> None:
         self.write_end = write_end
@@ -163,7 +163,7 @@ def _start_holder(address: Address, settings: int) -> str:
 
 
 def _holder() -> str:
-    """What the process runs; from an archive too."""
+    """Program of the process; from an archive too."""
     text = pkgutil.get_data(__package__, "snapshot_holder.py")
     assert text is not None
     return text.decode()

@@ -1,4 +1,4 @@
-"""What every task of a scan of a table must know, and the pieces that it is divided in."""
+"""Specification of a scan of a table for its tasks, and the pieces that it is divided in."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def seeds_of(kind: pa.DataType) -> list[str]:
 
 
 def _selected(expression: str, kind: pa.DataType) -> list[str]:
-    """What is selected for a column: one expression, or one for each part."""
+    """Expressions for a column: one expression, or one for each part."""
     if not kind.equals(ANY_VALUE):
         return [expression]
     return [f"CASE typeof({expression}) WHEN {part.format(expression, expression)} END" for part in _PARTS]
@@ -112,7 +112,7 @@ def _kind(declared: str, seen: frozenset[str]) -> tuple[pa.DataType, bool]:
 
 
 def _expression(quoted: str, kind: pa.DataType, *, is_loose: bool) -> str:
-    """What is selected for a column: the driver has digits of its own for numbers among texts and bytes."""
+    """Expression for a column: the driver has digits of its own for numbers among texts and bytes."""
     if pa.types.is_binary(kind):
         return _AS_BYTES.format(quoted)
     return _AS_TEXT.format(quoted) if pa.types.is_string(kind) and is_loose else quoted
@@ -185,7 +185,7 @@ class SqliteSession(AdbcSession):
         """Nothing: nobody holds a version of a file."""
 
     def _digest(self) -> str:
-        """What says whether the file and its log are those of another moment."""
+        """Digest of the file and its log, to tell one moment from another."""
         path = Path(self.address.target)
         found = path.stat()
         digest = hashlib.sha256(f"{found.st_size} {found.st_mtime_ns}".encode())

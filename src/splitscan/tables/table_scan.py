@@ -76,7 +76,7 @@ class DatabaseScan(Rows):
 
     @property
     def spec(self) -> TableSpec:
-        """What every task must know; looked up once."""
+        """Specification for every task; looked up once."""
         if self._spec is None:
             with self._session():
                 pass
@@ -93,11 +93,11 @@ class DatabaseScan(Rows):
         return redact(database_of(self.address, self.relation))
 
     def select(self, *names: str) -> Self:
-        """The same scan with these columns only, in this order; others are not asked of the database."""
+        """A scan with these columns only, in this order; others are not asked of the database."""
         return type(self)({**_without(self._raw, "columns"), "columns": list(names)}, self._wanted, self.row_limit)
 
     def limit(self, rows: int) -> Self:
-        """The same scan, which stops after *rows* rows: whichever the database delivers first.
+        """A scan that stops after *rows* rows: whichever the database delivers first.
 
         Raises:
             UsageError: ``[bad-limit]`` if it is no whole number from 0 on.

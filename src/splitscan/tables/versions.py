@@ -75,7 +75,7 @@ def checked_name(name: str) -> str:
 
 
 def changes(planned: Sequence[RelationState], found: Sequence[RelationState]) -> Iterator[str]:
-    """What a scan would read otherwise than it was planned, a sentence for each.
+    """Differences between a scan and its plan, a sentence for each.
 
     Example:
         >>> before = [RelationState(1, "public.a", 7, "c", ""), RelationState(2, "public.b", 8, "c", "")]

@@ -275,7 +275,7 @@ def must_equal(expected: Sequence[Any], found: Sequence[Any], situation: str) ->
 
 
 class PlannedWindow(Protocol):
-    """What the law looks at in a window."""
+    """Window as the law sees it."""
 
     @property
     def number(self) -> int:

@@ -28,7 +28,7 @@ Reader = ManagedReader | Callable[[], ManagedReader]
 
 
 class ReadRows(NamedTuple):
-    """What reading gave.
+    """Rows of a reading.
 
     Attributes:
         rows: The rows, in order.

@@ -72,7 +72,7 @@ def starts_anywhere(format: RecordFormat) -> bool:
 
 
 def preamble_of(format: RecordFormat, data: bytes, start: int) -> Preamble:
-    """What the head of the file says, shown byte by byte; a block asks only when its start makes it matter."""
+    """Preamble of the file, shown byte by byte; a block asks only when its start makes it matter."""
     if starts_anywhere(format) and not format.needs_head(start):
         return Preamble(0, format)
     for shown in range(len(data) + 1):
@@ -84,7 +84,7 @@ def preamble_of(format: RecordFormat, data: bytes, start: int) -> Preamble:
 
 
 def first_position(preamble: Preamble, data: bytes, position: int, window_bytes: int) -> int:
-    """Where reading begins for a block that starts at *position*."""
+    """Position at which reading begins for a block that starts at *position*."""
     format = preamble.format
     if isinstance(format, ArithmeticFormat):
         return format.first_start_after(position, preamble.data_start)

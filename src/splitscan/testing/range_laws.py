@@ -26,7 +26,7 @@ _State = tuple[Any, Any, float, bool, int]
 
 @dataclass(frozen=True, slots=True)
 class SplitCensus:
-    """What a check tried, so that a test can see that it was not vacuous.
+    """Census of a check, so that a test can see that it was not vacuous.
 
     Attributes:
         accepted: Splits that the tracker granted.

@@ -153,7 +153,7 @@ def _records_of(step: RecordChunk | Skipped) -> list[ReadRecord]:
 
 
 def _must_be_true(step: RecordChunk, starts: Sequence[int]) -> None:
-    """What a step says of its records before anybody looks for them, it must have right."""
+    """Check what a step claims of its records before anybody looks for them."""
     said = (len(step.frames), step.frames.first)
     if said != (len(starts), starts[0]):
         message = (

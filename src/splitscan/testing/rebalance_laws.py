@@ -24,7 +24,7 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class RebalanceCensus:
-    """What a check tried, so that a test can see that it was not vacuous.
+    """Census of a check, so that a test can see that it was not vacuous.
 
     Attributes:
         deals: How often the scan was read.

@@ -31,7 +31,7 @@ _SEED = 0
 
 
 class BlockResult(NamedTuple):
-    """What reading one block gave.
+    """Result of reading one block.
 
     Attributes:
         rows: Its rows.

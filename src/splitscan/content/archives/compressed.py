@@ -23,7 +23,7 @@ _ANY_RATIO = 1 << 62  # how much an archive holds was checked when it was listed
 
 
 class ArchiveContent(CompressedSource):
-    """What a compressed archive holds, as a file that ends nobody knows where.
+    """Content of a compressed archive, as a file of unknown length.
 
     Args:
         archive: The archive, open; it is closed with this source.
@@ -63,7 +63,7 @@ class ArchiveContent(CompressedSource):
 
     @property
     def members(self) -> MemberTable | None:
-        """Where the archive can be entered, if that turned out when all of it was decompressed."""
+        """Points to enter the archive, if they turned up when all of it was decompressed."""
         return self._members
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
@@ -81,7 +81,7 @@ class ArchiveContent(CompressedSource):
         return super().read_at(offset, length_bytes)
 
     def find_damage(self) -> Damage | None:
-        """Where the archive is damaged, if its content ends there; all of it is read for that."""
+        """Position of the damage of the archive, if its content ends there; all of it is read for that."""
         position = self.kept.stop
         while self.ends_at_damage and (piece := self.read_at(position, MIB)):
             position += len(piece)
@@ -158,7 +158,7 @@ class SharedArchive:
                 raise
 
     def find_damage(self, offset: int) -> Damage | None:
-        """Where the archive is damaged after *offset*, if its content ends there; all up to there is read."""
+        """Position of the damage of the archive after *offset*, if its content ends there; all up to there is read."""
         while piece := self.read_at(offset, MIB):
             offset += len(piece)
         return None if self._content is None else self._content.damage

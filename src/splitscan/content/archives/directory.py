@@ -1,4 +1,4 @@
-"""What an archive holds, by its directory: tar's headers, or the directory at the end of a zip file."""
+"""Directories of archives: tar's headers, or the directory at the end of a zip file."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class ArchiveStream:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What an archive holds.
+    """Members of an archive.
 
     Attributes:
         kind: ``tar`` or ``zip``.
@@ -124,7 +124,7 @@ class Archive:
 
     @property
     def rest(self) -> ArchiveMember | None:
-        """What is lost after the damage: a member without a name, that holds no record."""
+        """Rest that is lost after the damage: a member without a name, that holds no record."""
         if self.damage is None:
             return None
         packing = MemberEncoding(codec=self.codec, is_damaged=True)
@@ -163,7 +163,7 @@ def read_directory(source: ByteSource, kind: str) -> Archive | None:
 
 
 def open_directory(source: ByteSource) -> ByteSource:
-    """What to read the directory of an open archive from: its bytes, or what they decompress to."""
+    """Source of the directory of an open archive: its bytes, or what they decompress to."""
     codec = recognise(source.read_at(0, SIGNATURE_BYTES), promised_by(source.path))
     return source if codec is None else ArchiveContent(source, codec, max_ratio=MAX_DECOMPRESSION_RATIO)
 
@@ -250,7 +250,7 @@ def _read_tar(source: ByteSource) -> Archive:
 
 
 def _before(members: Iterable[ArchiveMember], damage: Damage) -> Iterator[ArchiveMember]:
-    """What can be read of the members: the last one may be cut off."""
+    """Readable part of the members: the last one may be cut off."""
     for member in members:
         left = min(damage.content_offset - member.offset, member.content_bytes)
         if left > 0 or left == member.content_bytes:

@@ -31,7 +31,7 @@ _KEPT_FINGERPRINTS = 4096  # of the files of one plan: each is asked for several
 
 
 def archive_kind(path: str) -> str | None:
-    """What kind of archive the name of a file promises.
+    """Kind of archive by the name of a file.
 
     Example:
         >>> archive_kind("/data/a.ZIP"), archive_kind("/data/a.tgz"), archive_kind("/data/a.csv")
@@ -131,7 +131,7 @@ class MemberEncoding(NamedTuple):
 
     @classmethod
     def read(cls, words: str) -> MemberEncoding:
-        """What :meth:`spelled` gave."""
+        """Read a spelling of :meth:`spelled`."""
         container, *rest = words.split(".")
         if container != TAR:
             return cls(words)
@@ -175,7 +175,7 @@ class ArchiveMember:
 
 
 class PlannedMember(NamedTuple):
-    """What a fingerprint says of a member, so that nobody has to read the directory again.
+    """Member as its fingerprint tells it, so that nobody has to read the directory again.
 
     Attributes:
         archive_fingerprint: The version of the archive that it was planned from.
@@ -188,7 +188,7 @@ class PlannedMember(NamedTuple):
     @classmethod
     @lru_cache(maxsize=_KEPT_FINGERPRINTS)
     def read(cls, name: str, fingerprint: str) -> PlannedMember | None:
-        """What :meth:`ArchiveMember.fingerprint_in` gave; ``None`` for the fingerprint of a file that is no member."""
+        """Read a fingerprint of :meth:`ArchiveMember.fingerprint_in`; ``None`` for another file."""
         found = _FINGERPRINT.fullmatch(fingerprint)
         if found is None:
             return None

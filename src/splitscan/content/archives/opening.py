@@ -86,7 +86,7 @@ class MemberSource:
 
     @property
     def packing(self) -> Codec | None:
-        """What decompresses its bytes; ``None`` if they are its content."""
+        """Codec of its bytes; ``None`` if they are its content."""
         method = ZIP_METHODS.get(self._member.packing.zip_method)
         if method is None:
             return None
@@ -117,7 +117,7 @@ class MemberSource:
 
 
 class CutOffMember(MemberSource):
-    """What comes before the damage of a compressed archive, of the member that lies there; of no member, it is nothing.
+    """Part of a member before the damage of its compressed archive; empty without a member.
 
     It is a :class:`~splitscan.content.codecs.source.ContentSource`: its end is that of a damaged compressed file.
     """
@@ -151,7 +151,7 @@ def _decoder_of(member: ArchiveMember, method: ZipMethod) -> Decompressor:
 
 
 def member_codec(source: object) -> Codec | None:
-    """What decompresses the bytes of a member of an archive; ``None`` if they are content, or it is another file."""
+    """Codec of the bytes of a member of an archive; ``None`` if they are content, or it is another file."""
     return source.packing if isinstance(source, MemberSource) else None
 
 
@@ -318,7 +318,7 @@ def _directory(keyed: _Keyed) -> Archive | None:
 
 
 def _find_data(archive: ByteSource, path: str, member: ArchiveMember) -> int:
-    """Where the data of a member of a zip file begins: after a header of its own, which has to be that member's."""
+    """Offset of the data of a member of a zip file: after a header of its own, which has to be that member's."""
     header = archive.read_at(member.offset, LOCAL_HEADER_BYTES)
     flags, name_bytes = int.from_bytes(header[6:8], "little"), int.from_bytes(header[26:28], "little")
     name = archive.read_at(member.offset + len(header), name_bytes)

@@ -66,7 +66,7 @@ class ChunkDecoder(ABC):
 
     @abstractmethod
     def _content_of(self, chunk: bytes) -> bytes:
-        """What a chunk holds."""
+        """Content of a chunk."""
 
 
 def read_varint(data: bytes) -> int | None:

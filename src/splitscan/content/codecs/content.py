@@ -86,7 +86,7 @@ class ContentStream:
 
     @property
     def members(self) -> MemberTable:
-        """Where it began, and members that it has passed since: all of them but in files of many thousands."""
+        """Its beginning, and members passed since: all of them but in files of many thousands."""
         return MemberTable(tuple(self._members), self._content_offset)
 
     def read(self) -> bytes:
@@ -263,7 +263,7 @@ class DamagedStream(ContentStream):
             return rest
 
     def _find_damage(self) -> tuple[bytes, int]:
-        """What more can be had of the current member, and the offset in the file up to which."""
+        """Further content of the current member, and the offset in the file up to which."""
         if self._decoder is None:  # after a member there is something else
             return b"", self._fed_to - len(self._pending)
         if self._blocks is not None:

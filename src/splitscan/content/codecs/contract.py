@@ -1,4 +1,4 @@
-"""What a codec is: how a compressed file is recognised, and what decompresses it."""
+"""Codecs: how a compressed file is recognised and decompressed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Decompressor(Protocol):
 
     @property
     def unused_data(self) -> bytes | None:
-        """What was fed and lies after the end of the member."""
+        """Bytes that were fed and lie after the end of the member."""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         """Feed *data*, and take at most *max_length* bytes."""
@@ -59,7 +59,7 @@ class BlockDecoder(Decompressor, Protocol):
 
     @property
     def bit_offset(self) -> int:
-        """Where the block that is next begins, in bits from the first byte that was fed."""
+        """Position of the next block, in bits from the first byte that was fed."""
 
     @property
     def has_failed(self) -> bool:

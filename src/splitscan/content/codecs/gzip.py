@@ -62,7 +62,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def _inflate(head: bytes, window_bits: int) -> bytes | None:
-    """What follows the end of a stream that begins with *head*; ``None`` if none does."""
+    """Bytes after the end of a stream that begins with *head*; ``None`` if none does."""
     inflate = zlib.decompressobj(window_bits)
     try:
         inflate.decompress(head)

@@ -71,7 +71,7 @@ class HadoopDecoder(ChunkDecoder):
 
     @abstractmethod
     def _decompress(self, raw: bytes, most_bytes: int) -> bytes:
-        """What a raw chunk holds, which is no more than *most_bytes*."""
+        """Content of a raw chunk, at most *most_bytes*."""
 
 
 class HadoopSnappyDecoder(HadoopDecoder):
@@ -134,7 +134,7 @@ def look_at_block(read_at: Callable[[int, int], bytes], offset: int, most_bytes:
 
 
 def _most_chunk_bytes(content_bytes: int) -> int:
-    """What so much content becomes, if it cannot be compressed; snappy and lz4 allow for about this."""
+    """Length of incompressible content of so many bytes; snappy and lz4 allow for about this."""
     return content_bytes + content_bytes // 6 + _SLACK_BYTES
 
 

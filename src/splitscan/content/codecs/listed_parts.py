@@ -79,7 +79,7 @@ class ListedParts(ABC):
         """Go on with the current part, or begin the next; ``_inner`` is ``None`` once it has ended."""
 
     def _take(self) -> bytes:
-        """What was fed of the current part."""
+        """Take the bytes fed of the current part."""
         taken, self._pending = self._pending[: self._left_bytes], self._pending[self._left_bytes :]
         self._left_bytes -= len(taken)
         return taken
@@ -103,7 +103,7 @@ class _Stream:
 
     @property
     def offsets(self) -> list[int]:
-        """Where its blocks begin, and where the last one ends."""
+        """Starts of its blocks, and the end of the last one."""
         return [*accumulate((_padded(length) for length, _ in self.blocks), initial=self.start + _HEADER_BYTES)]
 
 
@@ -270,7 +270,7 @@ class _SeekTable:
 
     @property
     def offsets(self) -> list[int]:
-        """Where the frames begin, and where the last one ends."""
+        """Starts of the frames, and the end of the last one."""
         return [*accumulate((length for length, _ in self.frames), initial=0)]
 
 

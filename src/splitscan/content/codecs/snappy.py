@@ -24,7 +24,7 @@ _MOST_CONTENT_BYTES = 65_536  # of a chunk
 
 
 class SnappyChunk(NamedTuple):
-    """What the first bytes of a chunk say: its length with its header, and how much it holds."""
+    """Header of a chunk: its length with the header, and the length of its content."""
 
     length_bytes: int
     content_bytes: int

@@ -1,4 +1,4 @@
-"""Where members of a container begin, and how much each holds: found in its index, or by hopping from header to header.
+"""Tables of the members of a container and their lengths: found in its index, or by hopping from header to header.
 
 Nothing is decompressed for it. What the headers say is believed for planning only: whoever decompresses a
 member compares its length with what it says, and fails if it lies.

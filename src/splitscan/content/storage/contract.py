@@ -1,4 +1,4 @@
-"""What storages offer: bytes at offsets, what a directory holds, which storage a path names; failures, tried again."""
+"""Storages: bytes at offsets, what a directory holds, which storage a path names; failures, tried again."""
 
 # Over 400 lines: half of them say what every storage promises.
 
@@ -339,7 +339,7 @@ class ShortSource:
 
 
 def read_at_once(source: ByteSource) -> ByteSource:
-    """The same file; read in one go if it is short."""
+    """This file; read in one go if it is short."""
     return ShortSource(source) if 0 < source.size_bytes <= SHORT_BYTES else source
 
 

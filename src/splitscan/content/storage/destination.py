@@ -1,4 +1,4 @@
-"""Where results are written: a folder of any storage, named by a path or URI."""
+"""Destinations of results: a folder of any storage, named by a path or URI."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def prefix_fingerprint(source: ByteSource, size_bytes: int) -> str:
 
 
 def head_of(fingerprint: str) -> str:
-    """What a prefix fingerprint says of the head of the file."""
+    """Head of the file by its prefix fingerprint."""
     return fingerprint.split("-")[2]
 
 

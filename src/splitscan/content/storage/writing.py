@@ -1,4 +1,4 @@
-"""What all destinations share: names that stay inside, names of unfinished files, and errors that name the place."""
+"""Rules of all destinations: names that stay inside, names of unfinished files, and errors that name the place."""
 
 from __future__ import annotations
 

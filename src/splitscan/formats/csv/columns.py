@@ -127,7 +127,7 @@ def field_names(wanted: Projection, csv: CsvOptions, file: FileMetadata, header:
 
 
 def _layout(wanted: Projection, names: Sequence[str]) -> CsvLayout:
-    """Where the columns of the schema are in a file; those that it lacks are no part of it."""
+    """Positions of the columns of the schema in a file; those that it lacks are no part of it."""
     rules = rules_of_format(wanted.options)
     known = {column.name.lower(): column for column in reversed(list(wanted.fields))}
     columns = {index: known[name.lower()] for index, name in enumerate(names) if name.lower() in known}

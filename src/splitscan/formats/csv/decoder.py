@@ -25,7 +25,7 @@ _BLANK = r"^[ \t]*$"
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """What the decoder must know about the columns of a file.
+    """Layout of the columns of a file, for the decoder.
 
     Attributes:
         names: Names of the file's fields, in file order; their number is what every record must have.
@@ -84,7 +84,7 @@ class CsvLayout:
 
 
 def text_of_blank(blank: BlankAs, kind: pa.DataType) -> str | None:
-    """What stands in the place of a blank field of a type; ``None`` for null."""
+    """Value of a blank field of a type; ``None`` for null."""
     if blank is BlankAs.ZERO and (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return "0"
     if blank is BlankAs.EMPTY and (pa.types.is_string(kind) or pa.types.is_binary(kind)):
@@ -186,17 +186,17 @@ class RecordValidator:
 
 
 def wrong_count(expected: int) -> FaultTemplate:
-    """What is said of records with another number of fields than expected."""
+    """Fault of records with another number of fields than expected."""
     return FaultTemplate(FIELD_COUNT, "the record has ", f" fields where {expected} are expected")
 
 
 def too_long(most: int) -> FaultTemplate:
-    """What is said of records with a field of more characters than allowed."""
+    """Fault of records with a field of more characters than allowed."""
     return FaultTemplate(FIELD_TOO_LONG, f"a field is longer than maxCharsPerColumn={most}")
 
 
 def malformed(code: str) -> FaultTemplate:
-    """What is said of records whose bytes have no structure."""
+    """Fault of records whose bytes have no structure."""
     reason = "the line ends inside quotes; with multiLine=true a quoted field may span lines"
     return FaultTemplate(code, reason if code == UNCLOSED_QUOTE else code)
 

@@ -138,7 +138,7 @@ def _check_common_names(names: Sequence[tuple[FileMetadata, tuple[str, ...]]]) -
 def _by_position(
     csv: CsvOptions, names: list[tuple[FileMetadata, tuple[str, ...]]]
 ) -> list[tuple[FileMetadata, tuple[str, ...]]]:
-    """The same columns under the names of the first file; headers that are read must agree with it."""
+    """Columns under the names of the first file; headers that are read must agree with it."""
     if not names or not csv.header:
         return names
     first = names[0][1]
@@ -173,7 +173,7 @@ _SHOWN_CHARACTERS = 60
 
 
 def advice(csv: CsvOptions, text: str) -> str | None:
-    """What to say about a file that doubles quotes and is read with Spark's default escape."""
+    """Advice about a file that doubles quotes and is read with Spark's default escape."""
     if csv.escape != "\\" or csv.quote is None or not _doubles_quotes(text, csv):
         return None
     return (

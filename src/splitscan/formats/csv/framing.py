@@ -243,7 +243,7 @@ class QuotedFormat:
 
 
 def framing_of(dialect: CsvGrammar) -> NativeFraming | CsvReferenceFraming:
-    """What finds the records of a dialect: the kernel where it is installed and knows it, else the reference."""
+    """Finder of the records of a dialect: the kernel where it is installed and knows it, else the reference."""
     return CsvReferenceFraming(dialect) if kernel() is None else _native_framing(dialect)
 
 

@@ -112,7 +112,7 @@ class CsvGrammar:
 
     @cached_property
     def in_utf8(self) -> CsvGrammar:
-        """The same dialect for text that was transcoded to UTF-8."""
+        """Dialect for text that was transcoded to UTF-8."""
         return self if self.encoding == UTF_8 else replace(self, encoding=UTF_8)
 
 

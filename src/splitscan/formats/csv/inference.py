@@ -102,7 +102,7 @@ def summarise_columns(batches: Iterable[pa.RecordBatch], csv: CsvOptions, column
 
 
 def merge_summaries(left: Sequence[TypeSummary], right: Sequence[TypeSummary]) -> list[TypeSummary]:
-    """What two parts of a file show together, column by column."""
+    """Merge the summaries of two parts of a file, column by column."""
     return [one | other for one, other in zip(left, right, strict=True)]
 
 

@@ -137,7 +137,7 @@ def _grammar(dialect: CsvGrammar, *, trim_trailing: bool) -> dict[str, Any]:
 
 
 def arrays_with_kernel(decoder: CsvArrayDecoder) -> Decoder:
-    """The same for all fields of a record as one array."""
+    """Decoder of all fields of a record as one array."""
     csv = native("Csv", **native_settings(decoder.csv.dialect.in_utf8, trim_trailing=decoder.csv.trim_trailing))
     module = kernel()
     if csv is None or module is None:

@@ -37,7 +37,7 @@ class HeaderMapping(enum.Enum):
 
 
 class DialectChoice(enum.Enum):
-    """Where the options of a dialect that nobody gives come from."""
+    """Source of the options of a dialect that nobody gives."""
 
     SPARK = "spark"
     RFC4180 = "rfc4180"

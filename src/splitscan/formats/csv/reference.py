@@ -18,7 +18,7 @@ OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
 
 
 class CsvState(enum.Enum):
-    """Where the machine is between two code units."""
+    """State of the machine between two code units."""
 
     RECORD_START = "a record, a blank line or a comment may begin"
     FIELD_START = "the next unit may be an opening quote"

@@ -1,4 +1,4 @@
-"""What a decoder is and what it gives: names of types, faults, columns; and the decoder of records by the kernel."""
+"""Contract of decoders: names of types, faults, columns; and the decoder of records by the kernel."""
 
 # Over 400 lines: faults could stand alone, and then every block would read one module more.
 
@@ -66,7 +66,7 @@ def type_name(kind: pa.DataType) -> str:
 
 
 def not_null(field: pa.Field) -> str:
-    """What DDL says of a column that has no nulls."""
+    """DDL of a column that has no nulls."""
     return "" if field.nullable else " NOT NULL"
 
 
@@ -102,7 +102,7 @@ class Fault(NamedTuple):
 
 
 class FaultTemplate(NamedTuple):
-    """What is said of all faults of one kind; only what was seen differs.
+    """Text of all faults of one kind; only the value that was seen differs.
 
     Attributes:
         code: As of a :class:`Fault`.
@@ -197,11 +197,11 @@ class Faults(Sequence[Fault]):
         return _put_together(self.wordings, self.kinds, self.seen)
 
     def moved(self, places: npt.NDArray[np.int64]) -> Faults:
-        """The same faults of other records: each number becomes the place in *places* that it is the index of."""
+        """Move faults to other records: each number becomes the place in *places* that it is the index of."""
         return Faults(places[self.records], self.kinds, self.seen, self.wordings)
 
     def made_structural(self, records: npt.NDArray[np.int64]) -> Faults:
-        """The same faults, of which those of some records are structural now."""
+        """Faults, of which those of some records are structural now."""
         both = [*self.wordings, *(wording._replace(structural=True) for wording in self.wordings)]
         kinds = self.kinds + len(self.wordings) * np.isin(self.records, records)
         return Faults(self.records, kinds, self.seen, both)
@@ -264,7 +264,7 @@ class Decoded:
 
 
 def wrong_value(column: str, kind: str, written: str = "") -> FaultTemplate:
-    """What is said of values that are not of their column's type.
+    """Text about values that are not of their column's type.
 
     Args:
         column: Its name; it is cut as the value is.
@@ -277,7 +277,7 @@ def wrong_value(column: str, kind: str, written: str = "") -> FaultTemplate:
 
 
 def bad_value(column: str, text: str, kind: pa.DataType) -> str:
-    """What is wrong with a value that is not of its column's type.
+    """Fault of a value that is not of its column's type.
 
     Example:
         >>> bad_value("n", "x" * 50, pa.int64())
@@ -343,7 +343,7 @@ class Parser(Decoder, Protocol):
 
 
 class FaultKind(NamedTuple):
-    """What faults of the kernel have in common that are put into the same words.
+    """Key of the kernel's faults that are put into the same words.
 
     Attributes:
         number: Of the reason.
@@ -400,7 +400,7 @@ def decoder_by_kernel(parser_in: Callable[[ModuleType], Any], reference: Referen
 
 
 def parser_rules(rules: Rules, own_rules: Mapping[str, Rules], rescue: Rescue | None) -> dict[str, object]:
-    """What the native parsers are told of values: how those of columns are written, and what is kept of the unfit."""
+    """Rules of values for the native parsers: how those of columns are written, and what is kept of the unfit."""
     return {
         "rules": vars(rules),
         "own_rules": {name: vars(each) for name, each in own_rules.items()},
@@ -562,7 +562,7 @@ _QUOTE = text_scalar("'")
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
-    """The same as :func:`quoted` of each."""
+    """Apply :func:`quoted` to each."""
     all_quoted = pc.binary_join_element_wise(_QUOTE, texts, _QUOTE, _NOTHING)
     odd = pc.invert(pc.match_substring_regex(texts, _SIMPLE))
     if not pc.any(odd).as_py():

@@ -135,7 +135,7 @@ def all_convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> bool:
 
 
 def _plain_form(kind: pa.DataType, rules: Rules) -> str | None:
-    """What texts look like that Arrow's cast reads as the parser of the type does; ``None`` where that is not known."""
+    """Pattern of texts that Arrow's cast reads as the parser of the type does; ``None`` where that is not known."""
     form = _plain_decimal(kind) if pa.types.is_decimal(kind) else _PLAIN.get(kind)
     return None if form is None or (pa.types.is_floating(kind) and _names_a_number(rules, form)) else form
 

@@ -37,7 +37,7 @@ _Read = Callable[[str], Any]
 
 @dataclass(frozen=True)
 class _Letters:
-    """What a run of letters stands for.
+    """Meaning of a run of letters.
 
     Attributes:
         name: The part of a moment that it says.
@@ -159,7 +159,7 @@ class DateTimePattern:
         )
 
     def parse(self, text: str) -> datetime | None:
-        """What a text says, with a time zone if it names one; ``None`` if it does not match or is no time."""
+        """Time of a text, with a time zone if it names one; ``None`` if it does not match or is no time."""
         match = self._form.fullmatch(text)
         if match is None:
             return None

@@ -82,7 +82,7 @@ def with_path(members: Sequence[str], path: str) -> str | None:
 
 
 def tail_of(path: str) -> str:
-    """What ends the kept text: the file, and the closing brace."""
+    """End of the kept text: the file, and the closing brace."""
     return f",{json.dumps(FILE_PATH)}:{json.dumps(path, ensure_ascii=False)}}}"
 
 

@@ -51,7 +51,7 @@ def _levels(kind: pa.DataType) -> int:
 
 
 def deliverable(schema: pa.Schema) -> pa.Schema:
-    """The same columns in types that Spark has too: nullable, without views, dictionaries and 64-bit offsets.
+    """Columns in types that Spark has too: nullable, without views, dictionaries and 64-bit offsets.
 
     Example:
         >>> str(deliverable(pa.schema([pa.field("t", pa.large_string(), nullable=False)])).field(0))

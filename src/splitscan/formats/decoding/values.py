@@ -60,7 +60,7 @@ class BinaryDecoder:
         return Decoded(columns, len(frames), Faults.of(faults))
 
     def word(self, _: FaultKind) -> FaultTemplate:
-        """What is wrong with the one record that may be broken."""
+        """Fault of the one record that may be broken."""
         return SHORT_WORDING
 
 

@@ -17,7 +17,7 @@ SHORT_RECORD = "short-record"  # reject code of a last record that the file cuts
 
 
 class _EqualPieces(ABC):
-    """What the two formats share: a file is cut into pieces of equal length from its first byte on."""
+    """Base of the two formats: a file is cut into pieces of equal length from its first byte on."""
 
     __slots__ = ()
 

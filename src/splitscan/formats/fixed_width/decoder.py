@@ -67,7 +67,7 @@ class FixedWidthDecoder:
         return Decoded(columns, len(frames), Faults.of(faults.values()), rescued)
 
     def written(self, column: pa.Field) -> str:
-        """What faults say of how values of a column are written."""
+        """Notation of a column's values, for faults."""
         return self._rules(column).written(column.type, own=column.name in self.own_rules)
 
     def _rules(self, column: pa.Field) -> Rules:
@@ -82,7 +82,7 @@ class FixedWidthDecoder:
         return faults
 
     def _text(self, records: pa.Array, column: pa.Field, place: Field) -> pa.Array:
-        """What stands in the places of a column; null where that is blank."""
+        """Text in the places of a column; null where that is blank."""
         if self.own.record_length is None:
             text = pc.utf8_slice_codeunits(records, place.start - 1, place.stop)
         else:
@@ -105,7 +105,7 @@ class FixedWidthDecoder:
 
 
 def missing_places(last: Field) -> FaultTemplate:
-    """What is said of records that end before the last column begins."""
+    """Fault of records that end before the last column begins."""
     return FaultTemplate(
         SHORT_RECORD, "the record ends at place ", f", and column {last.name!r} begins at {last.start}"
     )

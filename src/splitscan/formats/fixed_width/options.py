@@ -19,7 +19,7 @@ _ENTRY = re.compile(
 
 
 class Field(NamedTuple):
-    """Where a column is.
+    """Places of a column.
 
     Attributes:
         name: Its name.
@@ -78,7 +78,7 @@ _LAYOUT = OptionKind("layout", "name, start, length and type of each column", _p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedWidthOptions(TypedOptions):
-    """Where the columns of a record are, and how they are written.
+    """Options of the places of columns and their notation.
 
     Pickling: plain values only.
     """

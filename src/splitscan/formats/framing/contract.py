@@ -1,4 +1,4 @@
-"""What a record format is: how records are found in bytes.
+"""Contract of record formats: how records are found in bytes.
 
 Everything here is pure: no files, no threads, no clock, no Spark. A format never sees where its bytes
 come from; a reader (:mod:`splitscan.read.block_reader`) hands it buffers that begin at a record start.
@@ -33,7 +33,7 @@ class Need(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Preamble:
-    """What the head of a file says about the rest of it.
+    """Findings in the head of a file about the rest of it.
 
     Attributes:
         data_start: Offset of the first data record: after byte order mark, skipped rows and header.
@@ -89,7 +89,7 @@ class RecordFormat(Protocol, metaclass=QuickProtocol):
         """
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """Where reading goes on after giving up on the record that starts at ``data[0]``.
+        """Offset at which reading continues after giving up on the record that starts at ``data[0]``.
 
         Called for a record that is longer than ``max_record_bytes`` or that never ends.
 
@@ -125,7 +125,7 @@ class _InOneEncoding(RecordFormat, Protocol):
 
 
 class EncodedRecords:
-    """What formats share whose files have at most a byte order mark before the first record, or what lies before it.
+    """Base of formats whose files have at most a byte order mark before the first record, or what lies before it.
 
     Attributes:
         encoding: Encoding of the file.
@@ -187,7 +187,7 @@ class StatefulSkipping(Skipping, Protocol, metaclass=QuickProtocol):
     """Skips in a state: what the bytes after those that were dropped are depends on them."""
 
     def drop(self, data: Buffer) -> tuple[int, StatefulSkipping]:
-        """What :meth:`droppable` says, and what goes on after that."""
+        """Drop what :meth:`droppable` allows; the rest goes on after that."""
 
     def never_ends(self, data: Buffer) -> bool:
         """True if what is skipped is still open after *data*, where the file ends."""

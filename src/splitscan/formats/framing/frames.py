@@ -1,4 +1,4 @@
-"""What a format found in a buffer, where or how many records; and how that crosses between Python and the kernel."""
+"""Records found in a buffer, as offsets or as a number, and their way between Python and the kernel."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def as_units(data: Buffer, unit_bytes: int, big_endian: bool) -> npt.NDArray[Any
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a piece of a file does to a parser that enters it in one given state.
+    """Effect of a piece of a file on a parser that enters it in one given state.
 
     Attributes:
         state: The state in which the parser leaves.
@@ -120,7 +120,7 @@ class Summary:
     runs: tuple[Run | None, ...]
 
     def run(self, state: int) -> Run | None:
-        """What the piece does to a parser that enters it in *state*."""
+        """Effect of the piece on a parser that enters it in *state*."""
         return self.runs[state] if 0 <= state < len(self.runs) else None
 
     def then(self, following: Summary) -> Summary:
@@ -249,14 +249,14 @@ class RecordFinder(Protocol):
         """How many records ``frame(data, at_end=False)`` finds."""
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """What *data* does to a parser, for each state in which it may come to it."""
+        """Effect of *data* on a parser, for each state in which it may come to it."""
 
 
 class NestedRecordFinder(RecordFinder, Protocol):
     """Finds records in which others may begin."""
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
-        """Where records would begin that do not end in *data*, or are longer than *longest_bytes*; in order.
+        """Offsets at which records would begin that do not end in *data*, or are longer than *longest_bytes*; in order.
 
         *data* begins at a record start. Each of them is a record if those before it are given up, unless what is before
         it then hides it. ``None`` where that is not known of *data*.
@@ -299,7 +299,7 @@ class NativeFraming:
 
 
 def native(name: str, *given: Any, **options: Any) -> Any | None:
-    """What the kernel makes of a grammar; ``None`` without a kernel, or where it does not support what is asked.
+    """Native object of a grammar; ``None`` without a kernel, or where it does not support what is asked.
 
     Args:
         name: Of the kernel's class, or of a function of it.
@@ -316,7 +316,7 @@ def native(name: str, *given: Any, **options: Any) -> Any | None:
 
 
 def native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encoding) -> NativeFraming | None:
-    """What finds records that *delimiter*, or any line end, ends; ``None`` where only the reference can.
+    """Finder of records that *delimiter*, or any line end, ends; ``None`` where only the reference can.
 
     Args:
         delimiter: The delimiter in *encoding*; ``None`` for any of the usual line ends.
@@ -333,7 +333,7 @@ def _native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encod
 
 
 def native_charset(encoding: Encoding) -> Any | None:
-    """What writes texts of an encoding in UTF-8; ``None`` where only Python's codec does."""
+    """Transcoder of an encoding to UTF-8; ``None`` where only Python's codec does."""
     return None if kernel() is None or encoding.longest_bytes > 1 else _native_charset(encoding)
 
 

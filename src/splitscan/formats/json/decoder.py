@@ -112,7 +112,7 @@ def mismatch(written: str, kind: pa.DataType) -> MismatchError:
 
 
 def scalar_value(written: str, kind: pa.DataType, rules: Rules, *, is_text: bool, allow_named: bool) -> Any:
-    """What Arrow takes for a number or a string in a column that is neither of strings nor of booleans.
+    """Value that Arrow takes for a number or a string in a column that is neither of strings nor of booleans.
 
     Args:
         written: The number as it is written, or the string.

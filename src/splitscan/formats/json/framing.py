@@ -132,7 +132,7 @@ class JsonFormat:
 
     @property
     def known_shape(self) -> JsonShape:
-        """What the head of the file said; values one after the other, if nobody has read it."""
+        """Shape by the head of the file; values one after the other, if nobody has read it."""
         return JsonShape.VALUES if self.shape is JsonShape.UNKNOWN else self.shape
 
     # ---------------------------------------------------------------- context
@@ -156,7 +156,7 @@ class JsonFormat:
 
     @property
     def block_head(self) -> dict[str, Any]:
-        """What the kernel's block reader is told of the head of a file."""
+        """Head of a file for the kernel's block reader."""
         indent = None if self.indent is None else self.indent.decode()
         return {"values": {"is_array": self.known_shape is JsonShape.ARRAY, "indent": indent}}
 
@@ -172,7 +172,7 @@ def reads_values(encoding: Encoding) -> bool:
 
 
 def framing_of(shape: JsonShape) -> NestedRecordFinder:
-    """What finds the records of a shape: the kernel where it is installed, else the reference."""
+    """Finder of the records of a shape: the kernel where it is installed, else the reference."""
     return JsonReferenceFraming(shape) if kernel() is None else _native_framing(shape)
 
 

@@ -25,7 +25,7 @@ class _Value(NamedTuple):
 
 
 def first_values(text: str) -> str | None:
-    r"""What the beginning of a text says, if its records are values wherever their lines end; ``None`` for lines.
+    r"""First values of a text, if its records are values wherever their lines end; ``None`` for lines.
 
     The first characters that are not blank decide. An array is one, unless its line holds it whole and other lines
     follow. An object is one if it goes on in the next line, or others follow in its own; a first line that is only

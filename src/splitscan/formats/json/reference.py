@@ -25,7 +25,7 @@ _SEPARATORS = frozenset(b" \t\r\n,\x1e")  # 0x1e begins a record in JSON text se
 
 
 class JsonShape(enum.Enum):
-    """What the head of a file says about the rest of it."""
+    """Shape of a file, by its head."""
 
     UNKNOWN = "not read yet"
     VALUES = "values one after the other, divided by nothing, white space or commas"
@@ -59,7 +59,7 @@ LOOSE_STATE = -1
 
 
 class JsonState(enum.Enum):
-    """Where the machine is between two bytes."""
+    """State of the machine between two bytes."""
 
     BETWEEN = "outside of all records"
     LOOSE = "in a scalar or garbage"
@@ -95,7 +95,7 @@ class JsonReferenceFramer:
 
     @property
     def next_start(self) -> int:
-        """Where the next record starts, or may start: all before it is dealt with."""
+        """Start of the next record, if there is one: all before it is dealt with."""
         return self._position if self.state is JsonState.BETWEEN else self._start
 
     def push(self, byte: int) -> None:

@@ -24,7 +24,7 @@ _LITERALS = {"true": True, "false": False, "null": None}
 
 
 class JsonKind(enum.Enum):
-    """What a value is."""
+    """Kind of a value."""
 
     NULL = "null"
     BOOLEAN = "a boolean"

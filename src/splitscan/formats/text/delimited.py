@@ -151,7 +151,7 @@ class DelimitedFormat(TerminatedRecords):
         return stops, stops + len(self._delimiter_units)
 
     def _occurrences(self, units: Units) -> Offsets:
-        """Where the delimiter stands unescaped, overlapping occurrences included."""
+        """Positions of the unescaped delimiter, overlapping occurrences included."""
         wanted = self._delimiter_units
         room = len(units) - len(wanted) + 1
         if room <= 0:
@@ -198,7 +198,7 @@ class DelimitedFormat(TerminatedRecords):
 
 
 class _DelimitedState(enum.Enum):
-    """Where the reference framer stands between two code units."""
+    """State of the reference framer between two code units."""
 
     IN_RECORD = "the next unit is what it looks like"
     ESCAPED = "the next unit is data"

@@ -119,7 +119,7 @@ class LineFormat(TerminatedRecords):
         return LineReferenceFramer(self.encoding, self._escape_unit)
 
     def _terminators(self, units: Units, *, at_end: bool) -> tuple[Offsets, Offsets]:
-        """Where each terminator begins, and where the record after it does, in units."""
+        """Starts of each terminator and of the record after it, in units."""
         escape = self._escape_unit
         is_cr = units == CR
         if not is_cr.any():
@@ -139,7 +139,7 @@ class LineFormat(TerminatedRecords):
 
 
 class _LineState(enum.Enum):
-    """Where the reference framer stands between two code units."""
+    """State of the reference framer between two code units."""
 
     IN_RECORD = "the next unit is what it looks like"
     ESCAPED = "the next unit is data"

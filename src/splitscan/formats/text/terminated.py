@@ -1,4 +1,4 @@
-"""What formats share whose records are ended by a terminator, in any encoding, and perhaps with an escape before it."""
+"""Base of formats whose records are ended by a terminator, in any encoding, and perhaps with an escape before it."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class TerminatedRecords(EncodedRecords, ABC):
 
     @abstractmethod
     def _terminators(self, units: Units, *, at_end: bool) -> tuple[Offsets, Offsets]:
-        """Where each terminator begins, and where the record after it does, in units."""
+        """Starts of each terminator and of the record after it, in units."""
 
     def rest_of_terminator(self, around: bytes) -> int:
         """How many bytes, from the second code unit of *around* on, only end the record of the first."""
@@ -153,7 +153,7 @@ def frames_between(stops: Offsets, resumes: Offsets, size_bytes: int, unit_bytes
 
 
 def rewrite(text: bytes | None, old: Encoding, new: Encoding) -> bytes | None:
-    """The same code units in the byte order of another encoding."""
+    """Rewrite code units in the byte order of another encoding."""
     return None if text is None else new.write_units(old.units(text))
 
 

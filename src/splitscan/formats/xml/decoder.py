@@ -105,7 +105,7 @@ class _Builder:
 
 
 def content_of(record: bytes, element: Element) -> str:
-    """What is written in an element, as it is written."""
+    """Content of an element, as it is written."""
     quote, position = 0, element.start
     while position < element.stop:  # to the end of its opening tag
         byte = record[position]
@@ -253,7 +253,7 @@ class XmlValueReader:
         return self._as_json(parts) if has_more or len(self.problems) > before else None
 
     def _as_json(self, parts: list[Element | str], depth: int = 0) -> Any:
-        """What parts of one name hold: texts, objects of what elements hold, or a list of them; null for nothing."""
+        """Content of the parts of one name: texts, objects of elements, or a list of them; null for nothing."""
         values = [part if isinstance(part, str) else self._object(part, depth) for part in parts]
         return values if len(values) > 1 else values[0]
 

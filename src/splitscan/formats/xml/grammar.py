@@ -1,4 +1,4 @@
-"""What decides where XML records begin and end: marks, and the state between them.
+"""Grammar of where XML records begin and end: marks, and the state between them.
 
 Outside of comments, CDATA, processing instructions and tags, an opening row tag begins a record, and the closing row
 tag that matches it ends it; row tags inside are counted. A tag ends at ``>`` or, broken, before ``<``. A value in
@@ -41,7 +41,7 @@ _AFTER_NAME = b"(?=[ \\t\\r\\n/>])"
 
 
 class MarkupKind(enum.Enum):
-    """What a position is in."""
+    """Kind of markup around a position."""
 
     TEXT = "outside of all marks"
     COMMENT = "in a comment"
@@ -54,7 +54,7 @@ class MarkupKind(enum.Enum):
 
 
 class Place(NamedTuple):
-    """What a position is in, and in which quotes."""
+    """Markup and quotes around a position."""
 
     kind: MarkupKind
     quote: bytes = b""

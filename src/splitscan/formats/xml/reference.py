@@ -8,7 +8,7 @@ from splitscan.formats.xml.grammar import CDATA, COMMENT, DECLARATION, ENDS, INS
 
 
 class XmlState(enum.Enum):
-    """Where the machine is between two bytes."""
+    """State of the machine between two bytes."""
 
     TEXT = "outside of all marks"
     MARK = "in what may be a mark"

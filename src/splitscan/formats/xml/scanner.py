@@ -128,7 +128,7 @@ class Scanner:
         return behind
 
     def _after(self, kind: str | None, at: int, behind: int) -> int | None:
-        """Where what a mark begins ends; ``None`` if that is not known."""
+        """End of what a mark begins; ``None`` if that is not known."""
         if kind == "close":
             return self._close(at, behind)
         if kind == "open":
@@ -220,7 +220,7 @@ def looks(data: Buffer) -> Iterator[Buffer]:
 
 @dataclass(frozen=True, slots=True)
 class XmlSkipping:
-    """What goes on after the bytes that were dropped.
+    """State after bytes that were dropped.
 
     Args:
         symbols: Of the file.
@@ -255,12 +255,12 @@ class XmlSkipping:
         return self._end(data) is None
 
     def _end(self, data: Buffer) -> int | None:
-        """Where reading goes on, by a look at no more than a few times what is before that."""
+        """Offset at which reading continues, by a look at no more than a few times what is before that."""
         found = (self._go(shown)[0] for shown in looks(data))
         return next((end for end in found if end is not None), None)
 
     def _go(self, data: Buffer) -> tuple[int | None, Scanner | None, bool]:
-        """Where reading goes on; how the data was gone through, unless it is too short to begin; and whether in a
+        """Offset to continue at; how the data was gone through, unless it is too short to begin; and whether in a
         record.
         """  # noqa: D205 - the sentence is one
         text = self.symbols.of(data)
@@ -283,7 +283,7 @@ class XmlSkipping:
 
 
 def _begin(symbols: Symbols, text: bytes) -> tuple[Place, int, bool] | None:
-    """What begins with the first symbol, where that begins, and whether it is a record; ``None`` if that is open."""
+    """Markup of the first symbol, where that begins, and whether it is a record; ``None`` if that is open."""
     mark = symbols.marks.text.match(text)
     kind = None if mark is None else mark.lastgroup
     if mark is not None and kind == "inside":
@@ -344,7 +344,7 @@ class _Piece:
         self._begun = {stop: count for count, stop in enumerate(self._main.stops, start=1)}
 
     def run(self, place: Place, depth: int) -> Run | None:
-        """What the piece does to a parser in one place."""
+        """Effect of the piece on a parser in one place."""
         if not _has_answer(place, depth):
             return None
         scanner = Scanner(self._main.marks, self._main.data, depth=depth)

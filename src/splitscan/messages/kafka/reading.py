@@ -101,7 +101,7 @@ class MessageReading:
         return got
 
     def _after_event(self, consumer: Any, event: Any, wanted: MessageRange, position: int) -> int:
-        """Where reading goes on after what is no message."""
+        """Offset after an event that is no message."""
         error, codes = event.error(), client_module().KafkaError
         if error.code() == codes._PARTITION_EOF:  # noqa: SLF001 - the library's name for it
             return max(position, min(int(event.offset()), wanted.stop))

@@ -23,7 +23,7 @@ Scope: TypeAlias = Callable[[str], Typed]
 
 
 class TextPattern(enum.Enum):
-    """What a text may be matched with."""
+    """Pattern that a text may be matched with."""
 
     LIKE = "like"
     ILIKE = "ilike"

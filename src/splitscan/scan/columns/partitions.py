@@ -185,7 +185,7 @@ class Partitions:
         return value
 
     def declared_as(self, schema: pa.Schema) -> Partitions:
-        """The same columns with the names and types that a schema of the user gives them."""
+        """Columns with the names and types that a schema of the user gives them."""
         given = {column.name.lower(): column for column in schema}
         return Partitions(pa.schema([given.get(column.name.lower(), column) for column in self.fields]))
 

@@ -44,7 +44,7 @@ def prune_type(kind: pa.DataType, wanted: Wanted) -> pa.DataType:
 
 @dataclass(frozen=True)
 class OutputColumns:
-    """What is delivered.
+    """Columns of the delivered rows.
 
     Attributes:
         columns: Names, in order.
@@ -203,7 +203,7 @@ class _Resolver:
 
 
 def _members(path: ColumnPath, steps: Sequence[Step], field: pa.Field) -> Wanted:
-    """What the steps after a column want of it, checked against its type."""
+    """Members that the steps after a column select, checked against its type."""
     kind = field.type
     if not steps:
         return None

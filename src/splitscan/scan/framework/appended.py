@@ -1,4 +1,4 @@
-"""What one append brings, in whatever shape, as record batches; and what is done with rows that break a rule."""
+"""Appended data of any shape as record batches, and the handling of rows that break a rule."""
 
 from __future__ import annotations
 

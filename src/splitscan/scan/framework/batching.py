@@ -159,7 +159,7 @@ class Batcher:
 
 
 def join_batches(batches: Iterable[pa.RecordBatch], rows: int, nbytes: int) -> Iterator[pa.RecordBatch]:
-    """The same rows in the same order, small batches put together: whoever takes a batch pays for each.
+    """Join small batches, in order: each batch costs whoever takes it.
 
     Args:
         batches: Of one schema.

@@ -165,7 +165,7 @@ class Columns:
         return True
 
     def delivery(self, constants: Mapping[str, pa.Scalar]) -> Delivery:
-        """What a reader's batches go through; the same object for all readers that have no constants."""
+        """Delivery of a reader's batches; one object for all readers that have no constants."""
         if constants:
             return self._delivery(constants)
         if self._shared is None or self._shared[0] != self.version:

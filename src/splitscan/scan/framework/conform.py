@@ -1,4 +1,4 @@
-"""What a reader brings becomes what is wanted: matched by name, put in order, filled in, each column cast exactly."""
+"""Conform a reader's columns to the schema: match by name, order, fill in, cast exactly."""
 
 # Over 400 lines: casting could stand alone, and then every block would read one module more.
 
@@ -359,7 +359,7 @@ class Conformer:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Where a wanted column comes from: a column of the reader, or nothing but a filler."""
+    """Source of a wanted column: a column of the reader, or nothing but a filler."""
 
     index: int | None
     filler: pa.Scalar | None

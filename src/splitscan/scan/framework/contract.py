@@ -1,4 +1,4 @@
-"""What a reader is, what it reads, where its rows come from, what a scan delivers; the machine of every life cycle."""
+"""Contract of managed readers: input, origin of rows, output; the machine of every life cycle."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Positions: TypeAlias = int | Sequence[int] | npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the rows of one append begin in the file.
+    """Position in the file of the rows of one append.
 
     Attributes:
         offset: Byte offset of the first row, or of each row.
@@ -103,7 +103,7 @@ class ReaderPosition:
         return "" if self.split is None else self.split.file.path
 
     def note(self, **values: object) -> None:
-        """What every later message about the reader says."""
+        """Note for every later message about the reader."""
         self._notes |= {name: str(value) for name, value in values.items()}
 
     def pass_by(self, origin: Origin, rows: int) -> None:
@@ -201,7 +201,7 @@ LARGEST_BATCH_BYTES = (1 << 31) - 1
 
 
 class Extra(enum.Enum):
-    """What happens to a column that a reader brings and nobody asked for."""
+    """Policy for a column that a reader brings and nobody asked for."""
 
     DROP = "drop"
     FAIL = "fail"
@@ -209,7 +209,7 @@ class Extra(enum.Enum):
 
 @dataclass(frozen=True)
 class OutputPlan:
-    """What a scan delivers.
+    """Output of a scan.
 
     Attributes:
         schema: Of every batch. ``None`` leaves it open: the columns are those that the readers bring, in the order in
@@ -274,7 +274,7 @@ class ReaderPlan:
 
 
 def declared_schema(reader: object) -> pa.Schema | None:
-    """What a reader says of its columns before it is opened: its ``schema``, DDL text or an Arrow schema.
+    """Columns that a reader declares before it is opened: its ``schema``, DDL text or an Arrow schema.
 
     Raises:
         UsageError: ``[bad-schema]`` if the text is no DDL.
@@ -286,7 +286,7 @@ def declared_schema(reader: object) -> pa.Schema | None:
 
 
 def name_of(reader: object) -> str:
-    """What messages call a reader: its ``name``, or its class."""
+    """Name of a reader in messages: its ``name``, or its class."""
     name = getattr(reader, "name", None)
     return name if isinstance(name, str) and name else type(reader).__name__
 

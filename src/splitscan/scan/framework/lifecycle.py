@@ -32,7 +32,7 @@ from splitscan.scan.rejects import OnRejects
 
 
 class ReaderState(NamedState):
-    """Where one reader stands."""
+    """State of one reader."""
 
     NEW = "made, not opened"
     OPEN = "next() is called"
@@ -44,7 +44,7 @@ class ReaderState(NamedState):
 
 
 class ReaderEvent(NamedState):
-    """What happens to a reader."""
+    """Event in the life of a reader."""
 
     OPENED = "open() returns True"
     NOTHING = "open() returns False"
@@ -286,7 +286,7 @@ class ReaderLife:
 
     @property
     def state(self) -> ReaderState:
-        """Where the reader stands."""
+        """State of the reader."""
         return self._machine.state
 
     @property

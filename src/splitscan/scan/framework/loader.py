@@ -23,7 +23,7 @@ from splitscan.scan.framework.contract import Machine, NamedState, Origin, Outpu
 
 
 class LoaderState(NamedState):
-    """Where a loader stands."""
+    """State of a loader."""
 
     IDLE = "between two calls of next()"
     LOADING = "inside next(): rows are taken"
@@ -32,7 +32,7 @@ class LoaderState(NamedState):
 
 
 class LoaderEvent(NamedState):
-    """What happens to a loader."""
+    """Event in the life of a loader."""
 
     BEGIN = "next() is called"
     FINISH = "next() returns"

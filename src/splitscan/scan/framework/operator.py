@@ -16,7 +16,7 @@ from splitscan.scan.rejects import OnRejects
 
 
 class ScanState(NamedState):
-    """Where a scan stands."""
+    """State of a scan."""
 
     START = "nothing was read"
     READER = "readers are read, one at a time"
@@ -27,7 +27,7 @@ class ScanState(NamedState):
 
 
 class ScanEvent(NamedState):
-    """What happens to a scan."""
+    """Event in the life of a scan."""
 
     BEGIN = "the first batch is asked for"
     BATCH = "a batch is delivered"
@@ -100,7 +100,7 @@ class ScanOperator:
 
     @property
     def state(self) -> ScanState:
-        """Where the scan stands."""
+        """State of the scan."""
         return self._machine.state
 
     @property

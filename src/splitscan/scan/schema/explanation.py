@@ -1,4 +1,4 @@
-"""What a scan's schema is, and why: an answer for people and for programs."""
+"""Explanation of a scan's schema: an answer for people and for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from splitscan.formats.decoding.contract import format_ddl, type_name
 
 
 class ColumnSource(enum.Enum):
-    """Where a column of a schema comes from."""
+    """Source of a column of a schema."""
 
     SCHEMA = "schema"  # the full schema that the caller gave
     FILE = "file"

@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class Workers(NamedTuple):
-    """Who reads the data in which columns are looked for.
+    """Workers that read the data in which columns are looked for.
 
     Attributes:
         run: Does some work on every block, in parallel if it can, and returns in the same order what it answers: JSON
@@ -267,7 +267,7 @@ class _Heads:
 
 
 def _what_decides(options: ReadOptions, what: str, sample: object) -> str:
-    """What a summary of given bytes depends on."""
+    """Key of everything that a summary of given bytes depends on."""
     reading = replace(options.reading, columns=None, metadata_columns=(), limit=None)
     return repr((what, options.format, reading, options.files.source_compression, sample))
 

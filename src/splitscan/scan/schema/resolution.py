@@ -231,7 +231,7 @@ def _is_positional(options: ReadOptions) -> bool:
 
 
 def _key(name: str, options: ReadOptions) -> str:
-    """What names are compared by: names of JSON as they are, others without regard to case."""
+    """Key by which names are compared: names of JSON as they are, others without regard to case."""
     return name.lower() if options.format.ignores_case else name
 
 
@@ -294,12 +294,12 @@ def _open_conflicts(
 
 
 def _path(hint: Hint, options: ReadOptions) -> tuple[str, ...]:
-    """What a hint is about, as columns are compared."""
+    """Path of a hint, as columns are compared."""
     return _key_path(_hinted(hint, options), options)
 
 
 def _hinted(hint: Hint, options: ReadOptions) -> tuple[str, ...]:
-    """What a hint is about; columns of flat formats have no parts, and dots are part of their names."""
+    """Path of a hint; columns of flat formats have no parts, and dots are part of their names."""
     return (".".join(hint.path),) if options.format.is_flat else hint.path
 
 

@@ -1,4 +1,4 @@
-"""Who keeps the claim log of a Spark session: where the coordinator listens, and how planners and readers find it."""
+"""Coordination of a Spark session: where the coordinator listens, and how planners and readers find it."""
 
 from splitscan.spark.coordination.session import (
     ClaimedPartition,

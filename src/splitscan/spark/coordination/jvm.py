@@ -1,4 +1,4 @@
-"""What a Python worker of Spark can find out about the virtual machine that it works for."""
+"""Facts that a Python worker of Spark can find out about its virtual machine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def find_jvm() -> int:
 
 
 def choose_place(jvm: int) -> ListenAddress:
-    """Where a coordinator for a driver's virtual machine has to listen.
+    """Address at which a coordinator for a driver's virtual machine has to listen.
 
     Loopback where tasks run in that very process. Otherwise where the driver itself listens; readers find it by the
     host by which they find the driver.
@@ -50,7 +50,7 @@ def choose_place(jvm: int) -> ListenAddress:
 
 
 def place_beside(listening: Mapping[str, int]) -> ListenAddress:
-    """Where a coordinator listens beside a driver whose executors are other processes: as narrow as the driver does.
+    """Address of a coordinator beside a driver whose executors are other processes: as narrow as the driver does.
 
     The driver has two servers for its executors, which listen on one address. That it is loopback is not said by one
     socket there (the gateway of PySpark always is), nor denied by some on the wildcard (Spark's UI, the server of

@@ -92,7 +92,7 @@ def has_coordinator(spark: SparkSession) -> bool:
 
 
 def register_in_planner(segments: Sequence[Segment], ranges: Ranges) -> RegisteredScan | None:
-    """The same for a process that Spark started to plan a query: it has no session, but the driver above it."""
+    """Register in a process that Spark started to plan a query: it has no session, but the driver above it."""
     try:
         return _register(_below_jvm(), segments, ranges)
     except RebalanceError as error:
@@ -101,7 +101,7 @@ def register_in_planner(segments: Sequence[Segment], ranges: Ranges) -> Register
 
 
 def session_coordinator(spark: SparkSession) -> Coordinator:
-    """What answers for the scans of a classic session.
+    """Coordinator of the scans of a classic session.
 
     Raises:
         RebalanceError: ``[coordinator-failed]`` if there is none; with Spark Connect it cannot be reached from here.
@@ -212,7 +212,7 @@ class RegistrySource(DataSource):
         return "scan string, address string, failure string"
 
     def reader(self, schema: Any) -> RegistryReader:
-        """What registers."""
+        """Reader that registers."""
         return RegistryReader(self._plan)
 
 
@@ -270,7 +270,7 @@ def read_claimed(spec: ScanSpec, partition: ClaimedPartition) -> Iterator[pa.Rec
 
 
 def rebalance_report(spark: SparkSession) -> RebalanceReport:
-    """What the latest rebalanced scan of a session did so far: chunks, ranges that moved, idle time.
+    """Report of the latest rebalanced scan of a session, so far: chunks, ranges that moved, idle time.
 
     The latest is the one planned last among those that Spark has begun to read. Only the first action on a DataFrame is
     rebalanced; others read what the first one divided.

@@ -56,7 +56,7 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
 
 
 def _is_table(reading: Reading) -> bool:
-    """Whether all records have as many fields; the first one may lack the name of the first column, as R writes it."""
+    """True if all records have as many fields; the first one may lack the name of the first column, as R writes it."""
     fields = [field for record in reading.records for field in record]
     if {len(record) for record in reading.records[1:]} != {reading.columns} or (b"", False) in fields:
         return False
@@ -64,12 +64,12 @@ def _is_table(reading: Reading) -> bool:
 
 
 def _is_named(reading: Reading) -> bool:
-    """Whether a header, or quotes, say that the blanks of a table are no parts of its values."""
+    """True if a header, or quotes, say that the blanks of a table are no parts of its values."""
     return reading.quoted_values > 0 or (reading.columns > _TWO and find_header(reading.records).value)
 
 
 def _is_certain(reading: Reading) -> bool:
-    """Whether a header of more than two names stands above values."""
+    """True if a header of more than two names stands above values."""
     header = find_header(reading.records)
     return reading.columns > _TWO and bool(header.value) and header.confidence is Confidence.CERTAIN
 
@@ -98,7 +98,7 @@ def _of_colons(chosen: Reading) -> str | None:
 
 
 def _holds_values(records: Sequence[Record]) -> bool:
-    """Whether half of the columns are of values, or a header stands above one: texts are mostly sentences."""
+    """True if half of the columns are of values, or a header stands above one: texts are mostly sentences."""
     columns = [[record[i][0] for record in records[1:] if i < len(record)] for i in range(len(records[-1]))]
     typed = sum(sum(map(_is_value, values)) >= _TYPED_SHARE * len(values) for values in columns)
     header = find_header(records)
@@ -106,5 +106,5 @@ def _holds_values(records: Sequence[Record]) -> bool:
 
 
 def _is_value(value: bytes) -> bool:
-    """Whether it is typed, is digits and marks, or stands in quotes."""
+    """True if it is typed, is digits and marks, or stands in quotes."""
     return is_typed(value) or _DIGITS_AND_MARKS.fullmatch(value) is not None or value[:1] == b'"' == value[-1:]

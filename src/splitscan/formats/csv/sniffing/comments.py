@@ -70,7 +70,7 @@ def _below_comments(plain: Reading, without: Reading, lines: list[bytes], *, is_
 
 
 def _is_sentence(above: Reading) -> bool:
-    """Whether blanks follow the commas of the first record, or semicolons, and not those of the next ones."""
+    """True if blanks follow the commas of the first record, or semicolons, and not those of the next ones."""
     mark = above.sep.encode()
     first, *others = above.contents
     return above.sep in IN_TEXT and mark + b" " in first and not any(mark + b" " in content for content in others)

@@ -145,7 +145,7 @@ def _candidates(text: bytes, given: Mapping[str, Any]) -> list[tuple[str, str | 
 
 
 def _stands_off(text: bytes, sep: str, quote: str) -> bool:
-    """Whether a quote stands after a separator and blanks somewhere."""
+    """True if a quote stands after a separator and blanks somewhere."""
     return re.search(re.escape(sep.encode()) + rb"[ \t]+" + re.escape(quote.encode()), text) is not None
 
 
@@ -166,7 +166,7 @@ def _pairs(text: bytes, given: Mapping[str, Any]) -> list[tuple[str, str | None]
 
 
 def _stands_at_edges(text: bytes, sep: str, quote: str) -> bool:
-    """Whether a quote begins a field somewhere."""
+    """True if a quote begins a field somewhere."""
     mark = quote.encode()
     return text.startswith(mark) or any(edge + mark in text for edge in (sep.encode(), b"\n", b"\r"))
 

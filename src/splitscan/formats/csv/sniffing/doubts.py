@@ -35,7 +35,7 @@ def doubts_of(
     parts: Sequence[Sample],
     named: str | None,
 ) -> Iterator[str]:
-    """What speaks against the best reading; what the user said is not doubted.
+    """Doubts about the best reading; options of the user are not doubted.
 
     Args:
         best: The readings that came closest, the best one first.
@@ -74,7 +74,7 @@ def doubts_of(
 def objections_of(
     best: Sequence[Reading], settings: Mapping[str, Setting], given: Mapping[str, Any], parts: Sequence[Sample]
 ) -> Iterator[str]:
-    """What in the samples contradicts what the user said; it is obeyed all the same. See :func:`doubts_of`."""
+    """Objections of the samples to options of the user; these are obeyed all the same. See :func:`doubts_of`."""
     chosen = best[0]
     if not chosen.records:
         return
@@ -100,7 +100,7 @@ def _about_table(chosen: Reading, text: bytes) -> Iterator[str]:
 
 
 def _is_indented(chosen: Reading) -> bool:
-    """Whether no record of the full width has a first value, and others begin with one."""
+    """True if no record of the full width has a first value, and others begin with one."""
     full = [record for record in chosen.records if len(record) == chosen.columns]
     return len(full) < len(chosen.records) and not any(record[0][0] for record in full)
 
@@ -119,7 +119,7 @@ def _about_fields(best: Sequence[Reading], named: str | None, given: Mapping[str
 
 
 def _is_settled(chosen: Reading, rival: Reading, named: str | None) -> bool:
-    """Whether one of two separators divides every line alike, is a tab that divides every record so, or is named.
+    """True if one of two separators divides every line alike, is a tab that divides every record so, or is named.
 
     Of two quotes, one that is in order beats one that is not.
     """
@@ -130,7 +130,7 @@ def _is_settled(chosen: Reading, rival: Reading, named: str | None) -> bool:
 
 
 def _ends_like_another_text(text: bytes) -> bool:
-    """Whether the first line ends with a bracket or comma, or nowhere: after ``{"a": 1}`` a record has more values."""
+    """True if the first line ends with a bracket or comma, or nowhere: after ``{"a": 1}`` a record has more values."""
     line, *others = _LINE_END.split(text.lstrip(), maxsplit=1)
     return not others or line.rstrip().endswith((b"}", b"]", b"{", b"[", b",", b">"))
 
@@ -193,7 +193,7 @@ def _about_preamble(chosen: Reading) -> Iterator[str]:
 
 
 def _elsewhere(chosen: Reading, parts: Sequence[Sample]) -> Iterator[str]:
-    """What speaks against the dialect in the middle and at the end of a file."""
+    """Doubts about the dialect in the middle and at the end of a file."""
     for part in parts:
         shares = [chosen.share_elsewhere(part, inside) for inside in (False, True)]
         if shares[1] is None and chosen.quoted_values:

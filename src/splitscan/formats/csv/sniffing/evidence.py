@@ -54,7 +54,7 @@ def rival_of(best: Sequence[Reading]) -> Reading | None:
 
 
 def _sees_less(reading: Reading, chosen: Reading) -> bool:
-    """Whether a reading takes for data what the chosen one takes for quotes."""
+    """True if a reading takes for data what the chosen one takes for quotes."""
     return reading.quote is None or (reading.quote == chosen.quote and chosen.trims and not reading.trims)
 
 
@@ -93,7 +93,7 @@ def _about_escape(chosen: Reading, parts: Sequence[Sample]) -> Setting:
 
 
 def _about_header(chosen: Reading) -> Setting:
-    """What the first record is; a header of another width than the records is never certain."""
+    """Evidence about the first record; a header of another width than the records is never certain."""
     header = find_header(chosen.records)
     if not header.value or len(chosen.records[0]) == chosen.columns:
         return header

@@ -1,4 +1,4 @@
-"""What was found out about the dialect of files, how surely, and on what evidence."""
+"""Dialects of files as they were found, how surely, and on what evidence."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Dialect:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the samples leave no doubt about where records and fields end."""
+        """True if the samples leave no doubt about where records and fields end."""
         return not self.doubts
 
     def options(self) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def encodings_that_decode(samples: Sequence[RawSample]) -> list[str]:
 
 
 def decodes(part: RawSample, encoding: str) -> bool:
-    """Whether bytes are text, but for a character that is cut where the file goes on."""
+    """True if bytes are text, but for a character that is cut where the file goes on."""
     for first in range(_LONGEST_BYTES if part.offset else 1):
         for last in range(1 if part.is_end else _LONGEST_BYTES):
             try:

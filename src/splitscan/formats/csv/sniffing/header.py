@@ -1,4 +1,4 @@
-"""Whether the first record of a table names its columns."""
+"""True if the first record of a table names its columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DIGITS = re.compile(rb"\d")
 
 
 def find_header(records: Sequence[Record]) -> Setting:
-    """Whether the first of the records is a header.
+    """True if the first of the records is a header.
 
     Args:
         records: Of a table, from its first one on.
@@ -43,7 +43,7 @@ def find_header(records: Sequence[Record]) -> Setting:
 
 
 def is_contradicted(header: Setting, records: Sequence[Record]) -> bool:
-    """Whether a header is unsure because values speak for it and against it, and not because none does either."""
+    """True if a header is unsure because values speak for it and against it, and not because none does either."""
     return header.confidence is Confidence.UNSURE and any(is_typed(value) for value, _ in (records or [[]])[0])
 
 
@@ -139,7 +139,7 @@ def _of_lookalikes(cells: Sequence[bytes], lines: Sequence[Sequence[bytes]]) -> 
 
 
 def _are_in_order_of(cells: Sequence[bytes], lines: Sequence[Sequence[bytes]]) -> bool:
-    """Whether most lines grow where the first one grows, or fall where it falls."""
+    """True if most lines grow where the first one grows, or fall where it falls."""
     grows = float(cells[0]) < float(cells[-1])
     alike = (_is_ordered(line) and (float(line[0]) < float(line[-1])) == grows for line in lines)
     return sum(alike) > _IN_ORDER * len(lines)
@@ -180,12 +180,12 @@ def _of_ordered(what: str, cells: Sequence[bytes], *, is_text: bool, least: int)
 
 
 def _is_even(cells: Sequence[bytes]) -> bool:
-    """Whether cells are numbers that grow by the same step."""
+    """True if cells are numbers that grow by the same step."""
     return all(map(_PLAIN.fullmatch, cells)) and len(steps := _steps(cells)) == 1 and steps != {0}
 
 
 def _is_ordered(cells: Sequence[bytes]) -> bool:
-    """Whether cells are numbers, each larger than the one before it, or each smaller."""
+    """True if cells are numbers, each larger than the one before it, or each smaller."""
     if not all(map(_PLAIN.fullmatch, cells)):
         return False
     steps = _steps(cells)
@@ -224,7 +224,7 @@ def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Set
 
 
 def _unlike_those_below(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> str | None:
-    """What the texts of columns have in common but for the first."""
+    """Traits that the texts of columns have in common but for the first."""
     full = [i for i, values in enumerate(columns) if len(values) >= _LEAST_RECORDS]
     repeats = [i for i in full if len(set(columns[i])) <= _REPEATING * len(columns[i])]
     if repeats:

@@ -217,7 +217,7 @@ class Reading:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the sample ends in a long record: it may be in quotes, whose end nobody saw."""
+        """True if the sample ends in a long record: it may be in quotes, whose end nobody saw."""
         return not self.sample.is_end and len(self.sample.text) - self._frames.next_start > _LONGEST_RECORD
 
     @property

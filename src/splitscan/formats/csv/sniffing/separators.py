@@ -42,7 +42,7 @@ def without_parts_of_values(readings: Sequence[Reading]) -> list[Reading]:
 
 
 def is_constant(reading: Reading) -> bool:
-    """Whether every line has as many fields, and the separator is not one of sentences, which a blank follows."""
+    """True if every line has as many fields, and the separator is not one of sentences, which a blank follows."""
     widths = {len(record) for record in reading.all_records}
     if len(widths) != 1 or reading.columns < _TWO or len(reading.all_records) <= _TWO:
         return False
@@ -51,12 +51,12 @@ def is_constant(reading: Reading) -> bool:
 
 
 def makes_table(reading: Reading, sep: str | None) -> bool:
-    """Whether a reading with this separator is of several columns, in nearly all records."""
+    """True if a reading with this separator is of several columns, in nearly all records."""
     return reading.sep == sep and reading.columns > 1 and reading.consistency >= LEAST_CONSISTENCY
 
 
 def _only_in_values(reading: Reading, sep: str) -> bool:
-    """Whether a separator stands in numbers and dates of a table, and nowhere else."""
+    """True if a separator stands in numbers and dates of a table, and nowhere else."""
     mark = sep.encode()
     holders = [value for record in reading.records for value, quoted in record if not quoted and mark in value]
     holders = holders[:_MOST_VALUES]
@@ -65,7 +65,7 @@ def _only_in_values(reading: Reading, sep: str) -> bool:
 
 
 def in_one_column(chosen: Reading) -> tuple[Reading, bool] | None:
-    """The same text as one column, where the separator may be a part of it; and whether that is what it is.
+    """Read the text as one column, where the separator may be a part of it; and whether that is what it is.
 
     A comma is a part of text where a blank follows each, and of numbers and dates where whole lines are such. Then the
     first line tells: without a comma it is the name of the only column.
@@ -93,7 +93,7 @@ def in_one_column(chosen: Reading) -> tuple[Reading, bool] | None:
 
 
 def _has_texts_only(chosen: Reading) -> bool:
-    """Whether no column but the first is of typed values."""
+    """True if no column but the first is of typed values."""
     for i in range(1, chosen.columns):
         values = [record[i][0] for record in chosen.records if i < len(record) and record[i][0].strip()]
         if values and sum(map(is_typed, values)) >= _TYPED_SHARE * len(values):

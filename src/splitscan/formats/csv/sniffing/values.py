@@ -1,4 +1,4 @@
-"""What single values look like: numbers, dates, words, or heaps of characters."""
+"""Kinds of single values: numbers, dates, words, or heaps of characters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPECIAL = (
 
 
 class ValueKind(enum.Enum):
-    """What a value is an example of."""
+    """Kind of a value."""
 
     NUMBER = "number"
     DATE = "date"
@@ -54,13 +54,13 @@ _CLEAN = re.compile(rb"[\w\x80-\xff][\w\x80-\xff .\-/'()&+:#]*")
 
 
 def kind_of(value: bytes) -> ValueKind | None:
-    """What a value is an example of; ``None`` for text."""
+    """Kind of a value; ``None`` for text."""
     found = _KINDS.fullmatch(value)
     return None if found is None else ValueKind[str(found.lastgroup)]
 
 
 def is_typed(value: bytes) -> bool:
-    """Whether a value is a number, a date, a time, or another one that few headers have."""
+    """True if a value is a number, a date, a time, or another one that few headers have."""
     return _KINDS.fullmatch(value) is not None
 
 
