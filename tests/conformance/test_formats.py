@@ -55,13 +55,14 @@ ESCAPED_LINES = (
 )
 BARS = ("a|||b||c|", "||||||", "|||", "a|b", "|", "||", "x||||||y||||z|||", "")
 LINE_ROWS = ('a,"b\n"c""\r\n\n"d",e\r"', '"\n"\n"', '\n"\n')
+BLANK_ROWS = (' a  "b \n\tc" d \r\n \t\r\n\t\n"x"y z', ' "\n  " \n  "', "  ", "\t\r \n", 'a" b\r  c\n')
 ROWS = ('a,"b\nc"\r\n"d""\n",\n\n"\n"x\ny"z', '"\r\n"\r\n\r', 'a\n"b\nc', '""\n""""\n"', "")
 
 
 def csv_case(name: str, settings: dict[str, Any], *texts: str) -> Case:
     dialect = CsvGrammar(**{"encoding": resolve_encoding("UTF-8"), "escape": '"', "multi_line": True, **settings})
     marks = [
-        dialect.sep,
+        *(dialect.sep_marks if dialect.runs else [dialect.sep]),
         dialect.quote,
         dialect.escape,
         dialect.comment,
@@ -225,6 +226,12 @@ FORMATS = [
     csv_case("CSV, Latin-1", {"encoding": resolve_encoding("ISO-8859-1")}, '\x85"\n"\xff,"\n\xe9"\r\n'),
     csv_case("CSV, UTF-16LE", {"encoding": resolve_encoding("UTF-16LE")}, BOM + '"\u0a22\n",\u2022\r\n"x"\n'),
     csv_case("CSV, UTF-32BE", {"encoding": resolve_encoding("UTF-32BE")}, '"\n\n",x\r\n'),
+    csv_case("CSV, blanks", {"sep": r"\s+"}, *BLANK_ROWS),
+    csv_case("CSV, blanks and comments", {"sep": r"\s+", "comment": "#", "line_sep": "@#"}, ' a@#\t#" @# @#b '),
+    csv_case("CSV, blanks, UTF-16LE", {"sep": r"\s+", "encoding": resolve_encoding("UTF-16LE")}, *BLANK_ROWS[:2]),
+    csv_case(
+        "CSV, blanks, in lines", {"sep": r"\s+", "multi_line": False, "comment": "#"}, *BLANK_ROWS, " #\n  \n\t#x"
+    ),
     Case("slices", SliceFormat(5), (b"aaaaabbbbbcc", b"a", b""), (b"a", b"\n")),
 ]
 EACH = pytest.mark.parametrize("case", FORMATS, ids=lambda case: case.name)

@@ -17,7 +17,16 @@ from pathlib import Path
 import splitscan as ss
 from splitscan.errors import SplitscanError
 
-SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "colon": ":", "blank": " ", "none": None}
+SEPARATORS = {
+    "comma": ",",
+    "semicolon": ";",
+    "tab": "\t",
+    "pipe": "|",
+    "colon": ":",
+    "blank": " ",
+    "none": None,
+    "blanks": r"\s+",
+}
 RIGHT, ASKED, HEADER_AS_DATA = "read right", "refused, as it must be", "header taken as data"
 REFUSED, WRONG = "refused with a hint", "read wrong"
 _UNPACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress}
@@ -93,6 +102,9 @@ class RightAnswer:
 
 def _csv_rows(text: str, sep: str, quote: str) -> Rows:
     csv.field_size_limit(1 << 30)
+    if sep == SEPARATORS["blanks"]:
+        lines = "".join(line.strip(" \t\r\n") + "\n" for line in re.split(r"\r\n|\n|\r", text))
+        return list(csv.reader(io.StringIO(re.sub(r"[ \t]+", " ", lines)), delimiter=" ", quotechar=quote))
     return list(csv.reader(io.StringIO(text, newline=""), delimiter=sep, quotechar=quote))
 
 

@@ -65,6 +65,7 @@ def _quoted(*texts: object) -> list[str]:
 
 
 _HEADER, _NONE = RightAnswer(), RightAnswer(header="no")
+_RUNS, _RUNS_ONLY = RightAnswer("blanks"), RightAnswer("blanks", "no")
 _TABS, _TABS_ONLY = RightAnswer("tab"), RightAnswer("tab", "no")
 
 _PLAIN: Iterable[tuple[str, str, str, RightAnswer]] = [
@@ -221,6 +222,8 @@ _PLAIN: Iterable[tuple[str, str, str, RightAnswer]] = [
     ("quoted names with blanks between", "a.txt",
      '"x0" "y0" "name"\n' + _lines(lambda d, n: [_real(d, 9), _real(d, 9), f'"{_word(d)} {n}"'], sep=" "),
      RightAnswer("blank")),
+    ("runs of blanks", "a.dat", "X Y First\n39.5 18.5   .06\n 5.5  1.5  .06\n36.5 32.5  5.26\n", _RUNS),
+    ("columns of a fixed width", "a.txt", "A   B   C\n1   2   3\n4   5   6\n", _RUNS),
     ("names of two words, one a line", "a.txt", "".join(f"{a.title()} {b.title()}\n" for a in WORDS for b in WORDS[:3]),
      RightAnswer("none", "no")),
     ("times, one a line", "a.txt", _lines(lambda d, n: [f"2010-01-01 0{n % 10}:15:00"]), RightAnswer("none", "no")),
@@ -234,8 +237,6 @@ _REFUSED: Iterable[tuple[str, str, bytes, str]] = [
     ("a character set of Japan", "a.csv",
      "".join(f"感動{n},3,3,名詞\n" for n in range(9)).encode("euc_jp"), "encoding"),
     ("sizes of chromosomes", "a.txt", b"chr1 195471971\nchr10 130694993\nchr11 122082543\n", "blanks"),
-    ("runs of blanks", "a.dat", b"X Y First\n39.5 18.5   .06\n 5.5  1.5  .06\n36.5 32.5  5.26\n", "blanks"),
-    ("columns of a fixed width", "a.txt", b"A   B   C\n1   2   3\n4   5   6\n", "blanks"),
     ("row names without a name, blanks between", "a.txt",
      b'"nest" "food"\n"1" "Deprived" 22.25\n"2" "Satiated" 4.5\n"3" "Deprived" 8.1\n', "fields"),
     ("row names without a name, tabs between", "a.tab", b'"m1"\t"m2"\n"1"\t1\t2\n"2"\t2\t2\n"3"\t1\t1\n', "header"),

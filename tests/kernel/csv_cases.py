@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import splitscan_kernel
 
 from splitscan.formats.csv.grammar import CsvGrammar, native_settings
+from splitscan.formats.csv.options import BLANK_RUNS, BLANKS
 from splitscan.formats.framing.encodings import resolve_encoding
 
-SEPARATORS = (",", ",", ",", ",", ";", "\t", " ", "||", "~|", "aba", "§", "::", "\x00")
+SEPARATORS = (",", ",", ",", ",", ";", "\t", " ", "||", "~|", "aba", "§", "::", "\x00", BLANK_RUNS, BLANK_RUNS)
 LINE_SEPARATORS = (None, None, None, None, "\n", "\n", "\r\n", "\r", "|", "@#", "@@", "a@a", "@#*")
 OVERLAPPING = (("aba", "a@a"), ("~|", "|-"), ("ab@", "b@#"), ("::", ":-"))  # the end of one may begin the other
 ENCODINGS = ("UTF-8", "UTF-8", "UTF-8", "UTF-8", "ISO-8859-1", "UTF-16LE", "UTF-16BE", "UTF-32BE")
@@ -26,7 +27,8 @@ def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) 
         encoding = resolve_encoding(random.choice(encodings))
         comment = random.choice([None, None, None, "#"])
         quote, escape = random.choice(QUOTING)
-        if line_sep is not None and (sep in line_sep or line_sep in sep):
+        marks = BLANKS if sep == BLANK_RUNS else (sep,)
+        if line_sep is not None and any(mark in line_sep or line_sep in mark for mark in marks):
             continue
         if comment is not None and comment in sep + (line_sep or ""):
             continue
@@ -34,13 +36,18 @@ def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) 
             continue
         return CsvGrammar(
             encoding, sep, quote, escape, comment, line_sep,
-            multi_line=random.random() < 0.6, trim_leading=random.random() < 0.3,
+            multi_line=random.random() < 0.6, trim_leading=random.random() < 0.3 and sep != BLANK_RUNS,
         )  # fmt: skip
 
 
 def native(dialect: CsvGrammar, *, trim_trailing: bool = False) -> splitscan_kernel.Csv:
     """The same dialect for the native engine."""
     return splitscan_kernel.Csv(**native_settings(dialect, trim_trailing=trim_trailing))
+
+
+def written_sep(random: random.Random, dialect: CsvGrammar) -> str:
+    """A separator of the dialect as a file has it."""
+    return random.choice([" ", "   ", "\t", " \t"]) if dialect.runs else dialect.sep
 
 
 def random_data(random: random.Random, dialect: CsvGrammar, most_fields: int = 12) -> bytes:
@@ -60,7 +67,11 @@ def random_data(random: random.Random, dialect: CsvGrammar, most_fields: int = 1
 
 def orderly_data(random: random.Random, dialect: CsvGrammar) -> bytes:
     """Lines as a careful writer writes them, long enough to be passed many bytes at a time, with a few odd things."""
-    quote, sep, end = dialect.quote or '"', dialect.sep, dialect.line_sep or random.choice(["\n", "\r\n"])
+    quote, sep, end = (
+        dialect.quote or '"',
+        written_sep(random, dialect),
+        dialect.line_sep or random.choice(["\n", "\r\n"]),
+    )
     values = [
         "ab", "1234567890" * random.randint(1, 9), "", f"{quote}a{sep}b{quote}", f"{quote}x\ny{quote}", quote * 2,
         f"{quote}he said {quote * 2}hi{quote * 3}", quote + "z" * random.randint(0, 200) + quote,
@@ -85,7 +96,7 @@ def mixed_data(random: random.Random, dialect: CsvGrammar) -> bytes:
             parts.append(random.choice([*_ends(dialect), end]))
             continue
         fields = most if random.random() < 0.95 else random.randint(1, 5)
-        parts.append(dialect.sep.join(_value(random, dialect, end) for _ in range(fields)) + end)
+        parts.append(written_sep(random, dialect).join(_value(random, dialect, end) for _ in range(fields)) + end)
         if random.random() < 0.03:
             parts.append(random.choice([end, "#", "# a" + end]))
     data = dialect.encoding.encode("".join(parts))
@@ -108,20 +119,36 @@ def _value(random: random.Random, dialect: CsvGrammar, end: str) -> str:
     ])  # fmt: skip
     if random.random() < 0.6:
         return value.replace(dialect.sep, "").replace(end, "")
-    inside = ["", "", "", dialect.sep, end if dialect.multi_line else "", dialect.quote or ""]
+    inside = ["", "", "", written_sep(random, dialect), end if dialect.multi_line else "", dialect.quote or ""]
     return quoted(value + random.choice(inside) + random.choice(["", "", "z", dialect.quote or ""]), dialect)
 
 
 def _special(dialect: CsvGrammar) -> list[str]:
     quote, escape, line_sep = dialect.quote or '"', dialect.escape or "\\", dialect.line_sep or "\n"
-    return [quote, quote, quote, escape, dialect.sep, *dialect.sep, line_sep, *line_sep, "\n", "\r", "#", " ", "a", "é"]
+    return [
+        quote,
+        quote,
+        quote,
+        escape,
+        dialect.sep,
+        *dialect.sep_marks,
+        line_sep,
+        *line_sep,
+        "\n",
+        "\r",
+        "#",
+        " ",
+        "a",
+        "é",
+    ]
 
 
 def _ends(dialect: CsvGrammar) -> list[str]:
     line_sep = dialect.line_sep or "\n"
     if (dialect.sep, line_sep) in OVERLAPPING:
         return [dialect.sep] * 2 + [line_sep] * 2 + [dialect.sep + line_sep[1:], dialect.sep + line_sep[2:]]
-    return [dialect.sep] * 4 + [line_sep] * 3 + [line_sep * 2, "\r\n" if dialect.line_sep is None else "", "", "\r"]
+    seps = [" ", "  ", "\t", " \t "] if dialect.runs else [dialect.sep] * 4
+    return seps + [line_sep] * 3 + [line_sep * 2, "\r\n" if dialect.line_sep is None else "", "", "\r"]
 
 
 def _field(random: random.Random, dialect: CsvGrammar, special: list[str], style: float) -> str:

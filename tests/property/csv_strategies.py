@@ -8,9 +8,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from splitscan.formats.csv.grammar import CsvGrammar
+from splitscan.formats.csv.options import BLANK_RUNS, BLANKS
 from splitscan.formats.framing.encodings import resolve_encoding
 
-SEPARATORS = (",", ",", ",", ";", "\t", "||", "~|", "aba", "§", "::")
+SEPARATORS = (",", ",", ",", ";", "\t", "||", "~|", "aba", "§", "::", BLANK_RUNS, BLANK_RUNS)
 LINE_SEPARATORS = (None, None, None, "\n", "\r\n", "\r", "|", "@#", "@@", "a@a", "@#*")
 ENCODINGS = ("UTF-8", "UTF-8", "UTF-8", "ISO-8859-1", "UTF-16LE", "UTF-16BE", "UTF-32BE")
 
@@ -46,14 +47,20 @@ def csv_texts(dialect: CsvGrammar, max_fields: int = 16) -> st.SearchStrategy[st
     """
     quote, escape = dialect.quote or '"', dialect.escape or "\\"
     line_sep = dialect.line_sep or "\n"
-    special = [quote, quote, escape, dialect.sep, *dialect.sep, *line_sep, "\n", "\r", "#", " ", "a", "b", "é"]
+    seps = separators(dialect)
+    special = [quote, quote, escape, *seps, *dialect.sep_marks, *line_sep, "\n", "\r", "#", " ", "a", "b", "é"]
     raw = st.lists(st.sampled_from(special), max_size=5).map("".join)
     plain = st.text("ab é", max_size=3)
     quoted = raw.map(lambda value: quote_field(value, dialect))
     field = st.one_of(plain, quoted, quoted, raw)
-    ends = [dialect.sep, dialect.sep, line_sep, line_sep, line_sep * 2, "\r\n" if dialect.line_sep is None else ""]
+    ends = [*seps, *seps, line_sep, line_sep, line_sep * 2, "\r\n" if dialect.line_sep is None else ""]
     pair = st.tuples(field, st.sampled_from(ends)).map("".join)
     return st.lists(pair, max_size=max_fields).map("".join)
+
+
+def separators(dialect: CsvGrammar) -> list[str]:
+    """Separators as a file has them."""
+    return [" ", "\t", "  "] if dialect.runs else [dialect.sep]
 
 
 def quote_field(value: str, dialect: CsvGrammar) -> str:
@@ -71,7 +78,10 @@ def quote_field(value: str, dialect: CsvGrammar) -> str:
 def _is_consistent(settings: dict[str, Any]) -> bool:
     """The rules that the options enforce: no delimiter contains another, nor the comment character."""
     sep, line_sep, comment = settings["sep"], settings["line_sep"], settings["comment"]
-    if line_sep is not None and (sep in line_sep or line_sep in sep):
+    marks = BLANKS if sep == BLANK_RUNS else (sep,)
+    if line_sep is not None and any(mark in line_sep or line_sep in mark for mark in marks):
+        return False
+    if sep == BLANK_RUNS and settings["trim_leading"]:
         return False
     return comment is None or comment not in sep + (line_sep or "")
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from splitscan.formats.csv import framing
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
-from splitscan.formats.csv.reference import CsvState, QuotedReferenceFramer
+from splitscan.formats.csv.reference import CsvReferenceFraming, CsvState, QuotedReferenceFramer
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import CR, resolve_encoding
 from splitscan.formats.framing.frames import Buffer, Frames, Summary
@@ -147,6 +148,21 @@ def a_record_is_counted_in_the_summary_and_when_it_is_read(patch: pytest.MonkeyP
     patch.setattr(boundaries._Tally, "begin_reading", lambda self: None)
 
 
+def a_line_of_blanks_is_a_record(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(QuotedFormat, "_blanks_before", lambda self, units: 0)
+
+
+def blanks_before_a_field_hide_its_quote(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(QuotedReferenceFramer, "_after_blank", lambda self: CsvState.UNQUOTED)
+
+
+def a_cut_may_lie_in_blanks(patch: pytest.MonkeyPatch) -> None:
+    unsafe = frozenset({CR, ord('"')})
+    patch.setattr(QuotedFormat, "_unsafe_units", unsafe)
+    patch.setattr(CsvReferenceFraming, "_enter_outside", lambda *args: True)
+    patch.setattr(framing, "framing_of", CsvReferenceFraming)
+
+
 class Case(NamedTuple):
     """A mistake, the law that it breaks, and on what."""
 
@@ -156,6 +172,7 @@ class Case(NamedTuple):
 
 
 ESCAPED, RFC, LINES = csv(escape="\\"), csv(), csv(multi_line=False)
+RUNS = csv(sep=r"\s+")
 ROWS = b'a,"b\nc"\r\n"d""\n",\n\r\n"e\rf"\rg,h\n\n"i\n'
 SMALL = (range(1, len(ROWS)), (1, 1000))
 CASES = [
@@ -191,6 +208,13 @@ CASES = [
         check_reader_law,
         (RFC, b',\r\r\r\r"\r\n"a""', (2, 3, 5, 9), (1, 1000), 6),
     ),
+    Case(
+        a_line_of_blanks_is_a_record,
+        check_reader_law,
+        (csv(sep=r"\s+", multi_line=False), b"aa\n \t\n  \n", (2, 3, 5), (1, 3, 1000)),
+    ),
+    Case(blanks_before_a_field_hide_its_quote, check_fast_path_law, (RUNS, b'a  "b\n"\nc\n')),
+    Case(a_cut_may_lie_in_blanks, check_reader_law, (RUNS, b'a "b\nc"  "d\n"\n  "e\nf" g\n', range(1, 24), (1, 1000))),
     Case(an_escape_hides_nothing, check_fast_path_law, (ESCAPED, b'x"\n"a\\"\n"\nb\n')),
 ]
 

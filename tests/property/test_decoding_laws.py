@@ -23,7 +23,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Frames
 from splitscan.options import BlankAs
 
-from .csv_strategies import dialects, quote_field
+from .csv_strategies import dialects, quote_field, separators
 
 INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 KINDS = (
@@ -141,7 +141,7 @@ def texts_for(draw: Any, decoder: CsvDecoder) -> str:
     for _ in range(draw(st.integers(1, 7))):
         count = draw(st.sampled_from([len(kinds)] * 9 + [1, len(kinds) + 1]))
         row = [draw(fields_for(kinds[i] if i < len(kinds) else pa.string(), decoder, hard)) for i in range(count)]
-        rows.append(dialect.sep.join(row))
+        rows.append(draw(st.sampled_from(separators(dialect))).join(row))
         rows += draw(st.sampled_from([[]] * 9 + [[""], ["#c"], ['#"x']]))
     line_sep = dialect.line_sep or draw(st.sampled_from(["\n", "\r\n", "\r"]))
     return line_sep.join(rows) + draw(st.sampled_from(["", line_sep]))
@@ -153,9 +153,11 @@ def fields_for(draw: Any, kind: pa.DataType, decoder: CsvDecoder, hard: bool) ->
     value = draw(st.sampled_from((*_values(kind, hard), "", decoder.null_value)))
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         value += draw(
-            st.sampled_from(["", "", "\n", "\r\n", "\r", dialect.sep, '"', dialect.quote or "", dialect.escape or ""])
+            st.sampled_from(
+                ["", "", "\n", "\r\n", "\r", separators(dialect)[0], '"', dialect.quote or "", dialect.escape or ""]
+            )
         )
-    special = [dialect.sep, dialect.quote or dialect.sep, "\n", "\r", dialect.line_sep or "\n"]
+    special = [*separators(dialect), dialect.quote or dialect.sep, "\n", "\r", dialect.line_sep or "\n"]
     is_special = any(mark in value for mark in special)
     if dialect.quote is not None and draw(st.sampled_from([is_special] * 9 + [True, False])):
         return quote_field(value, dialect)

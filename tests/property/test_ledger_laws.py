@@ -16,7 +16,7 @@ from splitscan.blocks import BlockReport
 from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.testing import check_block_law, check_ledger_law, check_projection_law, cut_blocks, read_block
 
-from .csv_strategies import csv_texts, dialects
+from .csv_strategies import csv_texts, dialects, separators
 
 FEW = settings(max_examples=settings().max_examples // 6)
 KINDS = ("string", "int", "double", "date", "timestamp", "boolean", "decimal(6,2)", "binary", "timestamp_ntz")
@@ -32,12 +32,13 @@ def csv_scans(draw: st.DrawFn, folder: Path) -> ss.Scan:
     names = "abc"[: len(kinds)]
     for index in range(draw(st.integers(1, 3))):
         value = st.sampled_from(ODD)
-        row = st.tuples(*[value] * len(kinds)).map(dialect.sep.join)
+        row = st.tuples(*[value] * len(kinds)).map(separators(dialect)[0].join)
         rows = draw(st.lists(st.one_of(row, row, csv_texts(dialect, max_fields=4)), max_size=6))
         text = (dialect.line_sep or "\n").join(rows)
         (folder / f"{index}.csv").write_bytes(text.encode(dialect.encoding.codec, "replace"))
     options: dict[str, Any] = {
-        "sep": dialect.sep.replace("\\", "\\\\"), "quote": dialect.quote or "", "escape": dialect.escape,
+        "sep": dialect.sep if dialect.runs else dialect.sep.replace("\\", "\\\\"),
+        "quote": dialect.quote or "", "escape": dialect.escape,
         "multiLine": dialect.multi_line, "encoding": dialect.encoding.name, "readBytes": draw(st.integers(1, 50)),
         "ignoreLeadingWhiteSpace": dialect.trim_leading, "maxRecordBytes": draw(st.sampled_from([8, 16, 1000])),
         "mode": draw(st.sampled_from(["PERMISSIVE", "DROPMALFORMED"])), "batchRows": draw(st.integers(1, 5)),

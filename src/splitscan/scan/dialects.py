@@ -334,8 +334,8 @@ def _is_even(own: Any, head: bytes) -> bool:
         head = re.sub(quote + rb"[^\r\n" + quote + rb"]*" + quote, b"", head)
         if own.quote.encode() in head:
             return False
-    sep = own.sep.encode()
-    widths = {line.count(sep) for line in head.splitlines() if line}
+    sep = re.compile(own.sep_pattern.encode())
+    widths = {len(sep.findall(line)) for line in head.splitlines() if line}
     return len(widths) == 1 and 0 not in widths
 
 

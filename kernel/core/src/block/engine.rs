@@ -201,14 +201,20 @@ impl Engine for Csv {
             let from = position;
             let rest = data.get(from..).unwrap_or_default();
             position += self.lines.blank(rest);
-            let rest = data.get(position..).unwrap_or_default();
+            let line = data.get(position..).unwrap_or_default();
+            let indent = self.grammar.indent(line);
+            let rest = line.get(indent..).unwrap_or_default();
             if rest.is_empty() {
                 return at_end.then_some(data.len());
+            }
+            if indent > 0 && self.lines.blank(rest) > 0 {
+                position += indent;
+                continue;
             }
             if rest.first().copied() != self.grammar.dialect().comment {
                 return (at_end || !self.lines.may_begin(rest)).then_some(position);
             }
-            position += self.lines.resume_after(rest, at_end)?;
+            position += indent + self.lines.resume_after(rest, at_end)?;
         }
     }
 

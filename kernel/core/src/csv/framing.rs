@@ -2,7 +2,7 @@
 
 use super::grammar::Grammar;
 use super::leap::Leaper;
-use super::machine::{LINES, Machine, SPANNING};
+use super::machine::{LINES, MARKS, Machine, RUNS, with_machine};
 use super::steps::{Entry, Kind, Place, Step, Tail};
 use crate::frames::{Counted, Frames};
 
@@ -21,18 +21,16 @@ pub fn frame(data: &[u8], grammar: &Grammar, at_end: bool) -> Frames {
 
 /// How many records [`frame`] finds.
 pub fn count(data: &[u8], grammar: &Grammar, at_end: bool) -> Counted {
-    match grammar.spans_lines() {
-        true => pass(
+    with_machine!(
+        grammar,
+        OUTSIDE,
+        INSIDE,
+        pass(
             data,
-            Machine::<SPANNING>::new(data, grammar, Tail::of(at_end)),
+            Machine::<OUTSIDE, INSIDE>::new(data, grammar, Tail::of(at_end)),
             Leaper::new(grammar),
-        ),
-        false => pass(
-            data,
-            Machine::<LINES>::new(data, grammar, Tail::of(at_end)),
-            Leaper::new(grammar),
-        ),
-    }
+        )
+    )
 }
 
 fn each_record(
@@ -41,18 +39,20 @@ fn each_record(
     at_end: bool,
     take: impl FnMut(usize, usize, Kind),
 ) -> usize {
-    match grammar.spans_lines() {
-        true => walk(
-            Machine::<SPANNING>::new(data, grammar, Tail::of(at_end)),
-            take,
-        ),
-        false => walk(Machine::<LINES>::new(data, grammar, Tail::of(at_end)), take),
-    }
+    with_machine!(
+        grammar,
+        OUTSIDE,
+        INSIDE,
+        walk(
+            Machine::<OUTSIDE, INSIDE>::new(data, grammar, Tail::of(at_end)),
+            take
+        )
+    )
 }
 
 /// Read line after line; returns where the first one begins that is not complete.
-fn walk<const INSIDE: usize>(
-    mut machine: Machine<'_, INSIDE>,
+fn walk<const OUTSIDE: usize, const INSIDE: usize>(
+    mut machine: Machine<'_, OUTSIDE, INSIDE>,
     mut take: impl FnMut(usize, usize, Kind),
 ) -> usize {
     let mut start = 0;
@@ -66,9 +66,9 @@ fn walk<const INSIDE: usize>(
 }
 
 /// Count line after line, many at a time where that can be.
-fn pass<const INSIDE: usize>(
+fn pass<const OUTSIDE: usize, const INSIDE: usize>(
     data: &[u8],
-    mut machine: Machine<'_, INSIDE>,
+    mut machine: Machine<'_, OUTSIDE, INSIDE>,
     leaper: Option<Leaper>,
 ) -> Counted {
     let mut counted = Counted::default();
@@ -95,7 +95,14 @@ pub fn open_starts(data: &[u8], grammar: &Grammar, longest: usize) -> Vec<i64> {
     if !grammar.spans_lines() || grammar.dialect().quote.is_none() {
         return Vec::new();
     }
-    let mut machines = [(); 2].map(|()| Machine::<LINES>::new(data, grammar, Tail::Open));
+    match grammar.is_runs() {
+        true => open_lines::<RUNS>(data, grammar, longest),
+        false => open_lines::<MARKS>(data, grammar, longest),
+    }
+}
+
+fn open_lines<const OUTSIDE: usize>(data: &[u8], grammar: &Grammar, longest: usize) -> Vec<i64> {
+    let mut machines = [(); 2].map(|()| Machine::<OUTSIDE, LINES>::new(data, grammar, Tail::Open));
     let [lines, quoted] = &mut machines;
     let cut = grammar.dialect().line_sep.as_ref().map_or(1, Vec::len); // of a terminator that may end the data
     let mut open = Vec::new();
@@ -134,6 +141,7 @@ pub fn open_starts(data: &[u8], grammar: &Grammar, longest: usize) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::super::grammar::Dialect;
+    use super::super::machine::SPANNING;
     use super::*;
     use proptest::prelude::*;
 
@@ -220,10 +228,10 @@ mod tests {
             let found = open_starts(&data, &rules, longest);
             let unquoted = Dialect { quote: None, escape: None, doubled: false, comment: None, ..rules.dialect().clone() };
             let unquoted = Grammar::new(unquoted).expect("it has less");
-            let mut lines = Machine::<LINES>::new(&data, &unquoted, Tail::Open);
+            let mut lines = Machine::<MARKS, LINES>::new(&data, &unquoted, Tail::Open);
             let mut start = 0;
             loop {
-                let mut one = Machine::<SPANNING>::new(&data, &rules, Tail::Open);
+                let mut one = Machine::<MARKS, SPANNING>::new(&data, &rules, Tail::Open);
                 let line = lines.line(start, Entry::Line, &mut ());
                 let stop_of_line = if let Step::Line { stop, .. } = line { stop } else { data.len() };
                 let is_open = match one.line(start, Entry::Line, &mut ()) {

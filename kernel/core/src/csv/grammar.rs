@@ -8,11 +8,15 @@ pub const CR: u8 = b'\r';
 pub const LF: u8 = b'\n';
 /// What white space is at the edges of fields: every byte up to the space.
 pub const LAST_BLANK: u8 = b' ';
+/// Separates fields where the separator is runs of blanks.
+pub(super) const BLANKS: [u8; 2] = *b" \t";
+/// The separator that stands for those.
+const RUNS: &[u8] = br"\s+";
 
 /// How fields and records are written; the Python class of that name says more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dialect {
-    /// Separates fields; not empty.
+    /// Separates fields; not empty. `\s+` stands for runs of spaces and tabs.
     pub sep: Vec<u8>,
     /// Encloses fields; `None` for no quoting at all.
     pub quote: Option<u8>,
@@ -36,6 +40,7 @@ pub struct Grammar {
     dialect: Dialect,
     is_plain_sep: bool,
     is_plain_feed: bool,
+    is_runs: bool,
 }
 
 /// What begins at a byte.
@@ -52,7 +57,11 @@ pub enum Terminator {
 impl Grammar {
     /// Check a dialect; an error says what contradicts what.
     pub fn new(dialect: Dialect) -> Result<Grammar, String> {
-        let sep = &dialect.sep;
+        let is_runs = dialect.sep == RUNS;
+        let sep = match is_runs {
+            true => &BLANKS[..],
+            false => &dialect.sep,
+        };
         let line_ends = dialect.line_sep.as_deref().unwrap_or(&[LF, CR]);
         if sep.is_empty() || line_ends.is_empty() {
             return Err("a separator has at least one byte".into());
@@ -79,9 +88,14 @@ impl Grammar {
             return Err("a separator has no line ends".into());
         }
         if let Some(line_sep) = &dialect.line_sep
-            && (memmem::find(sep, line_sep).is_some() || memmem::find(line_sep, sep).is_some())
+            && (memmem::find(sep, line_sep).is_some()
+                || memmem::find(line_sep, sep).is_some()
+                || is_runs && line_sep.iter().any(|byte| BLANKS.contains(byte)))
         {
             return Err("neither of separator and line separator contains the other".into());
+        }
+        if is_runs && dialect.trim_leading {
+            return Err("between runs of blanks there is no white space to skip".into());
         }
         if dialect.quote.is_none() && dialect.escape.is_some()
             || dialect.doubled && dialect.escape.is_some()
@@ -101,6 +115,7 @@ impl Grammar {
             dialect,
             is_plain_sep,
             is_plain_feed,
+            is_runs,
         })
     }
 
@@ -112,6 +127,36 @@ impl Grammar {
     /// Whether quotes may hide terminators.
     pub(super) fn spans_lines(&self) -> bool {
         self.dialect.multi_line
+    }
+
+    /// Whether fields stand between runs of blanks.
+    #[inline]
+    pub(super) fn is_runs(&self) -> bool {
+        self.is_runs
+    }
+
+    /// The first byte from `at` on that is no blank, of those that stand between fields.
+    #[inline]
+    pub(super) fn after_run(&self, data: &[u8], at: usize) -> usize {
+        let rest = data.get(at..).unwrap_or_default();
+        let run = rest.iter().take_while(|byte| BLANKS.contains(byte));
+        at.wrapping_add(run.count()) // in the data, or at its end
+    }
+
+    /// Whether a byte may be part of a separator.
+    pub(super) fn separates(&self, byte: u8) -> bool {
+        match self.is_runs {
+            true => BLANKS.contains(&byte),
+            false => self.dialect.sep.contains(&byte),
+        }
+    }
+
+    /// The blanks at the front of a line that are part of no field.
+    pub(crate) fn indent(&self, line: &[u8]) -> usize {
+        match self.is_runs {
+            true => self.after_run(line, 0),
+            false => 0,
+        }
     }
 
     /// Whether the first byte of a separator is all of it, and never begins a terminator.
@@ -129,7 +174,10 @@ impl Grammar {
     /// The first byte of the separator.
     #[inline]
     pub(super) fn sep_byte(&self) -> u8 {
-        self.dialect.sep.first().copied().unwrap_or(0)
+        match self.is_runs {
+            true => BLANKS[0],
+            false => self.dialect.sep.first().copied().unwrap_or(0),
+        }
     }
 
     /// Bytes that begin a terminator; the same twice where there is one.

@@ -4,12 +4,13 @@
 //! a quote matters only where a field begins. Inside quotes they are the quote and the escape, and without
 //! `multi_line` terminators too.
 
-use super::grammar::{Grammar, LAST_BLANK, LF, Terminator};
+use super::grammar::{BLANKS, Grammar, LAST_BLANK, LF, Terminator};
 use super::steps::{Entry, Kind, Place, Sink, Step, Tail, Written};
 use crate::bits::{Finder, Marks};
 
-/// Reads lines of some data. `INSIDE` is how many bytes are special inside quotes: [`LINES`] or [`SPANNING`].
-pub(super) struct Machine<'a, const INSIDE: usize> {
+/// Reads lines of some data. `OUTSIDE` is how many bytes are special outside quotes: [`MARKS`] or [`RUNS`]; `INSIDE` how
+/// many are inside of them: [`LINES`] or [`SPANNING`].
+pub(super) struct Machine<'a, const OUTSIDE: usize, const INSIDE: usize> {
     data: &'a [u8],
     grammar: &'a Grammar,
     tail: Tail,
@@ -18,17 +19,51 @@ pub(super) struct Machine<'a, const INSIDE: usize> {
     plain_feed: u16, // the line feed, if that is a terminator; else NO_BYTE
     trims: bool,
     doubled: bool,
-    finder: Finder<'a, 3, INSIDE>, // outside quotes, inside quotes
+    finder: Finder<'a, OUTSIDE, INSIDE>, // outside quotes, inside quotes
     marks: Marks,
 }
 
 /// Stands for a byte that there is not.
 const NO_BYTE: u16 = 1 << 8;
 
+/// The first byte of a separator, and those of terminators.
+pub(super) const MARKS: usize = 3;
+/// The same of runs of blanks: one byte more.
+pub(super) const RUNS: usize = 4;
+
 /// Terminators end records in quotes, too: quote, escape, and the first bytes of terminators.
 pub(super) const LINES: usize = 4;
 /// Records may span lines: quote and escape.
 pub(super) const SPANNING: usize = 2;
+
+/// Evaluate an expression with the constants of the machine that reads a grammar.
+macro_rules! with_machine {
+    ($grammar:expr, $outside:ident, $inside:ident, $call:expr) => {
+        match ($grammar.is_runs(), $grammar.spans_lines()) {
+            (false, true) => {
+                const $outside: usize = $crate::csv::machine::MARKS;
+                const $inside: usize = $crate::csv::machine::SPANNING;
+                $call
+            }
+            (false, false) => {
+                const $outside: usize = $crate::csv::machine::MARKS;
+                const $inside: usize = $crate::csv::machine::LINES;
+                $call
+            }
+            (true, true) => {
+                const $outside: usize = $crate::csv::machine::RUNS;
+                const $inside: usize = $crate::csv::machine::SPANNING;
+                $call
+            }
+            (true, false) => {
+                const $outside: usize = $crate::csv::machine::RUNS;
+                const $inside: usize = $crate::csv::machine::LINES;
+                $call
+            }
+        }
+    };
+}
+pub(super) use with_machine;
 
 /// What ends a field: its first byte, and the first byte after it.
 pub(super) enum Edge {
@@ -47,7 +82,7 @@ enum Closing {
     Open,
 }
 
-impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
+impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE> {
     /// A machine for `data`.
     pub(super) fn new(data: &'a [u8], grammar: &'a Grammar, tail: Tail) -> Self {
         let [first, second] = grammar.terminator_bytes();
@@ -59,6 +94,8 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
             second,
         ];
         let inside = std::array::from_fn(|number| inside.get(number).copied().unwrap_or(quote));
+        let outside = [grammar.sep_byte(), first, second, BLANKS[1]];
+        let outside = std::array::from_fn(|number| outside.get(number).copied().unwrap_or(first));
         let byte_if = |byte: u8, holds: bool| if holds { u16::from(byte) } else { NO_BYTE };
         Machine {
             data,
@@ -69,7 +106,7 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
             plain_feed: byte_if(LF, grammar.is_plain_feed()),
             trims: grammar.dialect().trim_leading,
             doubled: grammar.dialect().doubled,
-            finder: Finder::new(data, [grammar.sep_byte(), first, second], inside),
+            finder: Finder::new(data, outside, inside),
             marks: Marks::NONE,
         }
     }
@@ -79,12 +116,18 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
     pub(super) fn line(&mut self, start: usize, entry: Entry, sink: &mut impl Sink) -> Step {
         let mut marks = self.marks; // a copy that can stay in registers
         let step = match entry {
-            Entry::Line => match self.gap(start) {
-                None => self.fields(start, self.opening(start), &mut marks, sink),
-                Some(Step::Open(Place::Comment)) => self.comment(start, &mut marks),
-                Some(step) => step,
-            },
-            Entry::Field => self.fields(start, self.opening(start), &mut marks, sink),
+            Entry::Line => {
+                let first = self.first_field(start);
+                match self.gap(start, first) {
+                    None => self.fields(first, self.opening(first), &mut marks, sink),
+                    Some(Step::Open(Place::Comment)) => self.comment(first, &mut marks),
+                    Some(step) => step,
+                }
+            }
+            Entry::Field => {
+                let first = self.first_field(start);
+                self.fields(first, self.opening(first), &mut marks, sink)
+            }
             Entry::Plain => self.fields(start, None, &mut marks, sink),
             Entry::Quoted => self.fields(start, Some(start), &mut marks, sink),
             Entry::Comment => self.comment(start, &mut marks),
@@ -93,21 +136,53 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
         step
     }
 
-    /// What begins at a line start, if it is no record; of a comment, that it is one.
+    /// Where the first field begins of a line, or of a part of one that begins with a field.
+    #[inline(always)]
+    fn first_field(&self, start: usize) -> usize {
+        match OUTSIDE == RUNS {
+            true => self.grammar.after_run(self.data, start),
+            false => start,
+        }
+    }
+
+    /// What begins at a line start, if it is no record; of a comment, that it is one. `first` is where a field would
+    /// begin.
     #[inline]
-    fn gap(&self, start: usize) -> Option<Step> {
-        match self.terminator(start) {
+    fn gap(&self, start: usize, first: usize) -> Option<Step> {
+        match self.terminator(first) {
             Terminator::Ends(next) => Some(Step::Line {
                 kind: Kind::Blank,
-                stop: start,
+                stop: first,
                 next,
             }),
-            Terminator::Undecided => Some(Step::Open(Place::Outside)),
-            Terminator::No if start >= self.data.len() => Some(Step::Open(Place::Outside)),
-            Terminator::No => self
+            Terminator::Undecided => Some(Step::Open(Place::Gap)),
+            Terminator::No if first < self.data.len() => self
                 .grammar
-                .is_comment(self.data, start)
+                .is_comment(self.data, first)
                 .then_some(Step::Open(Place::Comment)),
+            Terminator::No if first > start && self.tail != Tail::Open => Some(Step::Line {
+                kind: Kind::Blank,
+                stop: first,
+                next: first,
+            }),
+            Terminator::No => Some(Step::Open(Place::Gap)),
+        }
+    }
+
+    /// After a run of blanks: that the line ends, or the data.
+    #[inline(always)]
+    fn end_of_line(&self, at: usize) -> Option<Step> {
+        let line = |next| Step::Line {
+            kind: Kind::Record,
+            stop: at,
+            next,
+        };
+        match self.terminator(at) {
+            Terminator::Ends(next) => Some(line(next)),
+            Terminator::Undecided => Some(Step::Open(Place::Outside)),
+            Terminator::No if at < self.data.len() => None,
+            Terminator::No if self.tail == Tail::Open => Some(Step::Open(Place::Outside)),
+            Terminator::No => Some(line(at)),
         }
     }
 
@@ -188,6 +263,11 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
             match edge {
                 Edge::Separator { next, .. } => {
                     start = next;
+                    if OUTSIDE == RUNS
+                        && let Some(step) = self.end_of_line(start)
+                    {
+                        return step;
+                    }
                     opened = self.opening(start);
                 }
                 Edge::Line { stop, next } => {
@@ -263,6 +343,10 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
             if u16::from(byte) == self.plain_sep {
                 return Edge::Separator { stop: at, next };
             }
+            if OUTSIDE == RUNS && BLANKS.contains(&byte) {
+                let next = self.grammar.after_run(self.data, next);
+                return Edge::Separator { stop: at, next };
+            }
             if u16::from(byte) == self.plain_feed {
                 return Edge::Line { stop: at, next };
             }
@@ -295,6 +379,7 @@ impl<'a, const INSIDE: usize> Machine<'a, INSIDE> {
         match self.terminator(at) {
             Terminator::Ends(next) => return Some(Edge::Line { stop: at, next }),
             Terminator::Undecided => return Some(Edge::Open),
+            Terminator::No if OUTSIDE == RUNS => return None, // it is no blank
             Terminator::No if !self.grammar.is_separator(self.data, at) => return None,
             Terminator::No => {}
         }

@@ -5,7 +5,7 @@ use arrow_schema::SchemaRef;
 use super::grammar::Grammar;
 use super::layout::{Layout, Shape};
 use super::leap::Leaper;
-use super::machine::{LINES, Machine, SPANNING};
+use super::machine::{LINES, Machine, with_machine};
 use super::reading::Reading;
 use super::rows::Rows;
 use super::steps::{Entry, Kind, Place, Step, Tail};
@@ -94,18 +94,21 @@ impl Parser {
 
     /// Read records of `data`, which begins with one: those that no later byte can change.
     pub fn parse(&self, data: &[u8], limits: Limits) -> Result<Parsed, String> {
-        match self.grammar.spans_lines() {
-            true => self.parse_with::<SPANNING>(data, limits),
-            false => self.parse_with::<LINES>(data, limits),
-        }
+        with_machine!(
+            self.grammar,
+            OUTSIDE,
+            INSIDE,
+            self.parse_with::<OUTSIDE, INSIDE>(data, limits)
+        )
     }
 
-    fn parse_with<const INSIDE: usize>(
+    fn parse_with<const OUTSIDE: usize, const INSIDE: usize>(
         &self,
         data: &[u8],
         limits: Limits,
     ) -> Result<Parsed, String> {
-        let mut machine = Machine::<INSIDE>::new(data, &self.grammar, Tail::of(limits.at_end));
+        let mut machine =
+            Machine::<OUTSIDE, INSIDE>::new(data, &self.grammar, Tail::of(limits.at_end));
         let mut tape = Tape::new(self.tape_bytes);
         let mut reading = self.reading(data, limits)?;
         let mut start = 0;
@@ -140,9 +143,9 @@ impl Parser {
     }
 
     /// Have the machine read the line at `start`; returns where the next one starts.
-    fn walk<const INSIDE: usize>(
+    fn walk<const OUTSIDE: usize, const INSIDE: usize>(
         &self,
-        machine: &mut Machine<'_, INSIDE>,
+        machine: &mut Machine<'_, OUTSIDE, INSIDE>,
         start: usize,
         tape: &mut Tape,
         reading: &mut Reading<'_>,
@@ -174,8 +177,8 @@ impl Parser {
     fn unfinished(&self, place: Place, bytes: usize, limits: Limits) -> Stopped {
         let terminator = self.grammar.dialect().line_sep.as_ref().map_or(1, Vec::len); // perhaps all but one are there
         let content = bytes.saturating_sub(terminator);
-        let is_long =
-            place != Place::Comment && content > limits.max_record_bytes && !limits.at_end;
+        let is_record = !matches!(place, Place::Comment | Place::Gap);
+        let is_long = is_record && content > limits.max_record_bytes && !limits.at_end;
         if is_long {
             Stopped::Long
         } else {
@@ -190,19 +193,21 @@ impl Parser {
         starts: &[i64],
         stops: &[i64],
     ) -> Result<Parsed, String> {
-        match self.grammar.spans_lines() {
-            true => self.parse_framed_with::<SPANNING>(data, starts, stops),
-            false => self.parse_framed_with::<LINES>(data, starts, stops),
-        }
+        with_machine!(
+            self.grammar,
+            OUTSIDE,
+            INSIDE,
+            self.parse_framed_with::<OUTSIDE, INSIDE>(data, starts, stops)
+        )
     }
 
-    fn parse_framed_with<const INSIDE: usize>(
+    fn parse_framed_with<const OUTSIDE: usize, const INSIDE: usize>(
         &self,
         data: &[u8],
         starts: &[i64],
         stops: &[i64],
     ) -> Result<Parsed, String> {
-        let mut machine = Machine::<INSIDE>::new(data, &self.grammar, Tail::File);
+        let mut machine = Machine::<OUTSIDE, INSIDE>::new(data, &self.grammar, Tail::File);
         let mut tape = Tape::new(self.tape_bytes);
         let all = Limits {
             stop: usize::MAX,
@@ -229,7 +234,7 @@ impl Parser {
                 _ => {
                     reads_on = from == to && reads_on; // or each record could be read to the end of the data
                     tape.rewind();
-                    self.split::<INSIDE>(data, from, to, &mut tape)
+                    self.split::<OUTSIDE, INSIDE>(data, from, to, &mut tape)
                 }
             };
             let is_malformed = INSIDE == LINES && kind == Kind::Malformed;
@@ -241,7 +246,7 @@ impl Parser {
     }
 
     /// The fields of a record that ends where reading on would not end it; returns what it is.
-    fn split<const INSIDE: usize>(
+    fn split<const OUTSIDE: usize, const INSIDE: usize>(
         &self,
         data: &[u8],
         from: usize,
@@ -249,7 +254,7 @@ impl Parser {
         tape: &mut Tape,
     ) -> Kind {
         let content = data.get(..to).unwrap_or_default();
-        let mut machine = Machine::<INSIDE>::new(content, &self.grammar, Tail::Record);
+        let mut machine = Machine::<OUTSIDE, INSIDE>::new(content, &self.grammar, Tail::Record);
         match machine.line(from, Entry::Field, tape) {
             Step::Line { kind, .. } => kind,
             Step::Open(_) => Kind::Record,

@@ -3,7 +3,7 @@
 use memchr::{memchr, memrchr};
 
 use super::grammar::{CR, Grammar, LF};
-use super::machine::{Machine, SPANNING};
+use super::machine::{MARKS, Machine, RUNS, SPANNING};
 use super::steps::{Entry, Place, Step, Tail};
 
 /// The last position in `data` that is a record boundary whatever comes before `data`, and whatever follows.
@@ -16,7 +16,7 @@ pub fn last_split_point(data: &[u8], grammar: &Grammar) -> Option<usize> {
         .line_sep
         .as_deref()
         .is_none_or(|line_sep| line_sep == [LF]);
-    if dialect.comment.is_some() || dialect.sep.len() > 1 || !feeds {
+    if dialect.comment.is_some() || (dialect.sep.len() > 1 && !grammar.is_runs()) || !feeds {
         return None;
     }
     let quote = dialect.quote?;
@@ -41,8 +41,15 @@ fn ends_outside(line: &[u8], grammar: &Grammar) -> bool {
             return false; // it is two lines, or more
         }
     }
+    match grammar.is_runs() {
+        true => ends_outside_from_both::<RUNS>(line, grammar),
+        false => ends_outside_from_both::<MARKS>(line, grammar),
+    }
+}
+
+fn ends_outside_from_both<const OUTSIDE: usize>(line: &[u8], grammar: &Grammar) -> bool {
     [Entry::Field, Entry::Quoted].into_iter().all(|entry| {
-        let step = Machine::<SPANNING>::new(line, grammar, Tail::Open).line(0, entry, &mut ());
-        step == Step::Open(Place::Outside)
+        let mut machine = Machine::<OUTSIDE, SPANNING>::new(line, grammar, Tail::Open);
+        machine.line(0, entry, &mut ()) == Step::Open(Place::Outside)
     })
 }

@@ -31,8 +31,10 @@ pub(super) enum Kind {
 /// Where the data ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Neither in quotes nor in a comment.
+    /// In a record, and not in quotes.
     Outside,
+    /// Before a record, or in a blank line.
+    Gap,
     /// Inside quotes.
     Quotes,
     /// In a comment.

@@ -3,17 +3,17 @@
 //! There is one walker for each state. The walker that is behind takes the next line; walkers that meet at a line start
 //! go on as one. As they meet soon in ordinary data, a summary costs little more than one reading.
 
-use super::grammar::{CR, Grammar, LAST_BLANK, LF, Terminator};
+use super::grammar::{BLANKS, CR, Grammar, LAST_BLANK, LF};
 use super::leap::{Leap, Leaper};
-use super::machine::{Edge, LINES, Machine, SPANNING};
+use super::machine::{Edge, Machine, RUNS, with_machine};
 use super::steps::{Entry, Kind, Place, Step, Tail};
 use crate::bits::Marks;
 use crate::frames::Run;
 
 /// Outside quotes, or where a record starts: a state of summaries.
-const OUTSIDE: i64 = 0;
+const BETWEEN: i64 = 0;
 /// Inside quotes.
-const INSIDE: i64 = 1;
+const QUOTED: i64 = 1;
 /// In a comment.
 const COMMENT: i64 = 2;
 
@@ -22,10 +22,12 @@ const COMMENT: i64 = 2;
 /// `before` is some bytes right before it, none where the records of the file begin; `mark` is the position from which
 /// on a record start is asked for. `None` instead of a run means that `before` does not tell whether a field begins.
 pub fn summarise(data: &[u8], grammar: &Grammar, before: &[u8], mark: usize) -> Vec<Option<Run>> {
-    match grammar.spans_lines() {
-        true => Walk::<SPANNING>::new(data, grammar, mark).run(before),
-        false => Walk::<LINES>::new(data, grammar, mark).run(before),
-    }
+    with_machine!(
+        grammar,
+        OUTSIDE,
+        INSIDE,
+        Walk::<OUTSIDE, INSIDE>::new(data, grammar, mark).run(before)
+    )
 }
 
 /// What was found for one state at the start.
@@ -44,7 +46,7 @@ struct Walker {
     entry: Entry,
 }
 
-struct Walk<'a, const QUOTED: usize> {
+struct Walk<'a, const OUTSIDE: usize, const INSIDE: usize> {
     data: &'a [u8],
     grammar: &'a Grammar,
     mark: usize,
@@ -53,7 +55,7 @@ struct Walk<'a, const QUOTED: usize> {
     leaper: Option<Leaper>,
 }
 
-impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
+impl<'a, const OUTSIDE: usize, const INSIDE: usize> Walk<'a, OUTSIDE, INSIDE> {
     fn new(data: &'a [u8], grammar: &'a Grammar, mark: usize) -> Self {
         let states = if grammar.dialect().comment.is_some() {
             3
@@ -76,7 +78,7 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
             Some(Entry::Quoted),
             Some(Entry::Comment),
         ];
-        let mut walkers: Vec<(Walker, Machine<'a, QUOTED>)> = entries
+        let mut walkers: Vec<(Walker, Machine<'a, OUTSIDE, INSIDE>)> = entries
             .into_iter()
             .take(self.found.len())
             .enumerate()
@@ -131,7 +133,7 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
     }
 
     /// Take one line; false at the end of the data.
-    fn advance(&mut self, walker: &mut Walker, machine: &mut Machine<'a, QUOTED>) -> bool {
+    fn advance(&mut self, walker: &mut Walker, machine: &mut Machine<'a, OUTSIDE, INSIDE>) -> bool {
         let begins_here = walker.entry == Entry::Line;
         match machine.line(walker.at, walker.entry, &mut ()) {
             Step::Line { kind, next, .. } => {
@@ -143,24 +145,18 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
                 true
             }
             Step::Open(place) => {
-                let is_record = begins_here && place != Place::Comment && !self.is_gap(walker.at);
+                let is_record = begins_here && !matches!(place, Place::Comment | Place::Gap);
                 for &state in &walker.states {
                     self.found[state].records += usize::from(is_record);
                     self.ends[state] = Some(match place {
-                        Place::Outside => OUTSIDE,
-                        Place::Quotes => INSIDE,
+                        Place::Outside | Place::Gap => BETWEEN,
+                        Place::Quotes => QUOTED,
                         Place::Comment => COMMENT,
                     });
                 }
                 false
             }
         }
-    }
-
-    /// Whether nothing starts at `at`: the data ends, or a carriage return waits for its line feed.
-    fn is_gap(&self, at: usize) -> bool {
-        at >= self.data.len()
-            || self.grammar.terminator(self.data, at, false) == Terminator::Undecided
     }
 
     /// How a reader that is outside quotes enters the data; `None` where that cannot be told.
@@ -171,10 +167,13 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
         if before.is_empty() {
             return Some(Entry::Line);
         }
+        if OUTSIDE == RUNS && before.last().is_some_and(|byte| BLANKS.contains(byte)) {
+            return None; // the record may begin with some
+        }
         let dialect = self.grammar.dialect();
         let line_ends = dialect.line_sep.as_deref().unwrap_or(&[LF, CR]);
         let is_ordinary = |&byte: &u8| {
-            !(dialect.sep.contains(&byte)
+            !(self.grammar.separates(byte)
                 || line_ends.contains(&byte)
                 || dialect.trim_leading && byte <= LAST_BLANK)
         };
@@ -192,7 +191,7 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
             Some(_) if rest.iter().all(|&byte| byte <= LAST_BLANK) => Entry::Field,
             _ => Entry::Plain,
         };
-        let short = dialect.sep.len() == 1
+        let short = (OUTSIDE == RUNS || dialect.sep.len() == 1)
             && dialect
                 .line_sep
                 .as_ref()
@@ -203,7 +202,7 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
 
     /// The end of the last delimiter in bytes outside quotes, and what begins there.
     fn last_edge(&self, tail: &[u8]) -> (usize, Option<Entry>) {
-        let machine = Machine::<QUOTED>::new(tail, self.grammar, Tail::Open);
+        let machine = Machine::<OUTSIDE, INSIDE>::new(tail, self.grammar, Tail::Open);
         let mut marks = Marks::NONE;
         let (mut at, mut seen) = (0, None);
         loop {
@@ -217,7 +216,7 @@ impl<'a, const QUOTED: usize> Walk<'a, QUOTED> {
 
     /// Whether the data would begin with a quoted field, if a field began there.
     fn begins_quoted(&self) -> bool {
-        Machine::<QUOTED>::new(self.data, self.grammar, Tail::Open)
+        Machine::<OUTSIDE, INSIDE>::new(self.data, self.grammar, Tail::Open)
             .opening(0)
             .is_some()
     }
@@ -271,6 +270,7 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::super::grammar::Dialect;
+    use super::super::machine::{LINES, MARKS, SPANNING};
     use super::*;
     use crate::bits::BLOCK;
     use crate::csv::{count, frame};
@@ -341,14 +341,14 @@ mod tests {
         Grammar::new(dialect).expect("the parts do not contradict each other")
     }
 
-    fn summarised<const QUOTED: usize>(
+    fn summarised<const INSIDE: usize>(
         data: &[u8],
         grammar: &Grammar,
         before: &[u8],
         mark: usize,
         leaps: bool,
     ) -> Vec<Option<Run>> {
-        let mut walk = Walk::<QUOTED>::new(data, grammar, mark);
+        let mut walk = Walk::<MARKS, INSIDE>::new(data, grammar, mark);
         walk.leaper = walk.leaper.filter(|_| leaps);
         walk.run(before)
     }

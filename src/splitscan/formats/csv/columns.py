@@ -83,7 +83,7 @@ def _fields_decoder(
         rules=rules_of_format(wanted.options),
         null_value=csv.null_value,
         empty_value=csv.empty_value,
-        trim_leading=csv.ignore_leading_white_space,
+        trim_leading=format.dialect.trim_leading,
         trim_trailing=csv.ignore_trailing_white_space,
         max_field_chars=csv.max_chars_per_column if csv.max_chars_per_column >= 0 else None,
         rescue=rescue,

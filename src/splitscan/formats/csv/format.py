@@ -189,7 +189,7 @@ def contradiction(csv: CsvOptions, given: frozenset[str], text: str) -> Contradi
     """
     if csv.quote is None or csv.escape != "\\" or "escape" in given or f"\\{csv.quote}" in text:
         return None
-    quote, sep = re.escape(csv.quote), re.escape(csv.sep)
+    quote, sep = re.escape(csv.quote), csv.sep_pattern
     edge = rf"(?:{sep}|[\r\n])"
     found = re.search(rf"(?:\A|{edge})({quote}[^{quote}]*{quote}{quote}(?!{quote})(?!{edge})(?!\Z).{{0,20}})", text)
     if found is None:
@@ -205,7 +205,7 @@ def contradiction(csv: CsvOptions, given: frozenset[str], text: str) -> Contradi
 
 
 def _doubles_quotes(text: str, csv: CsvOptions) -> bool:
-    quote, sep = re.escape(csv.quote or ""), re.escape(csv.sep)
+    quote, sep = re.escape(csv.quote or ""), csv.sep_pattern
     edge = rf"(?:{sep}|[\r\n])"
     doubled = re.search(rf"(?<!{quote})(?<!{sep})(?<![\r\n]){quote}{quote}(?!{quote})(?!{edge})(?!\Z)", text)
     return doubled is not None and f"\\{csv.quote}" not in text
@@ -240,7 +240,7 @@ class Csv:
         format = self.framing(own)
         if wanted.is_array or _has_no_fields(wanted) or not isinstance(format, QuotedFormat):
             return None
-        marks = (own.sep, own.quote, own.escape, own.comment, own.line_sep)
+        marks = (own.sep_marks, own.quote, own.escape, own.comment, own.line_sep)
         return block_spelling(wanted, own, format) if block_reads(format.encoding, *marks) else None
 
     def check_header(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:

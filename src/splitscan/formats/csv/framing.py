@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from splitscan.engine import kernel
 from splitscan.errors import InvariantError, RecordError, quote_bytes
@@ -133,9 +135,13 @@ class QuotedFormat:
         position = 0
         while True:
             position += self._blank_units(units[position:])
-            rest = units[position:]
+            blanks = self._blanks_before(units[position:])
+            rest = units[position + blanks :]
             if not len(rest):
                 return len(data) if at_end else Need.AFTER
+            if blanks and self._blank_units(rest[: len(self._line_sep)]):
+                position += blanks
+                continue
             if rest[0] != self.dialect.comment_unit:
                 cut = (
                     not at_end
@@ -155,19 +161,14 @@ class QuotedFormat:
 
     def _blank_units(self, units: Units) -> int:
         """How many units at the front are terminators."""
+        if self.dialect.line_sep_units is None:
+            return _leading(units, 1, lambda lines: (lines == LF) | (lines == CR))
         width = len(self._line_sep)
-        position, step = 0, width
-        while room := min(step, (len(units) - position) // width * width):
-            lines = units[position : position + room]
-            if self.dialect.line_sep_units is None:
-                blank = (lines == LF) | (lines == CR)
-            else:
-                blank = (lines.reshape(-1, width) == self._line_sep).all(axis=1)
-            if not blank.all():
-                return position + int(np.argmin(blank)) * width
-            position += room
-            step = min(2 * step, _MOST_BLANK_UNITS // width * width)
-        return position
+        return _leading(units, width, lambda lines: (lines.reshape(-1, width) == self._line_sep).all(axis=1))
+
+    def _blanks_before(self, units: Units) -> int:
+        """How many units at the front are blanks of which no field has a part."""
+        return _leading(units, 1, lambda part: np.isin(part, self.dialect.sep_units)) if self.dialect.runs else 0
 
     @cached_property
     def _line_sep(self) -> Units:
@@ -240,6 +241,18 @@ class QuotedFormat:
 
     def _units(self, data: Buffer) -> Units:
         return as_units(data, self.unit_bytes, self.dialect.encoding.big_endian)
+
+
+def _leading(units: Units, width: int, test: Callable[[Units], npt.NDArray[np.bool_]]) -> int:
+    """How many units at the front pass a test, which says so of each *width* of them."""
+    position, step = 0, width
+    while room := min(step, (len(units) - position) // width * width):
+        passed = test(units[position : position + room])
+        if not passed.all():
+            return position + int(np.argmin(passed)) * width
+        position += room
+        step = min(2 * step, _MOST_BLANK_UNITS // width * width)
+    return position
 
 
 def framing_of(dialect: CsvGrammar) -> NativeFraming | CsvReferenceFraming:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from splitscan.errors import UsageError
-from splitscan.formats.csv.options import CsvOptions
+from splitscan.formats.csv.options import BLANK_RUNS, BLANKS, CsvOptions
 from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding, resolve_encoding
 
 
@@ -25,9 +25,12 @@ class CsvGrammar:
     A quote anywhere else is data. Where a terminator begins inside a separator, it is the terminator. Lines that are
     empty, and lines that begin with ``comment``, are no records.
 
+    Where ``sep`` is ``\s+``, a run of spaces and tabs separates fields, and at either end of a line it is nothing: a
+    line of blanks is empty, and a comment may stand after some.
+
     Attributes:
         encoding: Of the file.
-        sep: Field separator, one character or more.
+        sep: Field separator, one character or more; ``\s+`` for runs of spaces and tabs.
         quote: Quote character, or ``None`` for no quoting at all.
         escape: Escape character inside quotes, ``None`` for none.
         comment: First character of lines to skip.
@@ -57,7 +60,7 @@ class CsvGrammar:
             comment=own.comment,
             line_sep=own.line_sep,
             multi_line=own.multi_line,
-            trim_leading=own.ignore_leading_white_space,
+            trim_leading=own.ignore_leading_white_space and own.sep != BLANK_RUNS,
         )
 
     def __post_init__(self) -> None:
@@ -76,14 +79,24 @@ class CsvGrammar:
 
     def _check_marks(self) -> None:
         escape = None if self.quote is None else self.escape
-        marks = {"sep": self.sep, "quote": self.quote, "escape": escape, "lineSep": self.line_sep}
+        marks = {"sep": self.sep_marks, "quote": self.quote, "escape": escape, "lineSep": self.line_sep}
         for option, text in marks.items():
             self.encoding.check_mark(option, self.encoding.encode(text or ""))
 
+    @property
+    def runs(self) -> bool:
+        """True if fields stand between runs of blanks."""
+        return self.sep == BLANK_RUNS
+
+    @property
+    def sep_marks(self) -> str:
+        """The separator; of runs of blanks, the blanks."""
+        return BLANKS if self.runs else self.sep
+
     @cached_property
     def sep_units(self) -> tuple[int, ...]:
-        """Code units of the separator."""
-        return self.encoding.units(self.encoding.encode(self.sep))
+        """Code units of the separator; of runs of blanks, each of the blanks."""
+        return self.encoding.units(self.encoding.encode(self.sep_marks))
 
     @cached_property
     def line_sep_units(self) -> tuple[int, ...] | None:
@@ -155,7 +168,8 @@ def _is_plain(dialect: CsvGrammar) -> bool:
     """True if a line feed always ends a line, so that only quotes can hide it."""
     special = {dialect.quote_unit, dialect.escape_unit, *dialect.sep_units}
     knows_lines = dialect.line_sep_units in {None, (LF,)} and special.isdisjoint((CR, LF))
-    is_simple = dialect.encoding.unit_bytes == 1 and len(dialect.sep_units) == 1 and dialect.comment is None
+    is_short = dialect.runs or len(dialect.sep_units) == 1
+    is_simple = dialect.encoding.unit_bytes == 1 and is_short and dialect.comment is None
     return knows_lines and is_simple and dialect.quote is not None
 
 
@@ -174,14 +188,16 @@ _BLANKS = bytes(range(0x21))
 @dataclass(frozen=True, slots=True)
 class _Patterns:
     field: re.Pattern[bytes]
-    sep: bytes
+    sep: re.Pattern[bytes]
 
 
 @lru_cache(maxsize=64)
 def _patterns(dialect: CsvGrammar) -> _Patterns:
     """The grammar of a field (single-byte units only)."""
-    sep = dialect.encoding.encode(dialect.sep)
-    delimiters = _delimiters(dialect, sep)
+    written = dialect.encoding.encode(dialect.sep_marks)
+    one = rb"[" + re.escape(written) + rb"]" if dialect.runs else re.escape(written)
+    sep = re.compile(one + rb"++" if dialect.runs else one)
+    delimiters = one + _unless_terminator(dialect, written) + rb"|" + _terminator(dialect)
     plain = rb"(?:(?!" + delimiters + rb")[\s\S])*+"
     if dialect.quote is None:
         return _Patterns(re.compile(rb"(?P<plain>" + plain + rb")"), sep)
@@ -193,12 +209,14 @@ def _patterns(dialect: CsvGrammar) -> _Patterns:
     return _Patterns(re.compile(rb"(?:" + closed + rb"|(?P<plain>(?!" + start + rb")" + plain + rb"))"), sep)
 
 
-def _delimiters(dialect: CsvGrammar, sep: bytes) -> bytes:
-    """A separator in which no terminator begins, or a terminator."""
+def _unless_terminator(dialect: CsvGrammar, sep: bytes) -> bytes:
+    """That no terminator begins in the separator before."""
     line_sep = b"" if dialect.line_sep is None else dialect.encoding.encode(dialect.line_sep)
-    inside = b"".join(rb"(?!" + re.escape(line_sep[k:]) + rb")" for k in overlaps(tuple(sep), tuple(line_sep)))
-    terminator = rb"\r\n|\n|\r" if dialect.line_sep is None else re.escape(line_sep)
-    return re.escape(sep) + inside + rb"|" + terminator
+    return b"".join(rb"(?!" + re.escape(line_sep[k:]) + rb")" for k in overlaps(tuple(sep), tuple(line_sep)))
+
+
+def _terminator(dialect: CsvGrammar) -> bytes:
+    return rb"\r\n|\n|\r" if dialect.line_sep is None else re.escape(dialect.encoding.encode(dialect.line_sep))
 
 
 def _quoted_body(dialect: CsvGrammar, quote: bytes) -> bytes:
@@ -228,7 +246,7 @@ def split_fields(record: bytes, dialect: CsvGrammar) -> list[tuple[bytes, bool]]
     """
     compiled = _patterns(dialect)
     fields: list[tuple[bytes, bool]] = []
-    position = 0
+    position = _after_blanks(record, compiled) if dialect.runs else 0
     while True:
         match = compiled.field.match(record, position)
         if match is None:  # a quote that never closes
@@ -237,9 +255,16 @@ def split_fields(record: bytes, dialect: CsvGrammar) -> list[tuple[bytes, bool]]
             return fields
         fields.append(_value(match, dialect))
         position = match.end()
-        if position >= len(record) or not record.startswith(compiled.sep, position):
+        between = compiled.sep.match(record, position)
+        if between is None or (dialect.runs and between.end() == len(record)):
             return fields
-        position += len(compiled.sep)
+        position = between.end()
+
+
+def _after_blanks(record: bytes, compiled: _Patterns) -> int:
+    """The start of the first of the fields that stand between runs of blanks."""
+    found = compiled.sep.match(record)
+    return found.end() if found else 0
 
 
 def _value(match: re.Match[bytes], dialect: CsvGrammar) -> tuple[bytes, bool]:

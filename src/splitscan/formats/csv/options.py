@@ -26,6 +26,9 @@ from splitscan.options.table import (
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.?))")
 _ONLY_HANDLING = "STOP_AT_DELIMITER"
+BLANKS = " \t"
+BLANK_RUNS = r"\s+"
+"""The separator that stands for runs of spaces and tabs, as pandas spells it."""
 _ARRAY_PATH = re.compile(r"\s*`?columns`?\s*(?:[.\[]|$)", re.IGNORECASE)
 
 
@@ -53,11 +56,17 @@ def _parse_separator(value: Any) -> str:
     r"""Parse a separator; a backslash introduces ``\t \r \b \f \" \' \\``, as in Spark, and ``\u`` with four digits."""
     if not isinstance(value, str) or not value:
         raise ValueRefusedError
+    if value == BLANK_RUNS:
+        return value
     if any(match[1] is None and match[2] not in _SPECIAL for match in _ESCAPED.finditer(value)):
-        raise ValueRefusedError(r"write two backslashes for a separator that is a backslash, and \t for a tab")
+        raise ValueRefusedError(
+            r"write two backslashes for a separator that is a backslash, \t for a tab, and \s+ alone for runs of blanks"
+        )
     parsed = _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else _SPECIAL[match[2]], value)
     if any("\ud800" <= character <= "\udfff" for character in parsed):
         raise ValueRefusedError("write a character: half a surrogate pair is none")
+    if parsed == BLANK_RUNS:
+        raise ValueRefusedError(r"write \s+ for runs of spaces and tabs: these three characters are no separator")
     return parsed
 
 
@@ -71,7 +80,13 @@ def _parse_handling(value: Any) -> str:
 
 
 _SEPARATOR = OptionKind(
-    "text", r"one character or more; \t is a tab, \u0001 the character of that code", _parse_separator, show_text
+    "text",
+    r"one character or more; \t is a tab, \u0001 the character of that code, and \s+ any run of spaces and tabs",
+    _parse_separator,
+    show_text,
+)
+_SEP_MEANING = (
+    r"Separates fields; may have several characters. `\s+`: [fields between blanks](dialects.md#fields-between-blanks)."
 )
 _HANDLING = OptionKind("choice", f"only {_ONLY_HANDLING}", _parse_handling)
 
@@ -94,9 +109,7 @@ class CsvOptions(TypedOptions):
     finds_dialect: ClassVar[bool] = True
     types_if_asked: ClassVar[bool] = True
 
-    sep: Annotated[str, Option("sep", _SEPARATOR, "Separates fields; may have several characters.", ("delimiter",))] = (
-        ","
-    )
+    sep: Annotated[str, Option("sep", _SEPARATOR, _SEP_MEANING, ("delimiter",))] = ","
     quote: Annotated[
         str | None, Option("quote", character(off=True), "Encloses fields that hold special characters; empty: off.")
     ] = '"'
@@ -174,6 +187,16 @@ class CsvOptions(TypedOptions):
     prefer_date: Annotated[bool, Option("preferDate", FLAG, "Schema inference tries dates before timestamps.")] = True
 
     @property
+    def sep_marks(self) -> str:
+        """The separator; of runs of blanks, the blanks."""
+        return BLANKS if self.sep == BLANK_RUNS else self.sep
+
+    @property
+    def sep_pattern(self) -> str:
+        """A regular expression of the separator."""
+        return f"[{BLANKS}]" if self.sep == BLANK_RUNS else re.escape(self.sep)
+
+    @property
     def is_positional(self) -> bool:
         """Unless headers say which column is which."""
         return not (self.header and self.header_mapping is HeaderMapping.NAME)
@@ -228,7 +251,8 @@ _CHAR_TO_ESCAPE = ("charToEscapeQuoteEscaping", "char_to_escape_quote_escaping")
 def _conflicts(csv: CsvOptions) -> list[tuple[list[tuple[str, str]], bool, str]]:
     """List the rules between options: which ones take part, whether the rule is broken, what to do."""
     line_ends = csv.line_sep or ""
-    overlap = bool(line_ends) and (csv.sep in line_ends or line_ends in csv.sep)
+    seps = csv.sep_marks if csv.sep == BLANK_RUNS else (csv.sep,)
+    overlap = bool(line_ends) and any(sep in line_ends or line_ends in sep for sep in seps)
     escape = csv.escape if csv.quote is not None else None  # without quotes there is nothing to escape
     differ = "choose characters that differ"
     apart = "choose a separator and a line separator of which neither contains the other"
@@ -236,17 +260,17 @@ def _conflicts(csv: CsvOptions) -> list[tuple[list[tuple[str, str]], bool, str]]
     by_name = csv.header_mapping is HeaderMapping.NAME
     special = csv.char_to_escape_quote_escaping
     return [
-        ([_SEP, _LINE_SEP], _has_newline(csv.sep), "choose a separator without line ends"),
+        ([_SEP, _LINE_SEP], _has_newline(csv.sep_marks), "choose a separator without line ends"),
         ([_QUOTE, _LINE_SEP], _has_newline(csv.quote), "choose a quote that is no line end"),
         ([_ESCAPE, _LINE_SEP], _has_newline(csv.escape), "choose an escape that is no line end"),
         ([_COMMENT, _LINE_SEP], _has_newline(csv.comment), "choose a comment character that is no line end"),
-        ([_SEP, _QUOTE], _within(csv.quote, csv.sep), unquoted),
-        ([_SEP, _ESCAPE], _within(escape, csv.sep), unquoted),
+        ([_SEP, _QUOTE], _within(csv.quote, csv.sep_marks), unquoted),
+        ([_SEP, _ESCAPE], _within(escape, csv.sep_marks), unquoted),
         ([_SEP, _LINE_SEP], overlap, apart),
         ([_QUOTE, _LINE_SEP], _within(csv.quote, line_ends), unquoted),
         ([_ESCAPE, _LINE_SEP], _within(escape, line_ends), unquoted),
         ([_COMMENT, _LINE_SEP], _within(csv.comment, line_ends), differ),
-        ([_COMMENT, _SEP], _within(csv.comment, csv.sep), differ),
+        ([_COMMENT, _SEP], _within(csv.comment, csv.sep_marks), differ),
         ([_COMMENT, _QUOTE], csv.comment is not None and csv.comment == csv.quote, differ),
         ([_COMMENT, _ESCAPE], csv.comment is not None and csv.comment == escape, differ),
         ([_CHAR_TO_ESCAPE, _ESCAPE], special not in (None, csv.escape), "leave out charToEscapeQuoteEscaping"),

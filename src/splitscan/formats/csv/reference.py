@@ -46,6 +46,7 @@ class QuotedReferenceFramer:
         self._partial = b""
         self._position = 0  # in units
         self._record_start = 0
+        self._content_start = 0  # after blanks that are part of no field
         self.state = CsvState.RECORD_START
         self.boundaries: list[int] = []  # where lines begin, in bytes; the first one is not among them
         self._run: list[int] = []  # units since the last thing that was recognised; separators are matched at its end
@@ -79,7 +80,7 @@ class QuotedReferenceFramer:
         if self.state in _IN_QUOTES and self._dialect.multi_line:
             self.unfinished = self._record_start * self._dialect.encoding.unit_bytes
             return
-        if self._position > self._record_start:
+        if self._position > self._content_start:
             self._emit(self._position)
         self._close_line(self._position)
 
@@ -114,13 +115,22 @@ class QuotedReferenceFramer:
         if state in {CsvState.RECORD_START, CsvState.FIELD_START} and unit == dialect.quote_unit:
             self._run.clear()
             return CsvState.QUOTED
-        if _ends_with(self._run, dialect.sep_units):
+        if dialect.runs and unit in dialect.sep_units:
+            self._run.clear()
+            return self._after_blank()
+        if not dialect.runs and _ends_with(self._run, dialect.sep_units):
             self._run.clear()
             return CsvState.FIELD_START
         blank = unit <= 0x20 and dialect.trim_leading
         if blank and state in {CsvState.RECORD_START, CsvState.FIELD_START}:
             return CsvState.FIELD_START
         return CsvState.UNQUOTED
+
+    def _after_blank(self) -> CsvState:
+        if self.state is not CsvState.RECORD_START:
+            return CsvState.FIELD_START
+        self._content_start = self._position + 1
+        return CsvState.RECORD_START
 
     def _inside(self, unit: int) -> CsvState:
         dialect = self._dialect
@@ -144,7 +154,7 @@ class QuotedReferenceFramer:
             if not _ends_with(self._line_run, dialect.line_sep_units):
                 return False
             begin = self._position - len(dialect.line_sep_units) + 1
-        if begin > self._record_start:
+        if begin > self._content_start:
             self._emit(begin)
         if unit == CR and dialect.line_sep_units is None:
             self.state = CsvState.CR_SEEN
@@ -161,7 +171,7 @@ class QuotedReferenceFramer:
         self.records.append((self._record_start * width, stop * width))
 
     def _close_line(self, position: int) -> None:
-        self._record_start = position
+        self._record_start = self._content_start = position
         self.boundaries.append(position * self._dialect.encoding.unit_bytes)
         self.settled = position * self._dialect.encoding.unit_bytes
         self._run.clear()
@@ -176,7 +186,7 @@ class QuotedReferenceFramer:
             before: The units right before, outside quotes, of which a separator or terminator may be a part.
         """
         self.state = state
-        self._record_start = -1
+        self._record_start = self._content_start = -1
         self._run, self._line_run = list(before), list(before)
 
     @property
@@ -189,7 +199,7 @@ class QuotedReferenceFramer:
     @property
     def has_tail(self) -> bool:
         """True if a record has begun that has not ended."""
-        return self._position > self._record_start >= 0 and self.state not in {CsvState.COMMENT, CsvState.CR_SEEN}
+        return self._position > self._content_start >= 0 and self.state not in {CsvState.COMMENT, CsvState.CR_SEEN}
 
 
 class CsvReferenceFraming:
@@ -201,7 +211,7 @@ class CsvReferenceFraming:
 
     def __init__(self, dialect: CsvGrammar) -> None:
         self._dialect = dialect
-        marks = (dialect.sep, dialect.quote, dialect.escape, dialect.line_sep or "\r\n")
+        marks = (dialect.sep_marks, dialect.quote, dialect.escape, dialect.line_sep or "\r\n")
         special = b"".join(dialect.encoding.encode(mark) for mark in marks if mark)
         one_byte = dialect.encoding.unit_bytes == 1
         self._special = re.compile(b"[" + re.escape(special) + b"]") if one_byte else None
@@ -291,6 +301,9 @@ class CsvReferenceFraming:
         line_sep = dialect.line_sep_units
         if units[-1] in (CR, LF) if line_sep is None else units[-len(line_sep) :] == line_sep:
             return True
+        if dialect.runs:
+            machine.enter(CsvState.UNQUOTED)
+            return units[-1] not in dialect.sep_units  # of which the record may begin with some
         while dialect.trim_leading and units and units[-1] <= 0x20 and units[-1:] != dialect.sep_units:
             units = units[:-1]
         if not units:

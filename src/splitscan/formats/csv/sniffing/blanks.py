@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.found import Confidence, shown
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading
-from splitscan.formats.csv.sniffing.separators import LEAST_SCORE, ONE_COLUMN, is_constant
-from splitscan.formats.csv.sniffing.values import BLANKS, Record, is_typed
+from splitscan.formats.csv.sniffing.separators import IN_TEXT, LEAST_SCORE, ONE_COLUMN, is_constant, only_in_values
+from splitscan.formats.csv.sniffing.values import BLANKS, ValueKind, Record, is_typed, kind_of
 
 _LEAST_LINES = 3
 _TYPED_SHARE = 0.9
@@ -23,31 +24,39 @@ _COMMENT = b"#"
 _RUN = re.compile(rb"[ \t]+")
 _LONG_RUN = re.compile(rb"[ \t]{2}")
 _DIGITS_AND_MARKS = re.compile(rb"[^A-Za-z\x80-\xff]*\d[^A-Za-z\x80-\xff]*")
+_DECIMAL = re.compile(rb"[+-]?\d*\.\d+")
 _ADVICE = (
-    f"give sep=' ' where one blank stands between two values, and for whole lines sep={shown(ONE_COLUMN)}; there is no "
-    "option for runs of blanks"
+    f"give sep={BLANK_RUNS} for these, sep=' ' where each blank separates, and sep={shown(ONE_COLUMN)} for whole lines"
 )
+
+_PLACES = "where values are missing or have blanks, format=fixed_width reads columns at places"
 
 
 def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
     """The reading, where lines are its only values; or a better one, or the doubt that they hold several values.
 
-    One blank between fields is a separator as others are, where a header names values in three columns or quotes stand
-    beside it; a colon is one below a header of three names. Elsewhere they may be parts of values: that is told.
+    Blanks between fields are a separator as others are, where a header names values in three columns, quotes stand
+    beside them, or all is numbers; a colon is one below a header of three names. Elsewhere they may be parts of values:
+    that is told.
 
     Args:
         chosen: The best reading.
         given: What the user said.
     """
     lines = [line for line in chosen.contents[:_LOOKED_AT] if not line.startswith(_COMMENT)]
-    is_open = chosen.columns == 1 or chosen.score < LEAST_SCORE
+    said = {name: given.get(name, '"') or None for name in ("quote", "escape")}
+    between, runs = (chosen.but(sep=sep, trims=False, **said) for sep in (" ", BLANK_RUNS))
+    is_decimal = chosen.sep in IN_TEXT and chosen.columns > 1 and only_in_values(runs, chosen.sep)
+    is_open = chosen.columns == 1 or chosen.score < LEAST_SCORE or (is_decimal and runs.columns > 1)
     is_line = is_open and chosen.sep != ONE_COLUMN and len(lines) >= _LEAST_LINES
     if not is_line or 2 * sum(map(is_typed, lines)) > len(lines):
         return chosen
-    said = {name: given.get(name, '"') or None for name in ("quote", "escape")}
-    between = chosen.but(sep=" ", **said)
     if _is_table(between) and _is_named(between):
         return between
+    if runs.columns > 1 and _is_table(runs) and _is_divided(runs, lines):
+        return runs
+    if is_decimal:
+        return chosen
     by_colon = chosen.but(sep=":")
     if is_constant(by_colon) and _is_certain(by_colon):
         return by_colon
@@ -68,10 +77,44 @@ def _is_named(reading: Reading) -> bool:
     return reading.quoted_values > 0 or (reading.columns > _TWO and find_header(reading.records).value)
 
 
-def _is_certain(reading: Reading) -> bool:
-    """True if a header of more than two names stands above values."""
+def _is_certain(reading: Reading, least: int = _TWO + 1) -> bool:
+    """True if a header of enough names stands above values."""
     header = find_header(reading.records)
-    return reading.columns > _TWO and bool(header.value) and header.confidence is Confidence.CERTAIN
+    return reading.columns >= least and bool(header.value) and header.confidence is Confidence.CERTAIN
+
+
+def _is_divided(runs: Reading, lines: Sequence[bytes]) -> bool:
+    """True if a header, quotes or numbers in columns say that runs of blanks are no parts of values."""
+    if _has_words_in_places(lines[1:], runs.columns):
+        return False
+    is_aligned = 2 * sum(map(_is_padded, lines)) > len(lines)
+    return _is_named(runs) or (is_aligned and _is_certain(runs, least=_TWO)) or _is_of_numbers(runs, is_aligned)
+
+
+def _is_padded(line: bytes) -> bool:
+    """True if a line begins with a blank, or has a run of them before a value."""
+    return line[:1] in (b" ", b"\t") or _LONG_RUN.search(line.rstrip(BLANKS)) is not None
+
+
+def _is_of_numbers(reading: Reading, is_aligned: bool) -> bool:
+    """True if each column is of numbers, which stand in columns or have decimals: digits alone may be parts of one."""
+    if any(len(record) != reading.columns for record in reading.records):
+        return False
+    is_table = is_aligned or (reading.columns > _TWO and _has_decimals(reading))
+    return is_table and all(kind_of(value) is ValueKind.NUMBER for record in reading.records for value, _ in record)
+
+
+def _has_decimals(reading: Reading) -> bool:
+    return any(_DECIMAL.match(value) for record in reading.records for value, _ in record)
+
+
+def _has_words_in_places(lines: Sequence[bytes], columns: int) -> bool:
+    """True if columns of a fixed width hold values of several words: at fewer places all lines have a blank."""
+    if any(b"\t" in line for line in lines):
+        return False
+    is_blank = [all(not line[at : at + 1].strip() for line in lines) for at in range(max(map(len, lines)))]
+    places = sum(not blank and (at == 0 or is_blank[at - 1]) for at, blank in enumerate(is_blank))
+    return 1 < places < columns
 
 
 def _of_blanks(lines: Sequence[bytes]) -> str | None:
@@ -80,10 +123,13 @@ def _of_blanks(lines: Sequence[bytes]) -> str | None:
     width, alike = Counter(map(len, fields[1:])).most_common(1)[0]
     is_even = width > 1 and alike >= _EVEN_SHARE * (len(fields) - 1)
     if is_even and _holds_values([record for record in fields if len(record) == width]):
-        return f"Each line has {width} values between blanks: {_ADVICE}."
+        places = f"; {_PLACES}" if _has_words_in_places(lines[1:], width) else ""
+        return f"Each line has {width} values between blanks: {_ADVICE}{places}."
     with_runs = sum(_LONG_RUN.search(line.strip(BLANKS)) is not None for line in lines)
     return (
-        f"Most lines have values between runs of blanks: {_ADVICE}." if with_runs >= _TYPED_SHARE * len(lines) else None
+        f"Most lines have values between runs of blanks: {_ADVICE}; {_PLACES}."
+        if with_runs >= _TYPED_SHARE * len(lines)
+        else None
     )
 
 

@@ -36,7 +36,7 @@ def without_parts_of_values(readings: Sequence[Reading]) -> list[Reading]:
         other.sep
         for other in tables
         for each in tables
-        if other.sep in IN_TEXT and other.sep not in each.sep and _only_in_values(each, other.sep)
+        if other.sep in IN_TEXT and other.sep not in each.sep and only_in_values(each, other.sep)
     }
     return [each for each in readings if each.sep not in parts]
 
@@ -55,7 +55,7 @@ def makes_table(reading: Reading, sep: str | None) -> bool:
     return reading.sep == sep and reading.columns > 1 and reading.consistency >= LEAST_CONSISTENCY
 
 
-def _only_in_values(reading: Reading, sep: str) -> bool:
+def only_in_values(reading: Reading, sep: str) -> bool:
     """True if a separator stands in numbers and dates of a table, and nowhere else."""
     mark = sep.encode()
     holders = [value for record in reading.records for value, quoted in record if not quoted and mark in value]

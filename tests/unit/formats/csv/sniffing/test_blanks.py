@@ -33,8 +33,6 @@ def test_one_blank_divides_lines_of_values_and_no_text(text, columns, header):
 @pytest.mark.parametrize(
     "text",
     [
-        "x  y\n1  2\n3  4\n5  6\n",
-        "x y\n1   2\n 3  4\n 5  6\n",
         "1 2 \n3 4 \n5 6 \n",
         "1 2\n3 4\n5 6\n",
         '      "first" "second"\n"A" "&#1;" "&#x1;"\n"B" "&#2;" "&#x2;"\n"C" "&#3;" "&#x3;"\n',
@@ -43,12 +41,52 @@ def test_one_blank_divides_lines_of_values_and_no_text(text, columns, header):
         "# of the north\n1 2\n# of the south\n3 4\n5 6\n",
         "1923:06 1924:07\n1926:10 1927:11\n1929:08 1933:03\n",
         "id      sex     years\n1 12-15 years    No  10\n2  < 12 years   No   4\n",
-        "name   age  sex\n1  Li   30   f\n2  Xu   40   m\n3  Bo   50   m\n",
     ],
 )
 def test_runs_of_blanks_are_told_with_what_to_do(text):
     assert any("between blanks" in doubt or "runs of blanks" in doubt for doubt in found(text).doubts)
     assert found(text, sep="\x1f").is_clear
+
+
+def test_row_names_without_a_name_before_runs_of_blanks_are_told():
+    dialect = found("name   age  sex\n1  Li   30   f\n2  Xu   40   m\n3  Bo   50   m\n")
+    assert dialect.sep == r"\s+"
+    assert any("The header has 3 names and the records have 4 fields" in doubt for doubt in dialect.doubts)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "header"),
+    [
+        ("x  y\n1  2\n3  4\n5  6\n", 2, True),
+        ("x y\n1   2\n 3  4\n 5  6\n", 2, True),
+        (" 1.5   2\n10.5  20\n 7.0 300\n", 2, False),
+        ("1.5 2.5 3\n1.5 2.5 3\n1.5 2.5 3\n", 3, False),
+        ("X Y First\n39.5 18.5   .06\n 5.5  1.5  .06\n36.5 32.5  5.26\n", 3, True),
+        ("1,5   2,5\n3,5  14,5\n5,5   6,5\n", 2, False),
+        ("a\t b\tc\n1\t 2 \t3 x\n4\t 5\t6\n", 3, True),
+        ('  id  name\n   1  "a b"\n  10  "c"\n', 2, True),
+        ("# made by hand\n  t   v  kind\n 10  2.5  a\n  1  3.5  b\n", 3, True),
+    ],
+)
+def test_runs_of_blanks_divide_what_stands_in_columns(text, columns, header):
+    dialect = found(text)
+    assert (dialect.sep, dialect.columns, dialect.header) == ("\t" if "\t" in text else r"\s+", columns, header)
+    assert dialect.doubts == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Full Name   Age\nJohn Smith  25\nJane Doe    26\nAda Byron   36\n",
+        "City       People  Note\nNew York       8  big\nLos Angel      4  far\nSan Diego      1  hot\n",
+        "a b   c\nd e   f\ng h   i\nj k   l\n",
+        "1 234 567\n2 345 678\n3 456 789\n",
+        "2024 01 05\n2024 01 06\n2024 01 07\n",
+    ],
+)
+def test_runs_of_blanks_in_values_are_never_certain(text):
+    dialect = found(text)
+    assert dialect.columns == 1 or dialect.doubts
 
 
 @pytest.mark.parametrize("text", ["1:x:2\n2:y:3\n3:z:4\n", "a:b\n1:2\n3:4\n", "0:#fff\n1:#eee\n2:#ddd\n"])
