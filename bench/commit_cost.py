@@ -23,6 +23,7 @@ from pathlib import Path
 import pyarrow as pa
 from deltalake import write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
+from splitscan.scan.planning import IndexTask, Summarised
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import open_storage
@@ -42,7 +43,6 @@ from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.jobs.tasks import run_part
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
-from splitscan.scan.planning import IndexTask, Summarised
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 

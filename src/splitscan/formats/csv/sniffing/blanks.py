@@ -12,7 +12,7 @@ from splitscan.formats.csv.sniffing.found import Confidence, shown
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading
 from splitscan.formats.csv.sniffing.separators import IN_TEXT, LEAST_SCORE, ONE_COLUMN, is_constant, only_in_values
-from splitscan.formats.csv.sniffing.values import BLANKS, ValueKind, Record, is_typed, kind_of
+from splitscan.formats.csv.sniffing.values import BLANKS, Record, ValueKind, is_typed, kind_of
 
 _LEAST_LINES = 3
 _TYPED_SHARE = 0.9
