@@ -1,14 +1,11 @@
 //! The block reader for Python.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::types::Int32Type;
-use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Int64Array, LargeBinaryArray, LargeStringArray,
-    UInt16Array,
-};
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, LargeBinaryArray, LargeStringArray};
 use arrow_schema::{Field, Schema};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -146,9 +143,10 @@ impl PyBlockReader {
 
     /// The records that broke a rule since the last call, a row for each; `None` without any.
     fn take_rejects(&mut self) -> PyResult<Option<Batch>> {
-        let rejects = self.reader().take_rejects();
+        let reader = self.reader();
+        let rejects = reader.take_rejects();
         (!rejects.is_empty())
-            .then(|| as_batch(&rejects))
+            .then(|| as_batch(&rejects, |reject| reader.reason(reject)))
             .transpose()
     }
 
@@ -223,72 +221,48 @@ fn duplicate(descriptor: RawFd) -> PyResult<LocalFile> {
     Ok(LocalFile::from(file))
 }
 
-/// Kind, rule, offset, what was seen, how to mend it, code; and the record that ends a scan in mode FAILFAST.
+/// Kind, rule, place, what was seen, how to mend it, code; and the raw bytes of the record that ends a scan in mode
+/// FAILFAST, of which the rule says the reason.
 fn failed(error: &BlockError) -> PyErr {
     let reject = error.reject.as_deref();
-    let reject = match reject
-        .map(|reject| as_batch(std::slice::from_ref(reject)))
-        .transpose()
-    {
-        Ok(reject) => reject,
-        Err(error) => return error,
-    };
     BlockFailed::new_err((
         error.kind.name(),
         error.rule.clone(),
-        error.place.offset,
+        (
+            error.place.offset,
+            error.place.column.clone(),
+            error.place.row,
+        ),
         error.seen.clone(),
         error.fix.clone(),
         error.code,
-        reject,
+        reject.map(|reject| Cow::<[u8]>::Owned(reject.raw.clone())),
     ))
 }
 
-/// Rejects as columns. Of a record that was given up, `column` is why.
-fn as_batch(rejects: &[Reject]) -> PyResult<Batch> {
-    let names = |name: fn(&Reject) -> &str| {
-        let names: DictionaryArray<Int32Type> = rejects.iter().map(name).collect();
-        Arc::new(names) as ArrayRef
+/// Rejects as columns.
+fn as_batch(rejects: &[Reject], reason: impl Fn(&Reject) -> String) -> PyResult<Batch> {
+    let numbers = |number: fn(&Reject) -> u64| -> Int64Array {
+        rejects.iter().map(|reject| number(reject) as i64).collect()
     };
-    let column: fn(&Reject) -> &str = |reject| match reject.number {
-        0 => reject.code,
-        _ => &reject.column,
+    let flags = |flag: fn(&Reject) -> bool| -> BooleanArray {
+        rejects.iter().map(|reject| Some(flag(reject))).collect()
     };
-    let numbers =
-        |number: fn(&Reject) -> i64| Int64Array::from_iter_values(rejects.iter().map(number));
-    let columns: [(&str, ArrayRef); 9] = [
+    let codes = rejects.iter().map(|reject| reject.code);
+    let raw = rejects.iter().map(|reject| &reject.raw);
+    let columns: [(&str, ArrayRef); 7] = [
+        ("offset", Arc::new(numbers(|reject| reject.offset))),
+        ("length", Arc::new(numbers(|reject| reject.length))),
+        ("code", Arc::new(LargeStringArray::from_iter_values(codes))),
         (
-            "record",
-            Arc::new(Int64Array::from_iter_values(0..rejects.len() as i64)),
-        ),
-        (
-            "code",
-            Arc::new(UInt16Array::from_iter_values(
-                rejects.iter().map(|reject| reject.number),
-            )),
-        ),
-        ("column", names(column)),
-        (
-            "seen",
+            "reason",
             Arc::new(LargeStringArray::from_iter_values(
-                rejects.iter().map(|reject| &reject.seen),
+                rejects.iter().map(reason),
             )),
         ),
-        ("type", names(|reject| &reject.kind)),
-        ("offset", Arc::new(numbers(|reject| reject.offset as i64))),
-        ("length", Arc::new(numbers(|reject| reject.length as i64))),
-        (
-            "raw",
-            Arc::new(LargeBinaryArray::from_iter_values(
-                rejects.iter().map(|reject| &reject.raw),
-            )),
-        ),
-        (
-            "delivered",
-            Arc::new(BooleanArray::from_iter(
-                rejects.iter().map(|reject| Some(reject.delivered)),
-            )),
-        ),
+        ("raw", Arc::new(LargeBinaryArray::from_iter_values(raw))),
+        ("delivered", Arc::new(flags(|reject| reject.delivered))),
+        ("given_up", Arc::new(flags(|reject| reject.number == 0))),
     ];
     let fields = columns
         .iter()

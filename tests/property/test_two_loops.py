@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.skipif(kernel() is None, reason="there is no kernel to 
 
 PIECES = [
     b"a", b"1", b"12", b",", b",", b'"', b'"', b"\n", b"\n", b"\r\n", b"\r", b"#", b" ", b"\\", b"\xc3\xa9", b"\xff",
-    b"n,m\n", b"1,x\n", b'"a\nb",2\n', b"|;", b"|", b"#c\n", b"aaaaaaaaaa",
+    b"n,m\n", b"M,n\n", b"m,z,n\n", b"1,x\n", b'"a\nb",2\n', b"|;", b"|", b"#c\n", b"aaaaaaaaaa",
 ]  # fmt: skip
 METADATA = ["file_name", "file_size", "block_id", "record_offset", "record_length"]
 
@@ -83,7 +84,9 @@ def by_kernel(request: BlockRequest) -> KernelBlockReader:
             "header": st.booleans(),
             "escape": st.sampled_from(["\\", '"']),
             "comment": st.sampled_from([None, "#"]),
-            "lineSep": st.sampled_from([None, None, "\n", "|;"]),
+            "lineSep": st.sampled_from([None, None, "\n", "|;", "aa"]),
+            "headerMapping": st.sampled_from([None, "byName"]),
+            "rejectReasonColumn": st.sampled_from([None, None, "why"]),
             "skipRows": st.sampled_from([0, 0, 1]),
             "ignoreLeadingWhiteSpace": st.booleans(),
             "maxRecordBytes": st.sampled_from([8, 30, 1000]),
@@ -93,7 +96,17 @@ def by_kernel(request: BlockRequest) -> KernelBlockReader:
             "encoding": st.sampled_from([None, None, "windows-1252"]),
         }
     ),
-    schema=st.sampled_from(["n int, m string", "n string", "n decimal(4,1), m date, _corrupt_record string"]),
+    schema=st.sampled_from(
+        [
+            "n int, m string",
+            "n string",
+            "n decimal(4,1), m date, _corrupt_record string",
+            "n int NOT NULL, m string NOT NULL",
+            "columns array<string>",
+            "m int, n string NOT NULL, k string",
+        ]
+    ),
+    defaults=st.sampled_from([None, {"m": {"default": "3"}}, {"n": {"default": "7"}, "m": {"blankAs": "empty"}}]),
     rescues=st.booleans(),
     block_bytes=st.integers(1, 20),
     limit=st.sampled_from([None, None, 1, 3]),
@@ -105,6 +118,7 @@ def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
     data: bytes,
     options: dict[str, Any],
     schema: str,
+    defaults: dict[str, dict[str, str]] | None,
     rescues: bool,
     block_bytes: int,
     limit: int | None,
@@ -114,8 +128,10 @@ def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
     path = tmp_path / "f.csv"
     path.write_bytes(b"\xef\xbb\xbf" * (mark and options["encoding"] is None) + data)
     given = {name: value for name, value in options.items() if value is not None}
-    if rescues and (options["enforceSchema"] or not options["header"]):
+    if rescues:
         given["rescuedDataColumn"] = "_rescued"
+    if defaults is not None:
+        given["columnOptions"] = json.dumps(defaults)
     try:
         scan = ss.scan(
             str(path), format="csv", schema=schema, blockBytes=block_bytes, metadataColumns=",".join(METADATA), **given
@@ -131,7 +147,9 @@ def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join),
-    line_sep=st.sampled_from([None, "\n", "|;", "\r\n"]),
+    line_sep=st.sampled_from([None, "\n", "|;", "\r\n", "aa", "aba", '""']),
+    escape=st.sampled_from([None, None, "\\", "#"]),
+    encoding=st.sampled_from([None, None, "windows-1252"]),
     max_record_bytes=st.sampled_from([3, 1000]),
     block_bytes=st.integers(1, 20),
     limit=st.sampled_from([None, 2]),
@@ -140,13 +158,16 @@ def test_both_loops_read_text_alike(
     tmp_path: Path,
     data: bytes,
     line_sep: str | None,
+    escape: str | None,
+    encoding: str | None,
     max_record_bytes: int,
     block_bytes: int,
     limit: int | None,
 ) -> None:
     path = tmp_path / "f.txt"
     path.write_bytes(data)
-    given = {} if line_sep is None else {"lineSep": line_sep}
+    asked = {"lineSep": line_sep, "escape": escape, "encoding": encoding}
+    given = {name: value for name, value in asked.items() if value is not None}
     scan = ss.scan(
         str(path), format="text", blockBytes=block_bytes, maxRecordBytes=max_record_bytes, readBytes=4,
         metadataColumns="record_offset,file_path", **given,
@@ -158,7 +179,7 @@ def test_both_loops_read_text_alike(
 JSON = [
     b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"\n", b"\n", b"\r\n", b"\r", b" ", b"|;", b"|", b"1", b"a",
     b'{"n":1}', b'{"n":1}\n', b'{"n":"x","o":[{"a":1,"b":2}]}\n', b'{"m":"\xc3\xa9","z":1}\r\n', b"\n{", b"\n  {",
-    b'{"n":\n', b'\n  {"n":2},', b'"a', b"null", b"\x1e", b"\xff",
+    b'{"n":\n', b'\n  {"n":2},', b'"a', b"null", b"\x1e", b"\xff", b"{n:1}", b"{n\xc3\xa9:1}", b"{o:[{}]}",
 ]  # fmt: skip
 
 
@@ -170,8 +191,10 @@ JSON = [
         {
             "mode": st.sampled_from(["PERMISSIVE", "PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
             "multiLine": st.booleans(),
-            "lineSep": st.sampled_from([None, None, "\n", "|;"]),
+            "lineSep": st.sampled_from([None, None, "\n", "|;", "||"]),
             "allowUnquotedControlChars": st.booleans(),
+            "allowUnquotedFieldNames": st.booleans(),
+            "rejectReasonColumn": st.sampled_from([None, None, "why"]),
             "encoding": st.sampled_from([None, None, "windows-1252"]),
             "maxRecordBytes": st.sampled_from([4, 8, 30, 1000]),
             "readBytes": st.sampled_from([1, 5, 1000]),
@@ -184,8 +207,11 @@ JSON = [
             "n string",
             "o array<struct<a int, `b: c` int>>, n int, _corrupt_record string",
             "m map<string, int>",
+            "n int NOT NULL, o array<struct<a int NOT NULL>>",
+            "n int, m string NOT NULL",
         ]
     ),
+    default=st.sampled_from([None, None, '{"n": {"default": "5"}}']),
     rescues=st.booleans(),
     block_bytes=st.integers(1, 20),
     limit=st.sampled_from([None, None, 1, 3]),
@@ -199,6 +225,7 @@ def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
     start: bytes,
     options: dict[str, Any],
     schema: str,
+    default: str | None,
     rescues: bool,
     block_bytes: int,
     limit: int | None,
@@ -211,6 +238,8 @@ def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
     given = {name: value for name, value in options.items() if value is not None}
     if options["multiLine"]:
         given.pop("lineSep", None)
+    if default is not None and schema.startswith("n "):
+        given["columnOptions"] = default
     if rescues:
         given["rescuedDataColumn"] = "_rescued"
     if columns is not None and {name.partition(".")[0] for name in columns} <= {
@@ -221,7 +250,7 @@ def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
     scan = ss.scan(
         str(path), format="json", schema=schema, blockBytes=block_bytes, metadataColumns=",".join(METADATA), **given
     )
-    notices = 0 if rescues or "columns" in given else notices  # who chooses columns is told of no others
+    notices = 0 if rescues else notices
     spec = replace(scan.planner.spec, notices=notices)
     for block in scan.plan():
         both(spec, block, limit, told)
@@ -246,12 +275,19 @@ def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
             ("slices", {"sliceSize": 4}),
             ("fixed_width", {"layout": "n 1 2 int, m 3 2"}),
             ("fixed_width", {"layout": "n 1 2 int, m 3 2", "lineSep": "|"}),
+            ("fixed_width", {"layout": "n 1 2 int, m 3 2", "lineSep": "1a1"}),
             ("fixed_width", {"layout": "n 1 2 int, m 3 2", "recordLength": 4, "encoding": "windows-1252"}),
             ("fixed_width", {"layout": "n 1 1 int, m 2 2 binary", "recordLength": 3}),
         ]
     ),
     shows=st.sampled_from(
-        [{}, {"rescuedDataColumn": "_rescued"}, {"schema": "m string, n int, _corrupt_record string"}]
+        [
+            {},
+            {"rescuedDataColumn": "_rescued"},
+            {"schema": "m string, n int, _corrupt_record string"},
+            {"schema": "m string NOT NULL, n int NOT NULL", "rejectReasonColumn": "why"},
+            {"schema": "m string, n int NOT NULL", "columnOptions": '{"n": {"default": "4"}}'},
+        ]
     ),
     block_bytes=st.integers(1, 20),
     limit=st.sampled_from([None, None, 1, 3]),

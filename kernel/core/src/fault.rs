@@ -26,6 +26,8 @@ pub enum Code {
     BadXml = 8,
     /// A line ends before its last column begins.
     MissingPlaces = 9,
+    /// A record has no value for a column that is NOT NULL.
+    NullInNotNull = 10,
 }
 
 /// A record that breaks a rule; at most one for each record, the first by: structure before values, then file order.

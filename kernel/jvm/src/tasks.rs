@@ -359,6 +359,9 @@ fn fault(error: BlockError) -> Fault {
     if let Some((start, stop)) = error.place.block {
         text += &format!(", in block [{start}, {stop})");
     }
+    if let Some(column) = &error.place.column {
+        text += &format!(", column {column}");
+    }
     if !error.seen.is_empty() {
         text += &format!("\n  seen:  {}", error.seen);
     }
@@ -383,8 +386,8 @@ mod tests {
             r#"{{"version": 1, "format": {{"csv": {{"sep": ",", "quote": "\"", "escape": "\\", "doubled": false,
             "comment": null, "line_sep": null, "multi_line": false, "trim_leading": false, "trim_trailing": false,
             "header": false, "checks_header": false, "skip_lines": 0, "null_value": "", "empty_value": "",
-            "max_field_chars": null, "names": ["id", "v"], "least": 2, "wanted": [0, 1], "unmatched": [],
-            "blanks": [], "rescue": null}}}},
+            "max_field_chars": null, "by_name": false, "max_columns": 20480, "items": null,
+            "columns": [{{"name": "id"}}, {{"name": "v"}}], "rescue": null}}}},
             "fields": [{{"name": "id", "type": "int", "rules": {RULES}, "written": ""}},
             {{"name": "v", "type": "int", "rules": {RULES}, "written": ""}}],
             "columns": [{{"name": "id", "type": "int", "nullable": true, "source": {{"field": 0}}}},

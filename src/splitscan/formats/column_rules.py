@@ -209,11 +209,20 @@ def block_fields(wanted: Projection, written: Callable[[pa.Field], str] = lambda
     rules = rules_of_format(wanted.options)
     fields = []
     for column in wanted.decoded:
-        own = rules_of(column, rules)
-        if not can_cross(column) or default_of(column, rules) is not None:
+        if not all(can_cross(column.type.field(index)) for index in range(column.type.num_fields)):
             return None
-        kind = type_name(column.type)
-        fields.append({"name": column.name, "type": kind, "rules": vars(own), "written": written(column)})
+        default = options_of(column).default
+        fields.append(
+            {
+                "name": column.name,
+                "type": type_name(column.type),
+                "rules": vars(rules_of(column, rules)),
+                "written": written(column),
+                "is_required": not column.nullable,
+                "default": default,
+                "fills_nulls": default is not None and not (wanted.options.format.is_flat and column.nullable),
+            }
+        )
     return fields
 
 

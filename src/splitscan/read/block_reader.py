@@ -231,7 +231,9 @@ class FramedRecords:
         format = self._preamble.format
         is_known = self._block.first_record_start is not None
         if not is_known and self._block.file.content_bytes == UNKNOWN_END and isinstance(format, ContextFormat):
-            return self._follow_to_start(format)
+            limits = {"max_record_bytes": self._max_record_bytes, "read_bytes": self._read_bytes}
+            followed = follow_to_start(self._source, self._block, self._preamble, **limits)
+            return self._source_end() if followed == UNKNOWN_END or self._ends_before(start) else followed
         if self._ends_before(start):
             return self._source_end()
         if self._block.first_record_start is not None:
@@ -248,20 +250,6 @@ class FramedRecords:
             seen="a block without its first record start",
             fix="plan the scan with splitscan, or compute the index with splitscan.read.boundaries.index_file",
         )
-
-    def _follow_to_start(self, format: ContextFormat) -> int:
-        """Find the first record of a block that the source goes through the content before for, in any case.
-
-        If a look at the head shows split points, what is right before the block probably tells where records begin, and
-        the rest of what comes before is only decompressed. Else all of it is summarised on the way.
-        """
-        limits = {"max_record_bytes": self._max_record_bytes, "read_bytes": self._read_bytes}
-        start = None
-        if shows_split_points(self._source, format, self._preamble.data_start):
-            start = find_start_nearby(self._source, self._block, self._preamble, **limits)
-        if start is None:
-            start = find_first_start(self._source, self._block, self._preamble, **limits)
-        return self._source_end() if start == UNKNOWN_END or self._ends_before(self._block.start) else start
 
     def _ends_before(self, position: int) -> bool:
         """True if content whose end was not known when it was planned ends at or before *position*."""
@@ -304,6 +292,31 @@ class FramedRecords:
                 self._digest.update(chunk)
                 low += len(chunk) or stop
         self._hashed_to = stop
+
+
+def follow_to_start(
+    source: ByteSource, block: BlockMetadata, preamble: Preamble, *, max_record_bytes: int, read_bytes: int
+) -> int:
+    """Find the first record of a block that the source goes through the content before for, in any case.
+
+    If a look at the head shows split points, what is right before the block probably tells where records begin, and
+    the rest of what comes before is only decompressed. Else all of it is summarised on the way.
+
+    Args:
+        source: The open file.
+        block: The block; its format needs context.
+        preamble: What the file's head says.
+        max_record_bytes: As for reading.
+        read_bytes: Size of one read, where reading is needed.
+
+    Returns:
+        The offset; ``UNKNOWN_END`` where no record starts after the block's start.
+    """
+    limits = {"max_record_bytes": max_record_bytes, "read_bytes": read_bytes}
+    start = None
+    if isinstance(preamble.format, ContextFormat) and shows_split_points(source, preamble.format, preamble.data_start):
+        start = find_start_nearby(source, block, preamble, **limits)
+    return find_first_start(source, block, preamble, **limits) if start is None else start
 
 
 def look_around(

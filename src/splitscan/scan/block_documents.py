@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import closing
+from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
@@ -23,13 +24,11 @@ from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of
 from splitscan.read.contents import open_file, preamble_for
 from splitscan.scan.block_request import BlockRequest
-from splitscan.scan.decoders import decoder
-from splitscan.scan.framework.columns import is_required_somewhere
+from splitscan.scan.decoders import check_header
+from splitscan.scan.framework.columns import inner_fields, is_required_somewhere
 from splitscan.scan.spec import ScanSpec
 
 VERSION = 1
-
-_CONSTANTS = {pa.string(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.date32()}
 
 
 def scan_document(spec: ScanSpec) -> str | None:
@@ -49,13 +48,9 @@ def _document(spec: ScanSpec, module: ModuleType) -> str | None:
     format = format_of(spec.options)
     if spec.framing is not None or not isinstance(format, BlockFormat):
         return None
-    if spec.reason_column in spec.columns:
-        return None
-    if any(is_required_somewhere(field) for field in (*spec.schema, *spec.decoded)):
-        return None
     spelling = format.block_spelling(spec.options.format, spec)
     columns = _columns(spec)
-    if spelling is None or columns is None:
+    if spelling is None:
         return None
     reading = spec.options.reading
     document = json.dumps(
@@ -127,8 +122,8 @@ class TaskDocuments:
         documents = [block_document(each, each.block, self._head(each.block.file)) for each in requests]
         return f'{{"version":{VERSION},"blocks":[{",".join(documents)}]}}'
 
-    def why_not(self, file: FileMetadata, source: ByteSource) -> str | None:
-        """Why the kernel does not read an open file, or ``None`` if it does.
+    def look_at(self, file: FileMetadata, source: ByteSource) -> None:
+        """Take what the head of an open file says, where only Python understands it.
 
         Raises:
             SplitscanError: Those of :meth:`write`.
@@ -136,30 +131,33 @@ class TaskDocuments:
         format = self._spec.record_format
         if self._needs_head and format is not None:
             preamble = self._heads[file] = preamble_for(source, file, format, 0)
-            if getattr(decoder(self._spec, file, preamble), "word", None) is None:
-                return "its head says what only Python reads"
-        return None
+            check_header(self._spec, file, preamble)
 
     def _head(self, file: FileMetadata) -> Preamble | None:
         if self._needs_head and file not in self._heads:
             with closing(open_file(file, self._spec.options.files, self._spec.reading)) as source:
-                self.why_not(file, source)
+                self.look_at(file, source)
         return self._heads.get(file)
 
 
 def _head(preamble: Preamble) -> dict[str, Any]:
-    head = {"data_start": preamble.data_start, **getattr(preamble.format, "block_head", {})}
+    head = {
+        "data_start": preamble.data_start,
+        "header": preamble.header,
+        **getattr(preamble.format, "block_head", {}),
+    }
     if (encoding := getattr(preamble.format, "encoding", UTF_8)) != UTF_8:
         head["charset"] = plain_charset(encoding)
     return head
 
 
-def _columns(spec: ScanSpec) -> list[dict[str, Any]] | None:
-    """The columns of a batch, with all members that are decoded; ``None`` if one has a constant that is not spelled."""
+def _columns(spec: ScanSpec) -> list[dict[str, Any]]:
+    """The columns of a batch, with all members that are decoded."""
     own = {spec.fields.field(index).name: place for place, index in enumerate(spec.validated)}
     constants = _constant_names(spec)
     others = {
         spec.corrupt_column: "corrupt",
+        spec.reason_column: "reason",
         spec.rescued_column: "rescued",
         "record_offset": "record_offset",
         "record_length": "record_length",
@@ -167,16 +165,35 @@ def _columns(spec: ScanSpec) -> list[dict[str, Any]] | None:
     columns = []
     for field in spec.schema:
         source: Any = "constant"
-        kind = type_name(field.type)
+        kind = field.type
+        required = _required(field)
         if field.name in own and field.name not in constants:
             source = {"field": own[field.name]}
-            kind = type_name(spec.decoded[source["field"]].type)
+            kind = spec.decoded[source["field"]].type
+            required = _required(field, kind)
         elif field.name not in constants:
             source = others[field.name]
-        elif not (field.type in _CONSTANTS or pa.types.is_timestamp(field.type)):
-            return None
-        columns.append({"name": field.name, "type": kind, "nullable": field.nullable, "source": source})
+        columns.append(
+            {
+                "name": field.name,
+                "type": type_name(kind),
+                "nullable": field.nullable,
+                "required": required,
+                "source": source,
+            }
+        )
     return columns
+
+
+def _required(field: pa.Field, kind: pa.DataType | None = None) -> dict[str, Any] | None:
+    """Where in a column there must be no null, by the members of the type that is decoded; ``None`` for nowhere."""
+    parts = []
+    if is_required_somewhere(field.with_nullable(True)):
+        delivered = {inner.name: inner for inner in inner_fields(field.type)}
+        for inner in inner_fields(kind or field.type):
+            known = delivered.get(inner.name)
+            parts.append(None if known is None else _required(known, inner.type))
+    return {"not_null": not field.nullable, "parts": parts} if parts or not field.nullable else None
 
 
 def _constant_names(spec: ScanSpec) -> frozenset[str]:
@@ -187,7 +204,12 @@ def _constant_names(spec: ScanSpec) -> frozenset[str]:
 
 
 def _plain(value: pa.Scalar) -> Any:
-    """A value as JSON: dates as days, moments as microseconds."""
+    """A value as JSON: dates as days, moments as microseconds, fractions as texts, bytes as numbers."""
     if pa.types.is_date(value.type) or pa.types.is_timestamp(value.type):
         return value.value
-    return value.as_py()
+    plain = value.as_py()
+    if isinstance(plain, bytes):
+        return list(plain)
+    if isinstance(plain, float):
+        return {"nan": "NaN", "inf": "Inf", "-inf": "-Inf"}.get(str(plain), str(plain))
+    return str(plain) if isinstance(plain, Decimal) else plain

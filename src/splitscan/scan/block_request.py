@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, Damage, Reject
 from splitscan.content.storage import ByteSource, check_unchanged
-from splitscan.errors import SourceMissingError, Where
+from splitscan.errors import RecordError, SourceError, SourceMissingError, SplitscanError, Where
 from splitscan.options import Mode, OnFileChange
 from splitscan.read.contents import open_content
 from splitscan.read.opened_file import OpenedFile
@@ -105,6 +105,33 @@ class BlockRequest:
             source.close()
             raise
         return source
+
+
+def missing_report(request: BlockRequest, rejects: BlockRejects, error: SourceMissingError) -> BlockReport | None:
+    """The report of a block whose file is gone, all of it one reject; ``None`` where only some rows are wanted.
+
+    Raises:
+        SourceMissingError: If files must be there.
+    """
+    if not request.spec.options.files.ignore_missing_files:
+        raise error
+    block = request.block
+    rejects.take_missing(block, error)
+    if request.limit is not None:
+        return None
+    return BlockReport(block, block.start, block.stop, 0, rejects.count, "", missing=True)
+
+
+def failed_to_read(error: Exception, where: Where) -> SplitscanError:
+    """What Arrow or the system raised, as one of our errors."""
+    kind = SourceError if isinstance(error, OSError) else RecordError
+    return kind(
+        "a block could not be read",
+        where,
+        seen=f"{type(error).__name__}: {error}",
+        fix="check that the file can be read; for values that no column of Arrow can hold, give another schema",
+        code="reader-failed",
+    )
 
 
 class BlockRejects:

@@ -1,16 +1,16 @@
-"""Read a block by the kernel's loop, where that reads such scans; else by the loop in Python."""
+"""Read a block by the kernel: it finds records, decodes them, and makes batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from splitscan.arrays import flags_of, numbers_of
-from splitscan.blocks import UNKNOWN_END, BlockMetadata, BlockReport
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, BlockReport, Reject
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.storage import ByteSource
 from splitscan.engine import kernel
@@ -20,23 +20,23 @@ from splitscan.errors import (
     SchemaError,
     SourceChangedError,
     SourceError,
+    SourceMissingError,
     SplitscanError,
     UsageError,
     Where,
 )
 from splitscan.formats.contract import ShapedFormat
-from splitscan.formats.decoding.contract import FaultKind, FaultTemplate, kernel_faults
-from splitscan.formats.framing.contract import Preamble, RecordFormat, Splittability
+from splitscan.formats.framing.contract import ContextFormat, Preamble, RecordFormat
 from splitscan.formats.registry import format_of
-from splitscan.read.contents import damage_of, in_content, preamble_for
+from splitscan.options import Mode
+from splitscan.read.block_reader import follow_to_start
+from splitscan.read.contents import content_bytes_of, damage_of, in_content, preamble_for
 from splitscan.scan.block_documents import block_document
-from splitscan.scan.block_request import BlockRequest
-from splitscan.scan.decoders import decoder
+from splitscan.scan.block_request import BlockRejects, BlockRequest, failed_to_read, missing_report
 from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.given_up import RowCount, reason_of
+from splitscan.scan.given_up import RowCount
 from splitscan.scan.noticing import Noticing
-from splitscan.scan.record_reader import RecordBlockReader
 from splitscan.scan.rejects import RejectBatch, failed_fast
 
 _KINDS: dict[str, type[SplitscanError]] = {
@@ -44,42 +44,76 @@ _KINDS: dict[str, type[SplitscanError]] = {
     "schema": SchemaError, "invariant": InvariantError,
 }  # fmt: skip
 
-_GIVEN_UP = 0  # the kernel's number of a record without an end; others are of records that became rows
 
-
-class KernelBlockReader(RecordBlockReader):
-    """Reads the records of one block in the kernel: finds them, decodes them, and makes batches.
+class KernelBlockReader:
+    """Reads the records of one block in the kernel.
 
     Args:
         request: What to read, and what is wanted of it.
         document: Of the scan, as the kernel is told of it.
 
+    Attributes:
+        result: The line of the ledger, or ``None`` if the block was not read to its end.
+
     Thread safety: none.
     """
 
     def __init__(self, request: BlockRequest, document: str) -> None:
-        super().__init__(request)
-        self._document = document
+        self._request, self._spec, self._block, self._document = request, request.spec, request.block, document
+        self._rejects = BlockRejects(request)
+        self._noticing: Noticing | None = None
         self._reader: Any = None
-        self._word: Any = None
+        self.result: BlockReport | None = None
+
+    @property
+    def report(self) -> BlockReport:
+        """The line of the ledger; known once the block was read to its end, without a limit."""
+        if self.result is None:
+            raise InvariantError("a block is reported after it was read to its end", self._request.where)
+        return self.result
 
     @property
     def passed_bytes(self) -> int:
         """Bytes of the block that were read so far."""
-        return super().passed_bytes if self._reader is None else int(self._reader.passed_bytes)
+        return 0 if self._reader is None else int(self._reader.passed_bytes)
 
-    def _count(self, source: ByteSource) -> RowCount:
-        if not self._opens(source):
-            return super()._count(source)
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        if self._request.limit == 0:
+            return
         with self._failing():
-            rows, given_up, first = self._reader.count()
+            source = self._open_source()
+            if source is not None:
+                with closing(source):
+                    try:
+                        yield from self._read(source)
+                    finally:
+                        if self._noticing is not None:
+                            self._rejects.take_noticed(self._noticing.packed())
+
+    def count(self) -> RowCount:
+        """Count the rows: by framing alone in mode PERMISSIVE. Call it instead of iterating."""
+        if self._spec.options.reading.mode is not Mode.PERMISSIVE:
+            return RowCount(sum(batch.num_rows for batch in self))
+        with self._failing():
+            source = self._open_source()
+            if source is None:
+                return RowCount()
+            with closing(source):
+                self._open(source)
+                rows, given_up, first = self._reader.count()
         offset, code = first or (-1, None)
         return RowCount(rows, given_up, self._block.file.path if given_up else "", offset, code)
 
+    def _open_source(self) -> ByteSource | None:
+        """Open the file; ``None`` where it is gone, and may be."""
+        try:
+            return self._request.open_source()
+        except SourceMissingError as error:
+            self.result = missing_report(self._request, self._rejects, error)
+            return None
+
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
-        if not self._opens(source):
-            yield from super()._read(source)
-            return
+        self._open(source)
         while (batch := self._next()) is not None:
             yield batch
         damage = damage_of(source)
@@ -90,61 +124,55 @@ class KernelBlockReader(RecordBlockReader):
         if self._reader.report is not None:
             start, stop, rows, digest, content_bytes = self._reader.report
             noticed = b"" if self._noticing is None else self._noticing.packed()
-            self._report = BlockReport(
+            self.result = BlockReport(
                 self._block, start, stop, rows, self._rejects.count, digest,
                 content_bytes=content_bytes, damage=damage, noticed=noticed,
             )  # fmt: skip
 
     def _next(self) -> pa.RecordBatch | None:
         try:
-            with self._failing():
-                found = next(self._reader, None)
+            found = next(self._reader, None)
         finally:
             self._take_rejects()
             self._take_noticed()
         if found is None:
             return None
-        batch = pa.record_batch(found)
-        schema = self._spec.schema
+        batch, schema = pa.record_batch(found), self._spec.schema
         if not len(schema):
             return rows_without_columns(batch.num_rows)
-        columns = batch.columns
-        if self._spec.narrowed:
-            columns = [prune_array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
+        columns = map(prune_array, batch.columns, schema.types)
+        return pa.RecordBatch.from_arrays(list(columns), schema=schema)
 
-    def _opens(self, source: ByteSource) -> bool:
-        """Open the kernel's reader, unless Python has to find the first record of this block."""
-        block, format = in_content(self._block, source), self._spec.record_format
-        module = kernel()
+    def _open(self, source: ByteSource) -> None:
+        block, format, module = in_content(self._block, source), self._spec.record_format, kernel()
         if format is None or module is None:
             raise InvariantError("the kernel reads record formats", self._request.where)
-        needs_context = format.splittability is Splittability.CONTEXT
-        is_unknown = block.file.content_bytes == UNKNOWN_END and block.first_record_start is None
-        if needs_context and is_unknown and block.start > 0:
-            return False
         preamble = self._preamble(source, block, format)
-        records = decoder(self._spec, block.file, preamble)
-        self._word = getattr(records, "word", None)
-        if self._word is None:
-            return False
+        block = self._with_start(source, block, preamble)
         if self._spec.notices and isinstance(shaped := format_of(self._spec.options), ShapedFormat):
             self._noticing = Noticing(self._spec, shaped)
         document = block_document(self._request, block, preamble)
         descriptor = getattr(source, "descriptor", None)
-        with self._failing():
-            self._reader = module.BlockReader(self._document, document, source, descriptor)
-        return True
+        self._reader = module.BlockReader(self._document, document, source, descriptor)
 
     def _preamble(self, source: ByteSource, block: BlockMetadata, format: RecordFormat) -> Preamble:
         opened = self._request.opened
         if opened is not None:
             return opened.preamble(format, block.start)
-        try:
-            return preamble_for(source, block.file, format, block.start)
-        except ContainerError as error:
-            error.locate(Where(block.file.path, row=0))
-            raise
+        return preamble_for(source, block.file, format, block.start)
+
+    def _with_start(self, source: ByteSource, block: BlockMetadata, preamble: Preamble) -> BlockMetadata:
+        """The block with its first record, where only the content before it tells that, and must be passed anyway."""
+        is_known = block.first_record_start is not None or block.start <= preamble.data_start
+        if is_known or block.file.content_bytes < UNKNOWN_END or not isinstance(preamble.format, ContextFormat):
+            return block
+        reading = self._spec.options.reading
+        start = follow_to_start(
+            source, block, preamble, max_record_bytes=reading.max_record_bytes, read_bytes=reading.read_bytes
+        )
+        if start == UNKNOWN_END and (end := content_bytes_of(source)) is not None:
+            start = end
+        return block.starting_at(start)
 
     def _take_noticed(self) -> None:
         noticing = self._noticing
@@ -163,56 +191,62 @@ class KernelBlockReader(RecordBlockReader):
         if found is None:
             return
         batch = pa.record_batch(found)
-        rejects = self._rejects_in(batch)
-        if self._request.on_reject is not None:
-            self._rejects.take(rejects)
-            return
-        is_row = flags_of(batch["delivered"]) & (numbers_of(batch["code"]) != _GIVEN_UP)
-        self._rejects.take([rejects[int(i)] for i in np.flatnonzero(~is_row)])
-        if count := int(is_row.sum()):
-            self._rejects.take_delivered(count, lambda: rejects[int(is_row.argmax())])
-
-    def _rejects_in(self, batch: pa.RecordBatch) -> RejectBatch:
-        return RejectBatch(
+        rejects = RejectBatch(
             self._block.file.path,
             numbers_of(batch["offset"]),
             numbers_of(batch["length"]),
-            kernel_faults(batch, self._wording),
+            (batch["code"], batch["reason"]),
             batch["raw"],
             flags_of(batch["delivered"]),
         )
-
-    def _wording(self, kind: FaultKind) -> FaultTemplate:
-        if kind.number != _GIVEN_UP:
-            wording: FaultTemplate = self._word(kind)
-            return wording
-        return FaultTemplate(kind.column, reason_of(kind.column, self._spec.options.reading.max_record_bytes))
+        if self._request.on_reject is not None:
+            self._rejects.take(rejects)
+            return
+        is_row = rejects.delivered & ~flags_of(batch["given_up"])
+        self._rejects.take([rejects[int(i)] for i in np.flatnonzero(~is_row)])
+        if count := int(is_row.sum()):
+            self._rejects.take_delivered(count, lambda: rejects[int(is_row.argmax())])
 
     # ---------------------------------------------------------------- errors
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Raise what the kernel says as one of our errors."""
+        """Raise what the kernel, Arrow and the system say as one of our errors, with the place that was reached."""
         module = kernel()
         try:
             yield
         except ContainerError as error:
-            error.locate(Where(self._block.file.path, row=self._reader.records))
+            error.locate(Where(self._block.file.path, row=0 if self._reader is None else self._reader.records))
             raise
+        except SplitscanError as error:
+            error.locate(self._where_now())
+            raise
+        except (pa.ArrowException, OSError) as error:
+            raise failed_to_read(error, self._where_now()) from error
         except Exception as error:
             if module is None or not isinstance(error, module.BlockFailed):
                 raise
             raise self._error(*error.args) from None
 
     def _error(
-        self, kind: str, rule: str, offset: int | None, seen: str, fix: str, code: str, broken: Any
+        self,
+        kind: str,
+        rule: str,
+        place: tuple[int | None, str | None, int | None],
+        seen: str,
+        fix: str,
+        code: str,
+        broken: bytes | None,
     ) -> SplitscanError:
+        offset, column, row = place
+        where = Where(self._block.file.path, offset, (self._block.start, self._block.stop), column, row=row)
         if broken is not None:
-            reject = self._rejects_in(pa.record_batch(broken))[0]
-            return failed_fast(reject, self._where(reject.offset))
-        return _KINDS[kind](rule, self._where(offset), seen or None, fix or None, code)
+            reason = rule.removesuffix(" (mode=FAILFAST)")
+            reject = Reject(self._block.file.path, offset or 0, 0, code, reason, bytes(broken), delivered=False)
+            return failed_fast(reject, where)
+        return _KINDS[kind](rule, where, seen or None, fix or None, code)
 
     def _where_now(self) -> Where:
-        if self._reader is None:
-            return super()._where_now()
-        return self._where(self._reader.last_row)
+        """The last row that was found."""
+        offset = None if self._reader is None else self._reader.last_row
+        return Where(self._block.file.path, offset, (self._block.start, self._block.stop))

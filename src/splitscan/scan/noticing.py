@@ -44,7 +44,7 @@ class Noticing:
 
     def __init__(self, spec: ScanSpec, format: ShapedFormat[Any]) -> None:
         self._spec, self._format = spec, format
-        self._known = {column.name: column.type for column in spec.schema}
+        self._known = {column.name: column.type for column in spec.known}
         self._left = spec.notices
         self._only_values = _only_values(spec.schema.names)
         self._new: dict[str, NewColumn] = {}

@@ -15,9 +15,7 @@ from splitscan.blocks import BlockReport, Reject
 from splitscan.content.storage import ByteSource
 from splitscan.errors import (
     InvariantError,
-    RecordError,
     SchemaError,
-    SourceError,
     SourceMissingError,
     SplitscanError,
     Where,
@@ -28,7 +26,7 @@ from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import RAW_BYTES, RecordChunk, Skipped
 from splitscan.read.reader_context import ContextReader
-from splitscan.scan.block_request import BlockRejects, BlockRequest
+from splitscan.scan.block_request import BlockRejects, BlockRequest, failed_to_read, missing_report
 from splitscan.scan.decoders import check_header, codec_of, step_decoder
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import first_row, has_forbidden_null, is_required_somewhere, prune_array
@@ -116,12 +114,9 @@ class RecordBlockReader:
             if source is None:
                 return RowCount()
             with closing(source):
-                return self._count(source)
-
-    def _count(self, source: ByteSource) -> RowCount:
-        records = self._open_records(source)
-        self._check_header(records)
-        return counted_in(self._block.file, records.count(), records.given_up)
+                records = self._open_records(source)
+                self._check_header(records)
+                return counted_in(self._block.file, records.count(), records.given_up)
 
     # ------------------------------------------------------------- the block
 
@@ -134,7 +129,7 @@ class RecordBlockReader:
             error.locate(self._where_now())
             raise
         except (pa.ArrowException, OSError) as error:
-            raise self._failed(error) from error
+            raise failed_to_read(error, self._where_now()) from error
 
     def _check_header(self, records: FramedRecords | ContextReader) -> None:
         """Compare the header with the schema, where nothing is decoded."""
@@ -148,12 +143,7 @@ class RecordBlockReader:
         try:
             return self._request.open_source()
         except SourceMissingError as error:
-            if not self._spec.options.files.ignore_missing_files:
-                raise
-            block = self._block
-            self._rejects.take_missing(block, error)
-            if self._request.limit is None:
-                self._report = BlockReport(block, block.start, block.stop, 0, self._rejects.count, "", missing=True)
+            self._report = missing_report(self._request, self._rejects, error)
             return None
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
@@ -339,16 +329,6 @@ class RecordBlockReader:
     def _where_now(self) -> Where:
         """The last row that was found."""
         return self._where(None if self._last is None else self._last.offset(-1))
-
-    def _failed(self, error: Exception) -> SplitscanError:
-        kind = SourceError if isinstance(error, OSError) else RecordError
-        return kind(
-            "a block could not be read",
-            self._where_now(),
-            seen=f"{type(error).__name__}: {error}",
-            fix="check that the file can be read; for values that no column of Arrow can hold, give another schema",
-            code="reader-failed",
-        )
 
     def _null_in(self, column: pa.Array, field: pa.Field, rows: _Rows) -> SchemaError:
         row = first_row(column, lambda some: has_forbidden_null(some, field))

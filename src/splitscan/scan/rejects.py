@@ -111,7 +111,7 @@ class RejectBatch(Sequence[Reject]):
         path: Of the file.
         offsets: Of the first byte of each record.
         lengths: Bytes of each record's content.
-        faults: What is wrong with each.
+        words: Code and reason of each; faults are put into words where somebody looks at them.
         raw: The bytes of each, cut to a bounded prefix.
         delivered: Whether a row was delivered for each all the same.
     """
@@ -121,19 +121,19 @@ class RejectBatch(Sequence[Reject]):
         path: str,
         offsets: npt.NDArray[np.int64],
         lengths: npt.NDArray[np.int64],
-        faults: Faults,
+        words: Faults | Words,
         raw: pa.Array,
         delivered: npt.NDArray[np.bool_],
     ) -> None:
         self.path = path
         self.offsets, self.lengths = offsets, lengths
         self.raw, self.delivered = raw, delivered
-        self._faults = faults
+        self._words = words
 
     @property
     def words(self) -> Words:
         """Code and reason of each."""
-        return self._faults.words
+        return self._words.words if isinstance(self._words, Faults) else self._words
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -155,11 +155,8 @@ class RejectBatch(Sequence[Reject]):
         if not isinstance(index, slice):
             place = range(len(self))[index]
             return next(iter(self[place : place + 1]))
-        columns = (
-            self.offsets[index],
-            self.lengths[index],
-            self._faults[index],
-            self.raw[index],
-            self.delivered[index],
+        words = self._words
+        some = words[index] if isinstance(words, Faults) else (words[0][index], words[1][index])
+        return RejectBatch(
+            self.path, self.offsets[index], self.lengths[index], some, self.raw[index], self.delivered[index]
         )
-        return RejectBatch(self.path, *columns)

@@ -120,10 +120,10 @@ def _why_not_this(file: FileMetadata, spec: ScanSpec, documents: TaskDocuments) 
             return f"{redact(path)} is compressed"
         try:
             refuse_no_text(path, format, source.read_at(0, LOOKED_AT_BYTES))
-            reason = documents.why_not(file, source)
+            documents.look_at(file, source)
         except SplitscanError as error:
-            reason = getattr(error, "rule", str(error))
-    return reason and f"{redact(path)}: {reason}"
+            return f"{redact(path)}: {getattr(error, 'rule', str(error))}"
+    return None
 
 
 def _why_no_document(spec: ScanSpec) -> str | None:

@@ -8,10 +8,12 @@ import pytest
 from splitscan.api.files import Scan
 from splitscan.api.ingest_page import write_page
 from splitscan.api.ingesting import plan_only
+from splitscan.engine import kernel
 from splitscan.errors import IngestError, InvariantError
 from splitscan.jobs import Phase, steps, verify
 from splitscan.jobs.staging import PartReport
 from splitscan.scan import ScanPlanner
+from splitscan.scan.kernel_reader import KernelBlockReader
 from splitscan.scan.record_reader import RecordBlockReader
 
 from .conftest import SlowRunner
@@ -230,10 +232,9 @@ def test_a_byte_that_nobody_answers_for_publishes_nothing(tmp_path, make_scan, r
 
 
 def test_a_reader_that_counts_wrong_is_caught(tmp_path, make_scan, run, monkeypatch):
-    honest = RecordBlockReader.report.fget
-    monkeypatch.setattr(
-        RecordBlockReader, "report", property(lambda self: replace(honest(self), rows=honest(self).rows + 1))
-    )
+    reader = RecordBlockReader if kernel() is None else KernelBlockReader
+    honest = reader.report.fget
+    monkeypatch.setattr(reader, "report", property(lambda self: replace(honest(self), rows=honest(self).rows + 1)))
     with pytest.raises(InvariantError, match="another number of rows"):
         run(make_scan(), tmp_path / "out")
 

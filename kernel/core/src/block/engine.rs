@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::cursor::UNCLOSED;
 use super::error::{BlockError, Kind};
+use super::layout::FileLayout;
 use super::lines::{Lines, Look};
 use super::spec::{CsvSpec, Format, Head, ScanSpec, TextSpec};
 use super::transcoded::Transcoded;
 use super::{fixed, json};
 use crate::charsets::Charset;
-use crate::csv::{self, Dialect, Grammar, Layout, Limits, Meaning, Named, Rescue, Shape};
+use crate::csv::{self, Dialect, Grammar, Layout, Limits, Meaning, Shape};
 use crate::frames::{Counted, Frames};
 use crate::lines::grammar::Grammar as LineGrammar;
 use crate::lines::{Bounds, records, text};
@@ -46,11 +47,20 @@ pub(super) trait Engine: Send {
         Some(0)
     }
 
+    /// What ends lines, where records begin with them.
+    fn lines(&self) -> Option<&Lines> {
+        None
+    }
+
     /// Where reading goes on after a record that is given up.
-    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize>;
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        self.lines()?.resume_after(data, at_end)
+    }
 
     /// How many bytes of such a record say nothing of its end.
-    fn droppable(&self, data: &[u8]) -> usize;
+    fn droppable(&self, data: &[u8]) -> usize {
+        self.lines().map_or(0, |lines| lines.droppable(data))
+    }
 
     /// Why a record is given up that never ends.
     fn unfinished(&self) -> &'static str {
@@ -73,8 +83,18 @@ pub(super) trait Engine: Send {
         None
     }
 
-    /// The first record start around a position.
-    fn first_start(&self, before: &[u8], after: &[u8], at_start: bool, at_end: bool) -> Look;
+    /// The first record start around a position; nothing near tells one where records do not begin with lines.
+    fn first_start(&self, before: &[u8], after: &[u8], at_start: bool, at_end: bool) -> Look {
+        let lines = self.lines();
+        lines.map_or(Look::Before, |lines| {
+            lines.first_start(before, after, at_start, at_end)
+        })
+    }
+
+    /// Which field is which column, where the fields of a file have names.
+    fn layout(&self) -> Option<&FileLayout> {
+        None
+    }
 
     /// The fields of a header: texts, without white space where that is dropped.
     fn names(&self, _record: &[u8]) -> Result<Vec<String>, BlockError> {
@@ -85,6 +105,8 @@ pub(super) trait Engine: Send {
 struct Csv {
     lines: Lines,
     grammar: Grammar,
+    trim_trailing: bool,
+    layout: Option<FileLayout>,
     parser: csv::Parser,
     framing: csv::Parser, // decodes nothing
 }
@@ -111,8 +133,15 @@ pub(super) fn engine_of(
     let rules = rules.collect::<Result<Vec<_>, _>>()?;
     let charset = Head::charset(head)?;
     let made: Result<Box<dyn Engine>, String> = match &spec.format {
-        Format::Csv(own) => csv_engine(own, schema, rules, tail).map(|made| Box::new(made) as _),
-        Format::Text(own) => text_engine(own, &schema).map(|made| Box::new(made) as _),
+        Format::Csv(own) => {
+            let header = head.and_then(|head| head.header.as_deref());
+            let layout = own.columns.as_ref();
+            let layout = layout
+                .map(|columns| FileLayout::new(own, columns, &spec.fields, header, tail))
+                .transpose()?;
+            csv_engine(own, layout, &schema, &rules).map(|made| Box::new(made) as _)
+        }
+        Format::Text(own) => text_engine(own, &schema, &charset).map(|made| Box::new(made) as _),
         Format::Fixed(own) => fixed::pieces(own, &schema),
         Format::FixedWidth(own) => fixed::columns(own, schema, rules, tail, charset.clone()),
         Format::Json(own) => json::engine(
@@ -126,7 +155,7 @@ pub(super) fn engine_of(
     let made = made.map_err(unsupported)?;
     let has_charset = match &spec.format {
         _ if charset == Charset::Utf8 => true,
-        Format::Fixed(_) => true,
+        Format::Fixed(_) | Format::Text(_) => true,
         Format::FixedWidth(own) => own.record_length.is_some(),
         _ => false,
     };
@@ -218,28 +247,25 @@ impl Engine for Csv {
         }
     }
 
-    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        self.lines.resume_after(data, at_end)
-    }
-
     fn open_starts(&self, data: &[u8], longest: usize) -> Option<Vec<i64>> {
         Some(csv::open_starts(data, &self.grammar, longest))
-    }
-
-    fn droppable(&self, data: &[u8]) -> usize {
-        self.lines.droppable(data)
     }
 
     fn needs_context(&self) -> bool {
         self.grammar.dialect().multi_line && self.grammar.dialect().quote.is_some()
     }
 
-    fn first_start(&self, before: &[u8], after: &[u8], at_start: bool, at_end: bool) -> Look {
-        self.lines.first_start(before, after, at_start, at_end)
+    fn lines(&self) -> Option<&Lines> {
+        Some(&self.lines)
+    }
+
+    fn layout(&self) -> Option<&FileLayout> {
+        self.layout.as_ref()
     }
 
     fn names(&self, record: &[u8]) -> Result<Vec<String>, BlockError> {
-        super::head::split(record, &self.grammar).map_err(BlockError::invariant)
+        let names = super::head::split(record, &self.grammar, self.trim_trailing);
+        names.map_err(BlockError::invariant)
     }
 }
 
@@ -260,16 +286,8 @@ impl Engine for Text {
         records::count(data, &self.grammar, false)
     }
 
-    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        self.lines.resume_after(data, at_end)
-    }
-
-    fn droppable(&self, data: &[u8]) -> usize {
-        self.lines.droppable(data)
-    }
-
-    fn first_start(&self, before: &[u8], after: &[u8], at_start: bool, at_end: bool) -> Look {
-        self.lines.first_start(before, after, at_start, at_end)
+    fn lines(&self) -> Option<&Lines> {
+        Some(&self.lines)
     }
 }
 
@@ -284,9 +302,9 @@ fn limits(bounds: Bounds) -> Limits {
 
 fn csv_engine(
     own: &CsvSpec,
-    schema: SchemaRef,
-    rules: Vec<Rules>,
-    tail: &str,
+    layout: Option<FileLayout>,
+    schema: &SchemaRef,
+    rules: &[Rules],
 ) -> Result<Csv, String> {
     let grammar = Grammar::new(Dialect {
         sep: own.sep.clone().into_bytes(),
@@ -304,55 +322,78 @@ fn csv_engine(
         trim_leading: own.trim_leading,
         trim_trailing: own.trim_trailing,
     };
-    let shape = own.names.as_ref().map_or(Shape::Nothing, |names| {
-        Shape::Columns(Named {
-            names: names.clone(),
-            wanted: own.wanted.clone(),
-            least: own.least,
-            blanks: own.blanks.clone(),
-            rescue: own.rescue.as_ref().map(|rescue| Rescue {
-                unmatched: own.unmatched.clone(),
-                max_fields: rescue.max_fields,
-                tail: tail.to_string(),
-                wanted: rescue.wanted,
-            }),
-        })
-    });
-    let layout = Layout {
-        shape,
-        meaning,
-        max_field_chars: own.max_field_chars,
+    let (mut schema, mut rules) = (schema.clone(), rules.to_vec());
+    let shape = match (&layout, &own.items) {
+        (Some(layout), _) => {
+            (schema, rules) = decoded(layout, &schema, &rules)?;
+            Shape::Columns(layout.named.clone())
+        }
+        (None, Some(items)) => Shape::Items {
+            most: own.max_columns,
+            elements: items.elements.clone(),
+        },
+        (None, None) => Shape::Nothing,
     };
-    let nothing = Layout {
-        shape: Shape::Nothing,
-        meaning: Meaning::default(),
-        max_field_chars: None,
+    let parser = |shape, meaning, max_field_chars, schema, rules| {
+        let layout = Layout {
+            shape,
+            meaning,
+            max_field_chars,
+        };
+        csv::Parser::new(grammar.clone(), schema, layout, rules)
     };
+    let nothing = Arc::new(Schema::empty());
     Ok(Csv {
-        lines: Lines::new(own.line_sep.clone().map(String::into_bytes))?,
-        parser: csv::Parser::new(grammar.clone(), schema, layout, rules)?,
-        framing: csv::Parser::new(
-            grammar.clone(),
-            Arc::new(Schema::empty()),
-            nothing,
-            Vec::new(),
-        )?,
+        lines: Lines::new(own.line_sep.clone().map(String::into_bytes), None)?,
+        trim_trailing: own.trim_trailing,
+        parser: parser(shape, meaning, own.max_field_chars, schema, rules)?,
+        framing: parser(Shape::Nothing, Meaning::default(), None, nothing, vec![])?,
         grammar,
+        layout,
     })
 }
 
-fn text_engine(own: &TextSpec, schema: &SchemaRef) -> Result<Text, String> {
-    let delimiter = own.line_sep.as_ref().map(String::as_bytes);
-    let grammar = LineGrammar::new(delimiter, None, 1, false)?;
+/// The columns that a file has, by its own names for them.
+fn decoded(
+    layout: &FileLayout,
+    schema: &SchemaRef,
+    rules: &[Rules],
+) -> Result<(SchemaRef, Vec<Rules>), String> {
+    let column = |(number, &place): (usize, &usize)| {
+        let field = layout
+            .sources
+            .iter()
+            .position(|&source| source == Some(number))?;
+        let name = layout.named.names.get(place)?;
+        let kind = schema.fields().get(field)?.data_type().clone();
+        Some((Field::new(name, kind, true), rules.get(field)?.clone()))
+    };
+    let columns = layout.named.wanted.iter().enumerate().map(column);
+    let columns: Option<(Vec<Field>, Vec<Rules>)> = columns.collect();
+    let (fields, rules) = columns.ok_or("every column that is decoded is one of the scan")?;
+    Ok((Arc::new(Schema::new(fields)), rules))
+}
+
+fn text_engine(own: &TextSpec, schema: &SchemaRef, charset: &Charset) -> Result<Text, String> {
+    let (delimiter, escape) = (own.line_sep.as_ref(), own.escape.as_ref());
+    let (delimiter, escape) = (
+        delimiter.map(String::as_bytes),
+        escape.map(String::as_bytes),
+    );
+    let grammar = LineGrammar::new(delimiter, escape, 1, false)?;
     let field = match schema.fields().as_ref() {
         [] => None,
         [field] => Some(field.as_ref()),
         _ => return Err("records that are one value in several columns".into()),
     };
+    let parser = |field| text::Parser::new(grammar.clone(), charset.clone(), field);
     Ok(Text {
-        lines: Lines::new(delimiter.map(<[u8]>::to_vec))?,
-        parser: text::Parser::new(grammar.clone(), Charset::Utf8, field)?,
-        framing: text::Parser::new(grammar.clone(), Charset::Utf8, None)?,
+        lines: Lines::new(
+            delimiter.map(<[u8]>::to_vec),
+            escape.and_then(<[u8]>::first).copied(),
+        )?,
+        parser: parser(field)?,
+        framing: parser(None)?,
         grammar,
     })
 }

@@ -44,6 +44,10 @@ pub struct Where {
     pub offset: Option<u64>,
     /// The block: first byte, and first byte after it.
     pub block: Option<(u64, u64)>,
+    /// The column.
+    pub column: Option<String>,
+    /// Number of the row among those that were read of the block.
+    pub row: Option<u64>,
 }
 
 /// Why a block cannot be read on. Hosts raise their own typed errors from it.
@@ -54,7 +58,7 @@ pub struct BlockError {
     /// Which rule broke.
     pub rule: String,
     /// Where.
-    pub place: Where,
+    pub place: Box<Where>,
     /// What was found instead; may be empty.
     pub seen: String,
     /// What the user can do; may be empty.
@@ -70,7 +74,7 @@ impl BlockError {
         BlockError {
             kind,
             rule: rule.into(),
-            place: Where::default(),
+            place: Box::default(),
             seen: String::new(),
             fix: String::new(),
             code,

@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 
 use super::engine::Engine;
 use super::error::BlockError;
-use super::lines::{Lines, Look};
+use super::lines::Lines;
 use super::spec::{FixedSpec, FixedWidthSpec};
 use crate::charsets::Charset;
 use crate::filling::Rescue;
@@ -70,7 +70,7 @@ pub(super) fn columns(
     let grammar = Grammar::new(mark, None, 1, false)?;
     let framing = Framing::Lines(grammar.clone());
     Ok(Box::new(FixedLines {
-        lines: Lines::new(mark.map(<[u8]>::to_vec))?,
+        lines: Lines::new(mark.map(<[u8]>::to_vec), None)?,
         parser: Parser::new(framing, schema, layout, rules, rescue)?,
         grammar,
     }))
@@ -120,10 +120,6 @@ where
         let passed = position.saturating_sub(data_start);
         Some(data_start + passed.div_ceil(length) * length)
     }
-
-    fn first_start(&self, _: &[u8], _: &[u8], _: bool, _: bool) -> Look {
-        Look::Before // it is computed
-    }
 }
 
 struct FixedLines {
@@ -146,15 +142,7 @@ impl Engine for FixedLines {
         records::count(data, &self.grammar, false)
     }
 
-    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        self.lines.resume_after(data, at_end)
-    }
-
-    fn droppable(&self, data: &[u8]) -> usize {
-        self.lines.droppable(data)
-    }
-
-    fn first_start(&self, before: &[u8], after: &[u8], at_start: bool, at_end: bool) -> Look {
-        self.lines.first_start(before, after, at_start, at_end)
+    fn lines(&self) -> Option<&Lines> {
+        Some(&self.lines)
     }
 }

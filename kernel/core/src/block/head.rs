@@ -1,6 +1,5 @@
 //! The head of a file: its byte order mark, lines to skip, names of fields.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -17,7 +16,6 @@ use crate::rules::Rules;
 const FIRST_BYTES: usize = 16 * 1024;
 const LONGEST_BYTES: usize = 64 << 20;
 const MARK: &[u8] = b"\xef\xbb\xbf";
-const SHOWN_CHARS: usize = 80;
 
 /// What the head of a file says to a block that starts at `start`.
 pub(super) fn read(
@@ -121,7 +119,11 @@ fn understand(
 }
 
 /// The fields of a record, as texts.
-pub(super) fn split(record: &[u8], grammar: &Grammar) -> Result<Vec<String>, String> {
+pub(super) fn split(
+    record: &[u8],
+    grammar: &Grammar,
+    trim_trailing: bool,
+) -> Result<Vec<String>, String> {
     let item = Field::new("item", DataType::Utf8, true);
     let list = Field::new("columns", DataType::List(Arc::new(item)), true);
     let layout = Layout {
@@ -131,6 +133,7 @@ pub(super) fn split(record: &[u8], grammar: &Grammar) -> Result<Vec<String>, Str
         },
         meaning: Meaning {
             trim_leading: grammar.dialect().trim_leading,
+            trim_trailing,
             ..Meaning::default()
         },
         max_field_chars: None,
@@ -155,102 +158,4 @@ pub(super) fn split(record: &[u8], grammar: &Grammar) -> Result<Vec<String>, Str
         .iter()
         .map(|name| name.unwrap_or_default().to_string())
         .collect())
-}
-
-/// Compare the header of a file with the names of the scan.
-pub(super) fn check(spec: &ScanSpec, header: Option<&Vec<String>>) -> Result<(), BlockError> {
-    let (Format::Csv(own), Some(header)) = (&spec.format, header) else {
-        return Ok(());
-    };
-    let Some(names) = own
-        .names
-        .as_ref()
-        .filter(|_| own.checks_header && !header.is_empty())
-    else {
-        return Ok(());
-    };
-    let found = unique_names(header);
-    let lower = |names: &[String]| {
-        names
-            .iter()
-            .map(|name| name.to_lowercase())
-            .collect::<Vec<_>>()
-    };
-    if lower(&found) == lower(names) {
-        return Ok(());
-    }
-    let at = lower(&found)
-        .iter()
-        .zip(lower(names).iter())
-        .take_while(|(one, other)| one == other)
-        .count();
-    let shown = |names: &[String]| names.get(at).map_or("missing", String::as_str).to_string();
-    let seen = format!(
-        "column {} is {}, not {}: header {}; schema {}",
-        at + 1,
-        shown(&found),
-        names.get(at).map_or("there", String::as_str),
-        shown_names(header),
-        shown_names(names)
-    );
-    Err(BlockError::new(Kind::Schema, "header-mismatch", "the header of a file does not agree with the schema")
-        .at(0)
-        .seen(seen)
-        .fix(
-            "correct the schema; or set header=true and headerMapping=byName to match columns by name, or \
-             enforceSchema=true to take columns by position whatever the header says",
-        ))
-}
-
-fn shown_names(names: &[String]) -> String {
-    let joined = names.join(", ");
-    let shown: String = joined
-        .chars()
-        .take(SHOWN_CHARS)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    if joined.chars().count() <= SHOWN_CHARS {
-        return shown;
-    }
-    format!("{shown}... ({} columns)", names.len())
-}
-
-/// Names of columns from a header, as Spark makes them: empty ones `_cN`, repeated ones with their position.
-fn unique_names(header: &[String]) -> Vec<String> {
-    let mut seen: HashMap<String, usize> = HashMap::new();
-    for name in header {
-        *seen.entry(name.to_lowercase()).or_default() += 1;
-    }
-    let mut taken: std::collections::HashSet<String> = seen
-        .iter()
-        .filter(|(name, times)| !name.is_empty() && **times == 1)
-        .map(|(name, _)| name.clone())
-        .collect();
-    let unique = |(index, name): (usize, &String)| {
-        if !name.is_empty() && seen.get(&name.to_lowercase()) == Some(&1) {
-            return name.clone();
-        }
-        let stem = if name.is_empty() { "_c" } else { name };
-        let mut unique = format!("{stem}{index}");
-        while taken.contains(&unique.to_lowercase()) {
-            unique.push_str(&format!("_{index}"));
-        }
-        taken.insert(unique.to_lowercase());
-        unique
-    };
-    header.iter().enumerate().map(unique).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_made_as_spark_makes_them() {
-        let unique = |names: &[&str]| {
-            unique_names(&names.iter().map(ToString::to_string).collect::<Vec<_>>())
-        };
-        assert_eq!(unique(&["a", "A", "", "b"]), ["a0", "A1", "_c2", "b"]);
-        assert_eq!(unique(&["a1", "a", "a"]), ["a1", "a1_1", "a2"]);
-    }
 }

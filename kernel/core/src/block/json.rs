@@ -5,7 +5,7 @@ use memchr::{memchr_iter, memmem};
 
 use super::engine::Engine;
 use super::error::BlockError;
-use super::lines::{Lines, Look};
+use super::lines::Lines;
 use super::spec::{self, JsonSpec};
 use crate::filling::Rescue;
 use crate::frames::{Counted, Frames};
@@ -58,7 +58,7 @@ pub(super) fn engine(
     let mark = own.line_sep.as_ref().map(String::as_bytes);
     let grammar = Grammar::new(mark, None, 1, false)?;
     Ok(Box::new(JsonLines {
-        lines: Lines::new(mark.map(<[u8]>::to_vec))?,
+        lines: Lines::new(mark.map(<[u8]>::to_vec), None)?,
         parsers: parsers(Framing::Lines(grammar.clone()))?,
         grammar,
     }))
@@ -69,6 +69,10 @@ struct Parsers {
     noticing: Parser,
 }
 
+fn read(parser: &Parser, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+    parser.parse(data, bounds).map_err(BlockError::invariant)
+}
+
 struct JsonLines {
     lines: Lines,
     grammar: Grammar,
@@ -77,13 +81,11 @@ struct JsonLines {
 
 impl Engine for JsonLines {
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        let parsed = self.parsers.plain.parse(data, bounds);
-        parsed.map_err(BlockError::invariant)
+        read(&self.parsers.plain, data, bounds)
     }
 
     fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        let parsed = self.parsers.noticing.parse(data, bounds);
-        parsed.map_err(BlockError::invariant)
+        read(&self.parsers.noticing, data, bounds)
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {
@@ -108,16 +110,8 @@ impl Engine for JsonLines {
         at_end.then_some(data.len())
     }
 
-    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        self.lines.resume_after(data, at_end)
-    }
-
-    fn droppable(&self, data: &[u8]) -> usize {
-        self.lines.droppable(data)
-    }
-
-    fn first_start(&self, before: &[u8], after: &[u8], at_start: bool, at_end: bool) -> Look {
-        self.lines.first_start(before, after, at_start, at_end)
+    fn lines(&self) -> Option<&Lines> {
+        Some(&self.lines)
     }
 }
 
@@ -129,13 +123,11 @@ struct Values {
 
 impl Engine for Values {
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        let parsed = self.parsers.plain.parse(data, bounds);
-        parsed.map_err(BlockError::invariant)
+        read(&self.parsers.plain, data, bounds)
     }
 
     fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        let parsed = self.parsers.noticing.parse(data, bounds);
-        parsed.map_err(BlockError::invariant)
+        read(&self.parsers.noticing, data, bounds)
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {
@@ -184,9 +176,5 @@ impl Engine for Values {
 
     fn needs_context(&self) -> bool {
         true
-    }
-
-    fn first_start(&self, _: &[u8], _: &[u8], _: bool, _: bool) -> Look {
-        Look::Before // nothing near tells
     }
 }

@@ -2,9 +2,6 @@
 
 use serde_json::Value;
 
-/// Lists of a format with one entry for each of the scan's fields.
-const BY_FIELD: [(&str, &str); 2] = [("csv", "wanted"), ("fixed_width", "places")];
-
 /// The document of a scan that delivers some of its columns, in an order of their own; `None` if it has not all of them.
 ///
 /// What no column needs is not decoded. All fields stay where a column speaks of all of them, and in mode DROPMALFORMED
@@ -16,7 +13,11 @@ pub fn project(mut scan: Value, columns: &[String]) -> Option<Value> {
         .iter()
         .map(|name| column(name).cloned())
         .collect::<Option<_>>()?;
-    let speaks = |column: &Value| column["source"] == "corrupt" || column["source"] == "rescued";
+    let speaks = |column: &Value| {
+        ["corrupt", "reason", "rescued"]
+            .map(Value::from)
+            .contains(&column["source"])
+    };
     let (speaks, drops) = (wanted.iter().any(speaks), scan["mode"] == "DROPMALFORMED");
     let stays = |column: &&Value| speaks || (drops && column["nullable"] == false);
     let mut decoded: Vec<usize> = Vec::new();
@@ -38,10 +39,8 @@ pub fn project(mut scan: Value, columns: &[String]) -> Option<Value> {
         }
     }
     scan["fields"] = pick(&scan["fields"], &decoded)?;
-    for (format, list) in BY_FIELD {
-        if let Some(own) = scan["format"].get_mut(format) {
-            own[list] = pick(&own[list], &decoded)?;
-        }
+    if let Some(own) = scan["format"].get_mut("fixed_width") {
+        own["places"] = pick(&own["places"], &decoded)?;
     }
     let keeps = wanted.iter().any(|column| column["source"] == "rescued");
     if let Some(own) = scan["format"].as_object_mut()?.values_mut().next() {
@@ -78,7 +77,7 @@ mod tests {
 
     fn scan(mode: &str) -> Value {
         json!({
-            "format": {"csv": {"wanted": [2, 0, 1], "rescue": {"max_fields": 9, "wanted": true}}},
+            "format": {"csv": {"rescue": {"wanted": true}}},
             "fields": ["c", "a", "b"], "notices": true, "mode": mode,
             "columns": [
                 {"name": "c", "nullable": true, "source": {"field": 0}},
@@ -99,7 +98,6 @@ mod tests {
     fn fields_are_those_of_the_columns_in_their_order() {
         let found = projected("PERMISSIVE", &["b", "path", "c"]).expect("it has these");
         assert_eq!(found["fields"], json!(["b", "c"]));
-        assert_eq!(found["format"]["csv"]["wanted"], json!([1, 2]));
         let sources: Vec<&Value> = found["columns"]
             .as_array()
             .expect("a list")

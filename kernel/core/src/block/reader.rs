@@ -14,10 +14,10 @@ use super::engine::{Engine, engine_of};
 use super::error::{BlockError, Kind};
 use super::head;
 use super::lines::Look;
-use super::rejects::{Reject, Words};
+use super::rejects::Reject;
 use super::rows::{Delivered, Rows};
 use super::source::ReadAt;
-use super::spec::{BlockSpec, Head, Mode, ScanSpec, UNKNOWN_END};
+use super::spec::{BlockSpec, Mode, ScanSpec, UNKNOWN_END};
 
 const LOOK_BYTES: u64 = 4096; // first look; doubled while it does not decide
 const LONGEST_LOOK_BYTES: u64 = 1 << 20; // from here on the look slides along a record that has no end in sight
@@ -127,7 +127,6 @@ pub struct BlockReader {
     source: Source,
     engine: Box<dyn Engine>,
     rows: Rows,
-    words: Words,
     schema: SchemaRef,
     batches: Batches,
     rejects: VecDeque<Reject>,
@@ -170,17 +169,17 @@ impl BlockReader {
         let (start, stop, ..) = block.block;
         let place = |error: BlockError| error.of(block.path(), (start, stop));
         let spec = ScanSpec::read(spec_json).map_err(place)?;
-        let tail = format!(",\"_file_path\":{}}}", Value::from(block.path()));
+        let tail = tail_of(&block);
         let head = block.head.as_ref();
         if spec.needs_head && head.is_none() {
             let rule = "the host says what the head of a file of this format says";
             return Err(place(BlockError::bad_document(rule, "no head")));
         }
         let engine = engine_of(&spec, &tail, head).map_err(place)?;
-        let rows = Rows::new(&spec, &block).map_err(place)?;
+        let mut rows = Rows::new(&spec, &block).map_err(place)?;
+        rows.set_layout(&spec, engine.layout().cloned());
         let is_first = start == 0 || block.is_aligned();
         Ok(BlockReader {
-            words: Words::of(&spec),
             schema: Schema::new(rows.fields().cloned().collect::<Vec<_>>()).into(),
             batches: Batches::new(spec.batch_rows, spec.batch_bytes),
             rejects: VecDeque::new(),
@@ -251,7 +250,7 @@ impl BlockReader {
 
     /// Why a record broke a rule, in one sentence.
     pub fn reason(&self, reject: &Reject) -> String {
-        self.words.reason(reject)
+        self.rows.words().reason(reject)
     }
 
     /// The line of the ledger: once the block was read to its end, without a limit.
@@ -385,12 +384,13 @@ impl BlockReader {
             batch,
             rejects,
             last,
+            lacking,
         } = delivered;
         self.rejected += rejects.len() as u64;
         if self.spec.mode == Mode::FailFast
             && let Some(first) = rejects.first().cloned()
         {
-            let rule = format!("{} (mode=FAILFAST)", self.words.reason(&first));
+            let rule = format!("{} (mode=FAILFAST)", self.rows.words().reason(&first));
             let mut error = BlockError::new(Kind::Record, first.code, rule).at(first.offset);
             error.seen = String::from_utf8_lossy(
                 first.raw.get(..80.min(first.raw.len())).unwrap_or_default(),
@@ -401,6 +401,9 @@ impl BlockReader {
             return Err(error);
         }
         self.rejects.extend(rejects);
+        if let Some(error) = lacking {
+            return Err(error);
+        }
         self.last_row = last.or(self.last_row);
         let wanted = self
             .remaining
@@ -484,6 +487,7 @@ impl BlockReader {
         while cursor.position() < stop {
             if let Some(records) = cursor.count(&mut self.source, self.engine.as_ref(), stop)? {
                 counted.rows += records;
+                self.records += records;
                 continue;
             }
             match cursor.step(&mut self.source, self.engine.as_ref(), stop)? {
@@ -498,6 +502,7 @@ impl BlockReader {
                     let owned =
                         starts.partition_point(|&start| cursor.position() + (start as u64) < stop);
                     counted.rows += owned as u64;
+                    self.records += owned as u64;
                     cursor.pass(parsed.frames.next_start);
                 }
             }
@@ -519,19 +524,19 @@ impl BlockReader {
     fn enter(&mut self) -> Result<u64, BlockError> {
         let (start, _, _, known, _) = self.block.block;
         let content_bytes = self.block.content_bytes();
-        let Head {
-            data_start, header, ..
-        } = match self.block.head.take() {
-            Some(head) => head,
-            None => head::read(
-                &mut self.source,
-                self.engine.as_ref(),
-                &self.spec,
-                start,
-                content_bytes,
-            )?,
+        let data_start = match &self.block.head {
+            Some(head) => head.data_start,
+            None => {
+                let engine = self.engine.as_ref();
+                let head = head::read(&mut self.source, engine, &self.spec, start, content_bytes)?;
+                if head.header.is_some() {
+                    self.engine = engine_of(&self.spec, &tail_of(&self.block), Some(&head))?;
+                    let layout = self.engine.layout().cloned();
+                    self.rows.set_layout(&self.spec, layout);
+                }
+                head.data_start
+            }
         };
-        head::check(&self.spec, header.as_ref())?;
         if start <= data_start {
             return Ok(data_start);
         }
@@ -663,6 +668,11 @@ impl BlockReader {
 /// If not: what is not supported, or has no meaning.
 pub fn check(spec_json: &str) -> Result<(), BlockError> {
     ScanSpec::read(spec_json).and_then(|spec| engine_of(&spec, "}", None).map(drop))
+}
+
+/// What ends the texts of what does not fit.
+fn tail_of(block: &BlockSpec) -> String {
+    format!(",\"_file_path\":{}}}", Value::from(block.path()))
 }
 
 fn undecided(offset: u64) -> BlockError {

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::layout::FileLayout;
 use super::spec::{Format, ScanSpec};
-use crate::fault::{Code, Fault};
+use crate::fault::{Code, Fault, shown};
 
 /// A record that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,13 +30,30 @@ pub struct Reject {
     pub delivered: bool,
 }
 
+impl Reject {
+    /// Of a fault; nothing is known of its record.
+    pub(super) fn of(fault: &Fault) -> Reject {
+        Reject {
+            offset: 0,
+            length: 0,
+            code: code_of(fault),
+            number: fault.code as u16,
+            column: fault.column.clone(),
+            seen: fault.seen.clone(),
+            kind: fault.kind.clone(),
+            raw: Vec::new(),
+            delivered: true,
+        }
+    }
+}
+
 /// Whether the bytes are wrong, whatever columns are asked for.
 pub(super) fn is_structural(fault: &Fault) -> bool {
     fault.code != Code::BadValue
 }
 
 /// The stable name of a reason.
-pub(super) fn code_of(fault: &Fault) -> &'static str {
+fn code_of(fault: &Fault) -> &'static str {
     match fault.code {
         Code::FieldCount => "field-count",
         Code::BadValue => "bad-value",
@@ -45,24 +63,37 @@ pub(super) fn code_of(fault: &Fault) -> &'static str {
         Code::NotAnObject => "not-an-object",
         Code::ShortRecord | Code::MissingPlaces => "short-record",
         Code::BadXml => "bad-xml",
+        Code::NullInNotNull => "null-in-not-null",
     }
 }
 
 /// Says in one sentence what is wrong, as the Python package does.
 #[derive(Debug)]
 pub(super) struct Words {
-    fields: usize,
+    fields: Fields,
     max_field_chars: Option<usize>,
     max_record_bytes: usize,
-    last: (String, usize), // column, and its first place
-    written: HashMap<String, String>,
+    last: (String, usize),            // column, and its first place
+    written: HashMap<String, String>, // by the name of a column in lower case
+}
+
+/// How many fields records may have.
+#[derive(Clone, Copy, Debug)]
+enum Fields {
+    Exactly(usize),
+    AtMost(usize),
 }
 
 impl Words {
-    pub(super) fn of(spec: &ScanSpec) -> Words {
+    /// Of a file with such fields.
+    pub(super) fn of(spec: &ScanSpec, layout: Option<&FileLayout>) -> Words {
         let (fields, max_field_chars) = match &spec.format {
-            Format::Csv(own) => (own.names.as_ref().map_or(0, Vec::len), own.max_field_chars),
-            _ => (0, None),
+            Format::Csv(own) => {
+                let named = layout.map(|layout| Fields::Exactly(layout.named.names.len()));
+                let fields = named.unwrap_or(Fields::AtMost(own.max_columns));
+                (fields, own.max_field_chars)
+            }
+            _ => (Fields::Exactly(0), None),
         };
         let last = match &spec.format {
             Format::FixedWidth(own) => own.last.clone(),
@@ -71,7 +102,7 @@ impl Words {
         let written = spec
             .fields
             .iter()
-            .map(|field| (field.name.clone(), field.written.clone()));
+            .map(|field| (field.name.to_lowercase(), field.written.clone()));
         Words {
             fields,
             max_field_chars,
@@ -79,6 +110,11 @@ impl Words {
             last,
             written: written.collect(),
         }
+    }
+
+    /// The text of the column of reasons.
+    pub(super) fn text(&self, reject: &Reject) -> String {
+        format!("[{}] {}", reject.code, self.reason(reject))
     }
 
     pub(super) fn reason(&self, reject: &Reject) -> String {
@@ -95,16 +131,24 @@ impl Words {
             }
             ("unfinished-record", _) => "a bracket is opened and never closed".into(),
             ("short-record", number) if number == Code::MissingPlaces as u16 => {
-                let (column, place) = (quoted(&self.last.0), self.last.1);
+                let (column, place) = (quoted(&shown(&self.last.0)), self.last.1);
                 format!("the record ends at place {seen}, and column {column} begins at {place}")
             }
             ("short-record", _) => "the file ends inside the record".into(),
             ("bad-json", _) => format!("the record is no JSON value: {seen}"),
             ("not-an-object", _) => format!("the record is {seen}, not an object"),
-            ("field-count", _) => format!(
-                "the record has {seen} fields where {} are expected",
-                self.fields
-            ),
+            ("field-count", _) => match self.fields {
+                Fields::Exactly(fields) => {
+                    format!("the record has {seen} fields where {fields} are expected")
+                }
+                Fields::AtMost(most) => {
+                    format!("the record has {seen} fields where maxColumns={most} are allowed")
+                }
+            },
+            ("null-in-not-null", _) => {
+                let column = quoted(&shown(&reject.column));
+                format!("column {column} is NOT NULL and has no value")
+            }
             ("field-too-long", _) => {
                 format!(
                     "a field is longer than maxCharsPerColumn={}",
@@ -114,11 +158,11 @@ impl Words {
             ("bad-value", _) => {
                 let written = self
                     .written
-                    .get(reject.column.as_ref())
+                    .get(&reject.column.to_lowercase())
                     .map_or("", String::as_str);
                 format!(
                     "column {}: {} is no {}{written}",
-                    quoted(&reject.column),
+                    quoted(&shown(&reject.column)),
                     quoted(seen),
                     reject.kind
                 )
@@ -129,7 +173,7 @@ impl Words {
 }
 
 /// A text in quotes, as people see it.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mark = if text.contains('\'') && !text.contains('"') {
         '"'
     } else {
@@ -138,11 +182,32 @@ fn quoted(text: &str) -> String {
     let mut shown = String::from(mark);
     for symbol in text.chars() {
         match symbol {
-            '\'' if mark == '"' => shown.push(symbol),
-            '"' => shown.push(symbol),
-            _ => shown.extend(symbol.escape_debug()),
+            '\'' if mark == '\'' => shown.push_str("\\'"),
+            '\\' => shown.push_str("\\\\"),
+            _ => show(symbol, &mut shown),
         }
     }
     shown.push(mark);
     shown
+}
+
+/// Append a character, or what Python's `repr` has in its place where it cannot be seen.
+pub(super) fn show(symbol: char, to: &mut String) {
+    let code = symbol as u32;
+    let seen = match symbol {
+        '\t' => "\\t".into(),
+        '\n' => "\\n".into(),
+        '\r' => "\\r".into(),
+        ' '..='~' => return to.push(symbol),
+        _ if is_printable(symbol) => return to.push(symbol),
+        _ if code < 0x100 => format!("\\x{code:02x}"),
+        _ if code < 0x1_0000 => format!("\\u{code:04x}"),
+        _ => format!("\\U{code:08x}"),
+    };
+    to.push_str(&seen);
+}
+
+fn is_printable(symbol: char) -> bool {
+    let text = format!("a{symbol}"); // a mark that is added to a letter is seen
+    text.escape_debug().nth(1) != Some('\\')
 }

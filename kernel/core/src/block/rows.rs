@@ -1,25 +1,30 @@
 //! Steps to rows: the columns of a batch, and which records are rows.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Int8Array, Int16Array, Int32Array, Int64Array, StringArray,
-    TimestampMicrosecondArray, new_null_array,
+    Array, ArrayRef, BinaryArray, BooleanArray, Int8Array, Int16Array, Int32Array, Int64Array,
+    StringArray, TimestampMicrosecondArray, new_null_array,
 };
 use arrow_schema::{DataType, Field};
 use arrow_select::filter::filter;
 use serde_json::Value;
 
 use super::cursor::{RAW_BYTES, Skipped};
-use super::error::BlockError;
+use super::error::{BlockError, Kind};
+use super::filling::Fillings;
 use super::kinds::field;
+use super::layout::FileLayout;
 use super::reader::{Batch, Noticed};
-use super::rejects::{Reject, code_of, is_structural};
-use super::spec::{BlockSpec, Head, Mode, ScanSpec, Source};
+use super::rejects::{Reject, Words, is_structural, quoted};
+use super::spec::{BlockSpec, Head, Mode, Required, ScanSpec, Source};
 use crate::charsets::Charset;
+use crate::columns::{Column, Pushed};
 use crate::fault::Fault;
 use crate::parsed::Parsed;
+use crate::rules::Rules;
 
 /// Makes rows of one block.
 #[derive(Debug)]
@@ -30,6 +35,10 @@ pub(super) struct Rows {
     keeps_given_up: bool,
     fields: usize,
     charset: Charset,
+    fillings: Fillings,
+    layout: Option<FileLayout>,
+    words: Words,
+    found: u64, // rows, those beyond a limit included
 }
 
 #[derive(Debug)]
@@ -37,6 +46,7 @@ struct Planned {
     field: Field,
     source: Source,
     value: Option<ArrayRef>, // of a constant: one row
+    required: Option<Required>,
 }
 
 /// Rows of a step, and what is told of its records.
@@ -44,6 +54,8 @@ pub(super) struct Delivered {
     pub batch: Batch,
     pub rejects: Vec<Reject>,
     pub last: Option<u64>, // offset of the last row
+    /// The error that a null is where there must be none.
+    pub lacking: Option<BlockError>,
 }
 
 impl Rows {
@@ -64,6 +76,7 @@ impl Rows {
                 field,
                 source: column.source,
                 value,
+                required: column.required.clone(),
             })
         };
         Ok(Rows {
@@ -73,7 +86,22 @@ impl Rows {
             keeps_given_up: spec.keeps_given_up,
             fields: spec.fields.len(),
             charset: Head::charset(block.head.as_ref())?,
+            fillings: Fillings::of(spec)?,
+            words: Words::of(spec, None),
+            layout: None,
+            found: 0,
         })
+    }
+
+    /// The fields of the file are known.
+    pub(super) fn set_layout(&mut self, spec: &ScanSpec, layout: Option<FileLayout>) {
+        self.words = Words::of(spec, layout.as_ref());
+        self.layout = layout;
+    }
+
+    /// Says what is wrong with records.
+    pub(super) fn words(&self) -> &Words {
+        &self.words
     }
 
     /// Whether anything of the records must be decoded.
@@ -81,7 +109,7 @@ impl Rows {
         let speaks_of_values = |column: &Planned| {
             matches!(
                 column.source,
-                Source::Field(_) | Source::Corrupt | Source::Rescued
+                Source::Field(_) | Source::Corrupt | Source::Reason | Source::Rescued
             )
         };
         validate || self.mode != Mode::Permissive || self.columns.iter().any(speaks_of_values)
@@ -94,14 +122,22 @@ impl Rows {
 
     /// The rows of complete records: those of `data`, whose first byte is at `offset`; `most` rows are wanted.
     pub(super) fn deliver(
-        &self,
+        &mut self,
         data: &[u8],
         offset: u64,
         parsed: Parsed,
         most: Option<u64>,
     ) -> Result<Delivered, BlockError> {
         let records = parsed.frames.starts.len();
-        let dropped = |fault: &&Fault| self.mode == Mode::DropMalformed && is_structural(fault);
+        let mut parsed = self.fillings.fill(parsed, self.layout.as_ref())?;
+        let lacking = match self.mode {
+            Mode::Permissive => HashSet::new(),
+            _ => self.fillings.require(&mut parsed),
+        };
+        let dropped = |fault: &&Fault| {
+            self.mode == Mode::DropMalformed
+                && (is_structural(fault) || lacking.contains(&fault.record))
+        };
         let mut keep: Option<Vec<bool>> = None;
         for fault in parsed.faults.iter().filter(dropped) {
             let keep = keep.get_or_insert_with(|| vec![true; records]);
@@ -110,22 +146,60 @@ impl Rows {
             }
         }
         let validated = needed(most, records, keep.as_deref());
-        let rejects = self.rejects(data, offset, &parsed, validated);
+        let rejects = self.rejects(data, offset, &parsed, validated, &dropped);
         let batch = self.assemble(data, offset, &parsed, records)?;
-        let rows = kept_rows(keep.as_deref(), records);
-        let last = rows
+        let last = kept_rows(keep.as_deref(), records)
             .last()
             .and_then(|row| parsed.frames.starts.get(row))
             .map(|&start| offset + start as u64);
+        let starts: Vec<u64> = if self.columns.iter().any(|column| column.required.is_some()) {
+            let rows = kept_rows(keep.as_deref(), records);
+            rows.map(|row| offset + span(&parsed, row).0 as u64)
+                .collect()
+        } else {
+            Vec::new()
+        };
         let batch = match keep {
             None => batch,
             Some(keep) => batch.keep(&BooleanArray::from(keep))?,
         };
+        let lacking = self.lacking(&batch, most, &starts);
+        self.found += batch.rows as u64;
         Ok(Delivered {
             batch,
             rejects,
             last,
+            lacking,
         })
+    }
+
+    /// The error that a null is where there must be none, in the rows that are wanted.
+    fn lacking(&self, batch: &Batch, most: Option<u64>, starts: &[u64]) -> Option<BlockError> {
+        let wanted = most.and_then(|most| usize::try_from(most).ok());
+        let wanted = wanted.unwrap_or(batch.rows).min(batch.rows);
+        let mut columns = self.columns.iter().zip(&batch.columns);
+        let (column, row) = columns.find_map(|(planned, column)| {
+            let row = planned
+                .required
+                .as_ref()?
+                .first_lacking(&column.slice(0, wanted))?;
+            Some((planned.field.name(), row))
+        })?;
+        let number = self.found + row as u64;
+        let rule = format!(
+            "column {} is NOT NULL and has a null",
+            quoted(&crate::fault::shown(column))
+        );
+        let mut error = BlockError::new(Kind::Schema, "null-in-not-null", rule)
+            .seen(format!("a null in row {number} of what was read"))
+            .fix(
+                "drop NOT NULL from the schema; or give the column a default (columnOptions); or set \
+                 mode=DROPMALFORMED to go on without such records",
+            );
+        error.place.offset = starts.get(row).copied();
+        error.place.column = Some(column.clone());
+        error.place.row = Some(number);
+        Some(error)
     }
 
     /// The records that have more than columns take.
@@ -146,7 +220,14 @@ impl Rows {
         kept.iter().enumerate().filter_map(noticed).collect()
     }
 
-    fn rejects(&self, data: &[u8], offset: u64, parsed: &Parsed, validated: usize) -> Vec<Reject> {
+    fn rejects(
+        &self,
+        data: &[u8],
+        offset: u64,
+        parsed: &Parsed,
+        validated: usize,
+        is_dropped: &impl Fn(&&Fault) -> bool,
+    ) -> Vec<Reject> {
         if !self.reports {
             return Vec::new();
         }
@@ -156,19 +237,15 @@ impl Rows {
             .take_while(|fault| fault.record < validated);
         told.map(|fault| {
             let (start, stop) = span(parsed, fault.record);
+            let raw = data
+                .get(start..stop.min(start + RAW_BYTES))
+                .unwrap_or_default();
             Reject {
                 offset: offset + start as u64,
                 length: (stop - start) as u64,
-                code: code_of(fault),
-                number: fault.code as u16,
-                column: fault.column.clone(),
-                seen: fault.seen.clone(),
-                kind: fault.kind.clone(),
-                raw: data
-                    .get(start..stop.min(start + RAW_BYTES))
-                    .unwrap_or_default()
-                    .to_vec(),
-                delivered: self.mode != Mode::DropMalformed || !is_structural(fault),
+                raw: raw.to_vec(),
+                delivered: !is_dropped(&fault),
+                ..Reject::of(fault)
             }
         })
         .collect()
@@ -191,6 +268,14 @@ impl Rows {
                 },
                 Source::Constant => repeat(planned.value.as_ref(), kind, rows)?,
                 Source::Corrupt => self.corrupt(data, parsed, rows),
+                Source::Reason => {
+                    let mut faults = parsed.faults.iter().peekable();
+                    let texts = (0..rows).map(|record| {
+                        let fault = faults.next_if(|fault| fault.record == record)?;
+                        Some(self.words.text(&Reject::of(fault)))
+                    });
+                    Arc::new(texts.collect::<StringArray>())
+                }
                 Source::Rescued => match parsed.columns.get(self.fields) {
                     Some(found) => found.clone(),
                     None => new_null_array(kind, rows),
@@ -229,22 +314,8 @@ impl Rows {
     }
 
     /// What is told of a record that was given up; a row, where there is a column for its text.
-    pub(super) fn give_up(&self, skipped: &Skipped) -> Result<Delivered, BlockError> {
+    pub(super) fn give_up(&mut self, skipped: &Skipped) -> Result<Delivered, BlockError> {
         let rows = usize::from(self.keeps_given_up);
-        let column = |planned: &Planned| -> Result<ArrayRef, BlockError> {
-            let kind = planned.field.data_type();
-            Ok(match planned.source {
-                _ if rows == 0 => new_null_array(kind, 0),
-                Source::Constant => repeat(planned.value.as_ref(), kind, 1)?,
-                Source::Corrupt => Arc::new(StringArray::from_iter_values([self
-                    .charset
-                    .text(&skipped.raw)])),
-                Source::RecordOffset => Arc::new(Int64Array::from(vec![skipped.offset as i64])),
-                Source::RecordLength => Arc::new(Int64Array::from(vec![skipped.length as i64])),
-                Source::Field(_) | Source::Rescued => new_null_array(kind, 1),
-            })
-        };
-        let columns = self.columns.iter().map(column).collect::<Result<_, _>>()?;
         let reject = Reject {
             offset: skipped.offset,
             length: skipped.length,
@@ -256,10 +327,32 @@ impl Rows {
             raw: skipped.raw.clone(),
             delivered: self.keeps_given_up,
         };
+        let column = |planned: &Planned| -> Result<ArrayRef, BlockError> {
+            let kind = planned.field.data_type();
+            Ok(match planned.source {
+                _ if rows == 0 => new_null_array(kind, 0),
+                Source::Constant => repeat(planned.value.as_ref(), kind, 1)?,
+                Source::Corrupt => Arc::new(StringArray::from_iter_values([self
+                    .charset
+                    .text(&skipped.raw)])),
+                Source::RecordOffset => Arc::new(Int64Array::from(vec![skipped.offset as i64])),
+                Source::RecordLength => Arc::new(Int64Array::from(vec![skipped.length as i64])),
+                Source::Reason => {
+                    Arc::new(StringArray::from_iter_values([self.words.text(&reject)]))
+                }
+                Source::Field(field) => repeat(self.fillings.default(field), kind, 1)?,
+                Source::Rescued => new_null_array(kind, 1),
+            })
+        };
+        let columns = self.columns.iter().map(column).collect::<Result<_, _>>()?;
+        let batch = Batch { columns, rows };
+        let lacking = self.lacking(&batch, None, &[skipped.offset]);
+        self.found += rows as u64;
         Ok(Delivered {
-            batch: Batch { columns, rows },
+            batch,
             rejects: vec![reject],
             last: self.keeps_given_up.then_some(skipped.offset),
+            lacking,
         })
     }
 }
@@ -290,7 +383,8 @@ fn needed(most: Option<u64>, records: usize, keep: Option<&[bool]>) -> usize {
     }
 }
 
-/// One row of a constant column. Dates are days, moments microseconds, as Arrow counts them.
+/// One row of a constant column. Dates are days, moments microseconds, as Arrow counts them; fractions are texts, bytes
+/// numbers.
 fn constant(value: Option<&Value>, field: &Field) -> Result<ArrayRef, BlockError> {
     let kind = field.data_type();
     let wrong = || {
@@ -328,7 +422,15 @@ fn constant(value: Option<&Value>, field: &Field) -> Result<ArrayRef, BlockError
             let moments = TimestampMicrosecondArray::from(vec![moment]);
             Arc::new(moments.with_timezone_opt(zone.clone())) as ArrayRef
         }),
-        _ => None,
+        DataType::Binary => value.as_array().and_then(|bytes| {
+            let bytes = bytes.iter().map(|byte| small(byte.as_i64()));
+            let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
+            Some(Arc::new(BinaryArray::from_vec(vec![&bytes])) as ArrayRef)
+        }),
+        _ => value.as_str().and_then(|text| {
+            let mut column = Column::new(field, &Rules::default()).ok()?;
+            (column.push_text(text) == Pushed::Stored).then(|| column.finish())
+        }),
     };
     made.ok_or_else(wrong)
 }
@@ -337,7 +439,12 @@ fn small<T: TryFrom<i64>>(whole: Option<i64>) -> Option<T> {
     whole.and_then(|value| value.try_into().ok())
 }
 
-fn repeat(value: Option<&ArrayRef>, kind: &DataType, rows: usize) -> Result<ArrayRef, BlockError> {
+/// A column of one value; nulls where there is none.
+pub(super) fn repeat(
+    value: Option<&ArrayRef>,
+    kind: &DataType,
+    rows: usize,
+) -> Result<ArrayRef, BlockError> {
     let Some(value) = value.filter(|value| !value.is_null(0)) else {
         return Ok(new_null_array(kind, rows));
     };

@@ -87,6 +87,9 @@ pub enum Format {
 pub struct TextSpec {
     /// The delimiter.
     pub line_sep: Option<String>,
+    /// Hides a delimiter, after an odd run of it.
+    #[serde(default)]
+    pub escape: Option<String>,
 }
 
 /// Records of a fixed length.
@@ -159,8 +162,10 @@ pub struct CsvSpec {
     pub trim_trailing: bool,
     /// Whether the first record names the fields.
     pub header: bool,
-    /// Whether those names must be those of `names`, whatever their case.
+    /// Whether those names must be those of `columns`, whatever their case.
     pub checks_header: bool,
+    /// Whether they say which column each field is, in whatever order.
+    pub by_name: bool,
     /// Lines to skip before that.
     pub skip_lines: usize,
     /// Text of a null.
@@ -169,26 +174,42 @@ pub struct CsvSpec {
     pub empty_value: String,
     /// Most characters of a field.
     pub max_field_chars: Option<usize>,
-    /// Names of the fields of a record, in order; `None` where any number of fields will do, and none is a column.
-    pub names: Option<Vec<String>>,
-    /// Least number of fields.
-    pub least: usize,
-    /// The field of each of the scan's `fields`.
-    pub wanted: Vec<usize>,
-    /// Fields that no column is of.
-    pub unmatched: Vec<usize>,
-    /// By field, what stands for blanks.
-    pub blanks: Vec<(usize, Option<String>)>,
+    /// Most fields of a record with names.
+    pub max_columns: usize,
+    /// The columns that records may have, in order; `None` where any number of fields will do, and none is a column.
+    pub columns: Option<Vec<CsvColumn>>,
+    /// Where given, all fields of a record are one array.
+    pub items: Option<ItemsSpec>,
     /// Where given, what does not fit is kept.
     pub rescue: Option<RescueSpec>,
+}
+
+/// A column that records of CSV may have.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CsvColumn {
+    /// Its name.
+    pub name: String,
+    /// Whether records that end before it are whole: it has a default.
+    #[serde(default)]
+    pub is_optional: bool,
+    /// Where given, what stands for blanks: a text, or null.
+    #[serde(default)]
+    pub blank: Option<(Option<String>,)>,
+}
+
+/// All fields of a record as one array.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ItemsSpec {
+    /// The items that are wanted; nothing stands for all.
+    pub elements: Option<Vec<usize>>,
 }
 
 /// How data that does not fit is kept.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RescueSpec {
-    /// Most fields of a record.
-    pub max_fields: usize,
     /// Whether the text is asked for.
     pub wanted: bool,
 }
@@ -206,6 +227,15 @@ pub struct FieldSpec {
     pub rules: RulesSpec,
     /// What a reason adds of how values are written.
     pub written: String,
+    /// Whether a record without a value is broken in modes that drop or refuse records.
+    #[serde(default)]
+    pub is_required: bool,
+    /// The text of its default: what records have that lack the column.
+    #[serde(default)]
+    pub default: Option<String>,
+    /// Whether that stands for nulls that records have, too.
+    #[serde(default)]
+    pub fills_nulls: bool,
 }
 
 /// How values are written; see [`Rules`].
@@ -233,8 +263,21 @@ pub struct ColumnSpec {
     pub kind: String,
     /// Whether it may hold nulls.
     pub nullable: bool,
+    /// Where it, or something inside of it, must not be null.
+    #[serde(default)]
+    pub required: Option<Required>,
     /// What it holds.
     pub source: Source,
+}
+
+/// Where there must be no null.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Required {
+    /// Whether the value itself must not be one.
+    pub not_null: bool,
+    /// The members of a struct, the item of a list, the value of a map.
+    pub parts: Vec<Option<Required>>,
 }
 
 /// What a column of a batch holds.
@@ -247,6 +290,8 @@ pub enum Source {
     Constant,
     /// The text of broken records.
     Corrupt,
+    /// Code and reason of broken records.
+    Reason,
     /// What does not fit.
     Rescued,
     /// Offset of the record.

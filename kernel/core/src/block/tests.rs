@@ -15,8 +15,8 @@ fn scan(mode: &str, max_record_bytes: usize) -> Value {
         "batch_rows": 3, "batch_bytes": 1 << 20,
         "format": {"csv": {"sep": ",", "quote": "\"", "escape": null, "doubled": true, "comment": "#", "line_sep": null,
             "multi_line": false, "trim_leading": false, "trim_trailing": false, "header": false, "checks_header": false,
-            "skip_lines": 0, "null_value": "", "empty_value": "", "max_field_chars": null, "names": ["a", "b"],
-            "least": 2, "wanted": [1, 0], "unmatched": [], "blanks": [], "rescue": null}},
+            "skip_lines": 0, "null_value": "", "empty_value": "", "max_field_chars": null, "by_name": false,
+            "max_columns": 20480, "columns": [{"name": "a"}, {"name": "b"}], "items": null, "rescue": null}},
         "fields": [{"name": "b", "type": "int", "rules": rules, "written": ""},
             {"name": "a", "type": "string", "rules": rules, "written": ""}],
         "columns": [

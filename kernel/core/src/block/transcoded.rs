@@ -2,6 +2,7 @@
 
 use super::engine::{Engine, found};
 use super::error::BlockError;
+use super::layout::FileLayout;
 use super::lines::Look;
 use crate::charsets::Charset;
 use crate::frames::{Counted, Frames};
@@ -121,6 +122,10 @@ impl Engine for Transcoded {
 
     fn first_start(&self, before: &[u8], after: &[u8], at_start: bool, at_end: bool) -> Look {
         self.inner.first_start(before, after, at_start, at_end)
+    }
+
+    fn layout(&self) -> Option<&FileLayout> {
+        self.inner.layout()
     }
 
     fn names(&self, record: &[u8]) -> Result<Vec<String>, BlockError> {

@@ -48,8 +48,6 @@ pub enum Reason {
     Text,
     /// No value where one begins.
     Value,
-    /// Only the reference engine knows which characters are letters.
-    Letters,
 }
 
 /// What is wrong with a text, and at which byte.
@@ -73,7 +71,7 @@ impl Wrong {
             Reason::Text => {
                 "a string does not end, or has a character or an escape that is not allowed"
             }
-            Reason::Value | Reason::Letters => "no value is here",
+            Reason::Value => "no value is here",
         };
         let before = text.as_bytes().get(..self.at).unwrap_or_default();
         let characters = before.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();

@@ -211,11 +211,7 @@ impl Sink for Summary {
             Some(()) => self.places.keep(),
             None => {
                 self.places.undo();
-                if self.scanner.wrong.reason == Reason::Letters {
-                    self.undecided.push(self.records);
-                } else {
-                    self.has_others = true;
-                }
+                self.has_others = true;
             }
         }
         self.records += 1;

@@ -165,9 +165,6 @@ impl<'p> Rows<'p> {
     #[cold]
     fn refuse(&mut self, record: &str, start: usize) {
         let Wrong { reason, at } = self.scanner.wrong;
-        if reason == Reason::Letters {
-            return self.filling.refuse(record.len(), Outcome::Undecided);
-        }
         let wrong = Wrong {
             reason,
             at: at.saturating_sub(start),

@@ -297,14 +297,13 @@ impl Scanner {
             let token = self.quoted::<b'\''>(text, at);
             return spanned(token, at);
         }
-        let rest = text.get(at..).unwrap_or_default();
-        let is_part = |&byte: &u8| byte.is_ascii_alphanumeric() || b"_$@#*+-".contains(&byte);
-        let length = rest.iter().take_while(|byte| is_part(byte)).count();
-        match rest.get(length) {
-            _ if !self.dialect.allow_unquoted_field_names => self.fail(Reason::Name, at),
-            Some(byte) if !byte.is_ascii() => self.fail(Reason::Letters, at),
-            _ if length == 0 => self.fail(Reason::Name, at),
-            _ => Some(Span::new(Kind::Plain, at, at + length)),
+        if !self.dialect.allow_unquoted_field_names {
+            return self.fail(Reason::Name, at);
+        }
+        let length = bare_name(text.get(at..).unwrap_or_default());
+        match length {
+            0 => self.fail(Reason::Name, at),
+            length => Some(Span::new(Kind::Plain, at, at + length)),
         }
     }
 
@@ -383,6 +382,27 @@ impl Scanner {
 
 fn spanned((kind, stop): Token, start: usize) -> Option<Span> {
     (kind != Kind::Absent).then(|| Span::new(kind, start, stop))
+}
+
+/// Length of the name without quotes that some text begins with: letters, digits and `_$@#*+-`, and outside of ASCII
+/// whatever is no blank and stands for no byte that is no text.
+fn bare_name(text: &[u8]) -> usize {
+    let is_part = |symbol: char| match symbol.is_ascii() {
+        true => symbol.is_ascii_alphanumeric() || "_$@#*+-".contains(symbol),
+        false => !symbol.is_whitespace() && symbol != char::REPLACEMENT_CHARACTER,
+    };
+    let others = |(at, symbol): (usize, char)| (!is_part(symbol)).then_some(at);
+    let mut before = 0; // bytes of the chunks of text that are all name
+    for chunk in text.utf8_chunks() {
+        if let Some(at) = chunk.valid().char_indices().find_map(others) {
+            return before + at;
+        }
+        before += chunk.valid().len();
+        if !chunk.invalid().is_empty() {
+            return before;
+        }
+    }
+    before
 }
 
 fn closer(is_object: bool) -> u8 {

@@ -14,6 +14,7 @@ from splitscan.formats.column_rules import (
     COLUMNS,
     Filling,
     FillingDecoder,
+    block_fields,
     default_of,
     is_array,
     options_of,
@@ -22,12 +23,13 @@ from splitscan.formats.column_rules import (
     rules_of_format,
 )
 from splitscan.formats.contract import BlockSpelling, Projection
-from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout
+from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout, text_of_blank
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.kernel import arrays_with_kernel, spelled, with_kernel
+from splitscan.formats.csv.kernel import arrays_with_kernel, with_kernel
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder, format_ddl
 from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.framing.encodings import UTF_8
 
 _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message
 
@@ -59,19 +61,46 @@ def columns_decoder(
 
 
 def block_spelling(wanted: Projection, csv: CsvOptions, format: QuotedFormat) -> BlockSpelling | None:
-    """The columns as the kernel's block reader is told of them: the same in every file of the scan, or ``None``.
-
-    The fields of files are those of the schema, if a header is not read or must agree with it.
-    """
-    names = wanted.fields.names
-    checks_header = csv.header and not csv.enforce_schema
-    differs = checks_header and (csv.header_mapping is HeaderMapping.NAME or wanted.rescued_column is not None)
-    if differs or len({name.lower() for name in names}) < len(names):
+    """The columns as the kernel is told of them; the header of a file decides which field each is in."""
+    rules = rules_of_format(wanted.options)
+    fields = block_fields(
+        wanted, lambda field: rules_of(field, rules).written(field.type, own=options_of(field).format is not None)
+    )
+    if fields is None:
         return None
-    rescued = wanted.rescued_column
-    rescue = None if rescued is None else Rescue("", csv.max_columns, wanted=rescued in wanted.columns)
-    decoder = _fields_decoder(wanted, csv, format, _layout(wanted, names), rescue)
-    return spelled(decoder, header=csv.header, checks_header=checks_header, skip_lines=csv.skip_rows)
+    has_names = bool(wanted.fields) or not wanted.delivers_no_value
+    said = [(column, options_of(column)) for column in wanted.fields]
+    rescued, dialect = wanted.rescued_column, format.dialect
+    spelled = {
+        "sep": dialect.sep,
+        "quote": dialect.quote,
+        "escape": None if dialect.escape_unit is None else dialect.escape,
+        "doubled": dialect.doubled,
+        "comment": dialect.comment,
+        "line_sep": dialect.line_sep,
+        "multi_line": dialect.multi_line,
+        "trim_leading": csv.ignore_leading_white_space,
+        "trim_trailing": csv.ignore_trailing_white_space,
+        "header": csv.header,
+        "checks_header": csv.header and not csv.enforce_schema,
+        "by_name": csv.header_mapping is HeaderMapping.NAME,
+        "skip_lines": csv.skip_rows,
+        "null_value": csv.null_value,
+        "empty_value": csv.empty_value,
+        "max_field_chars": csv.max_chars_per_column if csv.max_chars_per_column >= 0 else None,
+        "max_columns": csv.max_columns,
+        "columns": None if wanted.is_array or not has_names else [
+            {
+                "name": column.name,
+                "is_optional": each.default is not None,
+                "blank": None if each.blank_as is None else [text_of_blank(each.blank_as, column.type)],
+            }
+            for column, each in said
+        ],
+        "items": {"elements": wanted.elements} if wanted.is_array else None,
+        "rescue": None if rescued is None else {"wanted": rescued in wanted.columns},
+    }  # fmt: skip
+    return BlockSpelling({"csv": spelled}, fields, format.encoding != UTF_8)
 
 
 def _fields_decoder(

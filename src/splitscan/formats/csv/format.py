@@ -236,9 +236,9 @@ class Csv:
         return columns_decoder(wanted, own, preamble.format, file, preamble.header)
 
     def block_spelling(self, own: CsvOptions, wanted: Projection) -> BlockSpelling | None:
-        """Named fields in UTF-8 and single-byte encodings."""
+        """Fields in UTF-8 and single-byte encodings."""
         format = self.framing(own)
-        if wanted.is_array or _has_no_fields(wanted) or not isinstance(format, QuotedFormat):
+        if not isinstance(format, QuotedFormat):
             return None
         marks = (own.sep_marks, own.quote, own.escape, own.comment, own.line_sep)
         return block_spelling(wanted, own, format) if block_reads(format.encoding, *marks) else None

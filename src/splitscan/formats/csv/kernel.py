@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from splitscan.engine import kernel
-from splitscan.formats.contract import BlockSpelling
 from splitscan.formats.csv.decoder import (
     CsvArrayDecoder,
     CsvDecoder,
@@ -21,7 +20,7 @@ from splitscan.formats.csv.decoder import (
     too_long,
     wrong_count,
 )
-from splitscan.formats.csv.grammar import CsvGrammar, native_settings
+from splitscan.formats.csv.grammar import native_settings
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
 from splitscan.formats.decoding.contract import (
     BAD_VALUE_NUMBER,
@@ -30,12 +29,9 @@ from splitscan.formats.decoding.contract import (
     FaultKind,
     FaultTemplate,
     NativeDecoder,
-    type_name,
     wrong_value,
 )
-from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.rescue import tail_of
-from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import native
 
 _FIELD_COUNT, _FIELD_TOO_LONG = 1, 4  # the kernel's numbers of reasons
@@ -76,64 +72,6 @@ def with_kernel(decoder: CsvDecoder) -> Decoder:
         rescues=rescue is not None and rescue.wanted,
         finish=_defaults(layout) if layout.defaults else None,
     )
-
-
-def spelled(decoder: CsvDecoder, *, header: bool, checks_header: bool, skip_lines: int) -> BlockSpelling | None:
-    """A decoder of named fields as the block reader is told of it; ``None`` where only Python reads such a scan.
-
-    Args:
-        decoder: Of every file of the scan.
-        header: Whether the first record names the fields.
-        checks_header: Whether these must be the names of the layout.
-        skip_lines: Lines before that.
-    """
-    layout, dialect, rescue = decoder.layout, decoder.dialect, decoder.rescue
-    if layout.defaults:
-        return None
-    format = {
-        **_grammar(dialect, trim_trailing=decoder.trim_trailing),
-        "header": header,
-        "checks_header": checks_header,
-        "skip_lines": skip_lines,
-        "null_value": decoder.null_value,
-        "empty_value": decoder.empty_value,
-        "max_field_chars": decoder.max_field_chars,
-        "names": layout.names,
-        "least": len(layout.names) if layout.least is None else layout.least,
-        "wanted": layout.wanted,
-        "unmatched": layout.unmatched,
-        "blanks": [(i, text_of_blank(blank, layout.kinds[i])) for i, blank in layout.blanks.items()],
-        "rescue": None if rescue is None else {"max_fields": rescue.max_fields, "wanted": rescue.wanted},
-    }
-    fields = [
-        {
-            "name": layout.names[i],
-            "type": type_name(layout.kinds[i]),
-            "rules": vars(rules_of_field(decoder, i)),
-            "written": rules_of_field(decoder, i).written(layout.kinds[i], own=i in layout.rules),
-        }
-        for i in layout.wanted
-    ]
-    return BlockSpelling({"csv": format}, fields, dialect.encoding != UTF_8)
-
-
-def rules_of_field(decoder: CsvDecoder, index: int) -> Rules:
-    """How the values of a field are written."""
-    return decoder.layout.rules.get(index, decoder.rules)
-
-
-def _grammar(dialect: CsvGrammar, *, trim_trailing: bool) -> dict[str, Any]:
-    return {
-        "sep": dialect.sep,
-        "quote": dialect.quote,
-        "escape": None if dialect.escape_unit is None else dialect.escape,
-        "doubled": dialect.doubled,
-        "comment": dialect.comment,
-        "line_sep": dialect.line_sep,
-        "multi_line": dialect.multi_line,
-        "trim_leading": dialect.trim_leading,
-        "trim_trailing": trim_trailing,
-    }
 
 
 def arrays_with_kernel(decoder: CsvArrayDecoder) -> Decoder:

@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
+from splitscan.formats.column_rules import block_fields
 from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, Own_contra, PlainFormat, Projection, one_value
 from splitscan.formats.decoding.contract import Decoder
-from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.values import BinaryDecoder
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import Preamble, RecordFormat
@@ -63,10 +63,10 @@ class SlicesOptions(RecordOptions):
         return None if self.slice_bytes == _SLICE_BYTES else "sliceSize"
 
 
-def _spelled(wanted: Projection, record_bytes: int, *, short_is_a_fault: bool) -> BlockSpelling:
-    fields = [{"name": "value", "type": "binary", "rules": vars(Rules()), "written": ""}]
+def _spelled(wanted: Projection, record_bytes: int, *, short_is_a_fault: bool) -> BlockSpelling | None:
+    fields = block_fields(wanted)
     format = {"record_length": record_bytes, "short_is_broken": short_is_a_fault}
-    return BlockSpelling({"fixed": format}, fields[: len(wanted.validated)])
+    return None if fields is None else BlockSpelling({"fixed": format}, fields)
 
 
 class _Pieces(PlainFormat[Own_contra]):

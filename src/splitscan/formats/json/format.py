@@ -71,9 +71,9 @@ class Json(PlainFormat[JsonOptions]):
         return filled(wanted, decoder)
 
     def block_spelling(self, own: JsonOptions, wanted: Projection) -> BlockSpelling | None:
-        """In UTF-8 and single-byte encodings; names without quotes may be of any letters, which only Python knows."""
+        """In UTF-8 and single-byte encodings."""
         format, fields = self.framing(own), block_fields(wanted)
-        if fields is None or own.allow_unquoted_field_names or not isinstance(format, JsonFormat | JsonLinesFormat):
+        if fields is None or not isinstance(format, JsonFormat | JsonLinesFormat):
             return None
         if not block_reads(format.encoding, own.line_sep):
             return None

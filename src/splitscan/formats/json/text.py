@@ -108,7 +108,7 @@ def _tokens(dialect: JsonDialect) -> _Tokens:
     return _Tokens(
         quoted('"'),
         quoted("'") if dialect.allow_single_quotes else None,
-        re.compile(r"[\w$@#*+\-]++") if dialect.allow_unquoted_field_names else None,
+        re.compile(r"(?:[0-9A-Za-z_$@#*+\-]|[^\x00-\x7f\s\ufffd])++") if dialect.allow_unquoted_field_names else None,
         re.compile(rf"(?P<literal>true|false|null)(?![\w$]|[^\x00-\x7f])|(?P<number>{number}){odd}"),
     )
 

@@ -12,13 +12,13 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.engine import kernel
 from splitscan.errors import InvariantError
+from splitscan.formats.column_rules import block_fields
 from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, PlainFormat, Projection, one_value
 from splitscan.formats.decoding.contract import Decoder, NativeDecoder
-from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.values import SHORT_WORDING, TextDecoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.framing.encodings import UTF_8
-from splitscan.formats.framing.frames import native_charset, native_lines
+from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
+from splitscan.formats.framing.frames import block_reads, native_charset, native_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 from splitscan.options import ReadOptions
@@ -81,12 +81,12 @@ class Text(PlainFormat[TextOptions]):
         return with_kernel(TextDecoder(format.encoding, wanted=bool(wanted.validated)), format)
 
     def block_spelling(self, own: TextOptions, wanted: Projection) -> BlockSpelling | None:
-        """Lines in UTF-8 without an escape; Python's loop reads those in other encodings at less cost."""
-        format = self.framing(own)
-        if own.escape is not None or not isinstance(format, LineFormat | DelimitedFormat) or format.encoding != UTF_8:
+        """Lines in UTF-8 and single-byte encodings."""
+        encoding, fields = resolve_encoding(own.encoding), block_fields(wanted)
+        if fields is None or not block_reads(encoding, own.line_sep, own.escape):
             return None
-        field = {"name": "value", "type": "string", "rules": vars(Rules()), "written": ""}
-        return BlockSpelling({"text": {"line_sep": own.line_sep}}, [field] * bool(wanted.validated))
+        spelled = {"line_sep": own.line_sep, "escape": own.escape}
+        return BlockSpelling({"text": spelled}, fields, needs_head=encoding != UTF_8)
 
     def infer(self, own: TextOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         return one_value(pa.string())

@@ -15,8 +15,8 @@ _are = pa.types
 
 
 def is_required_somewhere(field: pa.Field) -> bool:
-    """True if a field, or something inside of it, must not be null."""
-    return not field.nullable or any(is_required_somewhere(inner) for inner in _inner_fields(field.type))
+    """Whether a field, or something inside of it, must not be null."""
+    return not field.nullable or any(is_required_somewhere(inner) for inner in inner_fields(field.type))
 
 
 def has_forbidden_null(array: pa.Array, field: pa.Field) -> bool:
@@ -31,11 +31,10 @@ def has_forbidden_null(array: pa.Array, field: pa.Field) -> bool:
     """
     if not field.nullable and array.null_count:
         return True
-    if not any(is_required_somewhere(inner) for inner in _inner_fields(field.type)):
+    if not any(is_required_somewhere(inner) for inner in inner_fields(field.type)):
         return False
     children = _children(array.drop_null())
-    inner_fields = _inner_fields(field.type)  # keys of maps are not among them: they are never null
-    return any(has_forbidden_null(child, inner) for child, inner in zip(children, inner_fields, strict=True))
+    return any(has_forbidden_null(*each) for each in zip(children, inner_fields(field.type), strict=True))
 
 
 def first_row(array: pa.Array, is_guilty: Callable[[pa.Array], bool]) -> int:
@@ -50,7 +49,8 @@ def first_row(array: pa.Array, is_guilty: Callable[[pa.Array], bool]) -> int:
     return start
 
 
-def _inner_fields(kind: pa.DataType) -> list[pa.Field]:
+def inner_fields(kind: pa.DataType) -> list[pa.Field]:
+    """What values of a type hold: members, items, values of maps; their keys are never null."""
     if _are.is_struct(kind):
         return [kind.field(i) for i in range(kind.num_fields)]
     if _are.is_map(kind):
