@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
@@ -130,8 +134,16 @@ def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
     given = {name: value for name, value in options.items() if value is not None}
     if rescues:
         given["rescuedDataColumn"] = "_rescued"
-    if defaults is not None:
-        given["columnOptions"] = json.dumps(defaults)
+    if not options["header"] or schema.startswith("columns"):
+        given.pop("headerMapping", None)
+    if schema.startswith("columns"):
+        given["header"] = False
+    elif defaults is not None and "date" not in schema:
+        given["columnOptions"] = json.dumps({name: each for name, each in defaults.items() if name in schema.split()})
+    if "headerMapping" in given:
+        given.pop("enforceSchema", None)
+    if rescues and (schema.startswith("columns") or options["enforceSchema"]):
+        given.pop("rescuedDataColumn")
     try:
         scan = ss.scan(
             str(path), format="csv", schema=schema, blockBytes=block_bytes, metadataColumns=",".join(METADATA), **given
@@ -318,3 +330,81 @@ def test_both_loops_read_records_of_fixed_places_alike(
     )
     for block in scan.plan():
         both(scan.planner.spec, block, limit, told)
+
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "zst": lambda data: pa.compress(data, "zstd", asbytes=True),
+}
+KINDS: dict[str, tuple[list[bytes], dict[str, Any]]] = {
+    "csv": (PIECES, {"schema": "n int, m string NOT NULL", "multiLine": True}),
+    "json": (JSON, {"schema": "n int, m string"}),
+    "values": (JSON, {"schema": "n int, m string", "multiLine": True}),
+    "fixed_width": ([b"1", b"a", b" ", b"\n", b"12ab\n"], {"layout": "n 1 2 int, m 3 2"}),
+    "fixed": ([b"1", b"a"], {"recordLength": 3}),
+}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    draw=st.data(),
+    kind=st.sampled_from(sorted(KINDS)),
+    ending=st.sampled_from(["gz", "bz2", "zst", "blocks.gz"]),
+    lost=st.sampled_from([0, 0, 1, 9, 20]),
+    block_bytes=st.integers(1, 20),
+    read_bytes=st.sampled_from([1, 5, 1000]),
+    limit=st.sampled_from([None, None, 2]),
+)
+def test_both_loops_read_compressed_and_damaged_files_alike(
+    tmp_path: Path,
+    draw: st.DataObject,
+    kind: str,
+    ending: str,
+    lost: int,
+    block_bytes: int,
+    read_bytes: int,
+    limit: int | None,
+) -> None:
+    pieces, given = KINDS[kind]
+    parts = draw.draw(st.lists(st.lists(st.sampled_from(pieces), max_size=20).map(b"".join), min_size=1, max_size=3))
+    path = tmp_path / f"f.{kind}.{ending}"
+    codec = ending.rpartition(".")[2]
+    frames = parts if ending == "blocks.gz" else [b"".join(parts)]
+    packed = b"".join(map(PACK[codec], frames))
+    path.write_bytes(packed[: max(1, len(packed) - lost)])
+    try:
+        scan = ss.scan(
+            str(path),
+            format="json" if kind == "values" else kind,
+            blockBytes=block_bytes,
+            readBytes=read_bytes,
+            maxRecordBytes=1000 if lost else 12,  # of a record that damage cuts off nobody knows how long it is
+            ignoreCorruptFiles=True,
+            **given,
+        )
+        blocks, spec = list(scan.plan()), scan.planner.spec
+    except SplitscanError as error:
+        event(str(error.reason_code))  # of so little nothing can be planned
+        return
+    for block in blocks:
+        both(spec, block, limit, told=True)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(draw=st.data(), kind=st.sampled_from(sorted(KINDS)), more=st.binary(max_size=9))
+def test_both_loops_read_the_planned_part_of_a_file_that_grows_alike(
+    tmp_path: Path, draw: st.DataObject, kind: str, more: bytes
+) -> None:
+    pieces, given = KINDS[kind]
+    data = draw.draw(st.lists(st.sampled_from(pieces), min_size=1, max_size=25).map(b"".join)) + b"\n"
+    path = tmp_path / f"f.{kind}"
+    path.write_bytes(data)
+    format = "json" if kind == "values" else kind
+    scan = ss.scan(str(path), format=format, readBytes=5, maxRecordBytes=12, onFileChange="ignore", **given)
+    blocks, spec = list(scan.plan()), scan.planner.spec
+    with path.open("ab") as file:
+        file.write(more)
+    for block in blocks:
+        grown = replace(block.file, fingerprint=f"prefix-{len(data)}-a-b")
+        both(spec, replace(block, file=grown), None, told=True)

@@ -114,8 +114,12 @@ class KernelBlockReader:
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
         self._open(source)
+        left = self._request.limit
         while (batch := self._next()) is not None:
+            left = None if left is None else left - batch.num_rows
             yield batch
+        if left == 0:
+            return  # what follows is nobody's business
         damage = damage_of(source)
         if damage is not None and self._block.start <= damage.content_offset < in_content(self._block, source).stop:
             self._rejects.take_damage(damage)
