@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tests.dialects.answers import RightAnswer
+from tests.dialects.strange_layouts import BETWEEN_BLANKS, STRANGE
 
 WORDS = ("amber", "birch", "cedar", "dune", "elder", "fjord", "grove", "heath", "inlet", "juniper", "kelp", "lagoon")
 Make = Callable[[random.Random, int], Sequence[object]]
@@ -257,4 +258,7 @@ def rebuilt_files() -> list[RebuiltFile]:
     """All of them."""
     read = [RebuiltFile(layout, name, text.encode(), answer) for layout, name, text, answer in _PLAIN]
     refused = [RebuiltFile(layout, name, data, RightAnswer(hint=hint)) for layout, name, data, hint in _REFUSED]
-    return [*read, *refused]
+    strange = [
+        RebuiltFile(layout, name, text.encode(), answer) for layout, name, text, answer in (*BETWEEN_BLANKS, *STRANGE)
+    ]
+    return [*read, *refused, *strange]

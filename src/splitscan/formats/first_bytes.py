@@ -77,6 +77,31 @@ def other_text(head: bytes) -> Beginning | None:
     return XML if _XML.match(head) else None
 
 
+_AS_SEGMENTS = (
+    "read it as text, one segment a record: set recordFormat=text and lineSep={end}, in a shell -f text -o {own}"
+)
+_SIGNATURES = (
+    (rb"MSH\|\^~\\&", "messages of HL7", _AS_SEGMENTS.format(end=r"'\r'", own=r"$'lineSep=\r'")),
+    (rb"ISA\*", "segments of X12", _AS_SEGMENTS.format(end="~", own="lineSep=~")),
+    (rb"UN(?:A.{4}|B\+)", "segments of EDIFACT", _AS_SEGMENTS.format(end='"\'"', own='"lineSep=\'"')),
+    (
+        rb"%%MatrixMarket ", "a matrix of Matrix Market",
+        r"its entries stand below a line of sizes: set recordFormat=csv, sep=\s+, header=false, and skipRows past it",
+    ),
+)  # fmt: skip
+
+
+def signed_text(head: bytes) -> Beginning | None:
+    """The kind of a text that a signature begins, and whose lines are no records of CSV.
+
+    Example:
+        >>> signed_text(b"ISA*00*  ~GS*PO~").kind, signed_text(b"a,b")
+        ('segments of X12', None)
+    """
+    found = (Beginning(kind, None, hint) for mark, kind, hint in _SIGNATURES if re.match(_BOM + mark, head))
+    return next(found, None)
+
+
 def beginning_of(head: bytes) -> Beginning | None:
     """The kind of a text of which nothing else is known; ``None`` for what may be CSV."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -107,7 +132,7 @@ def beginning_of(head: bytes) -> Beginning | None:
             r"set recordFormat=text and lineSep='%%\n', in a shell -f text -o $'lineSep=%%\n': then each stanza is a "
             "record",
         )  # fmt: skip
-    return other_text(head)
+    return signed_text(head) or other_text(head)
 
 
 def row_tags(head: bytes) -> Sequence[str]:

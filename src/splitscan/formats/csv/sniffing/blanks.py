@@ -20,6 +20,7 @@ _EVEN_SHARE = 0.98  # of lines that have as many fields
 _LOOKED_AT = 1000  # lines
 _TWO = 2  # columns: their names may be one name of two words
 _MORE_THAN_TIMES = 5  # columns: a time of day has two colons, and a sentence few
+_RARE_PREAMBLE = 4  # one line in so many
 _COMMENT = b"#"
 _RUN = re.compile(rb"[ \t]+")
 _LONG_RUN = re.compile(rb"[ \t]{2}")
@@ -120,7 +121,11 @@ def _has_words_in_places(lines: Sequence[bytes], columns: int) -> bool:
 def _of_blanks(lines: Sequence[bytes]) -> str | None:
     """The doubt where lines hold values between blanks, or have runs of blanks."""
     fields = [[(value, False) for value in _RUN.split(line.strip(BLANKS))] for line in lines]
-    width, alike = Counter(map(len, fields[1:])).most_common(1)[0]
+    width, _ = Counter(map(len, fields[1:])).most_common(1)[0]
+    first = next(number for number, each in enumerate(fields) if len(each) == width)
+    if first * _RARE_PREAMBLE <= len(fields):  # lines above the table
+        lines, fields = lines[first:], fields[first:]
+    alike = sum(len(each) == width for each in fields[1:])
     is_even = width > 1 and alike >= _EVEN_SHARE * (len(fields) - 1)
     if is_even and _holds_values([record for record in fields if len(record) == width]):
         places = f"; {_PLACES}" if _has_words_in_places(lines[1:], width) else ""

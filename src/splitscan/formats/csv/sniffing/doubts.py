@@ -17,11 +17,13 @@ from splitscan.formats.csv.sniffing.separators import (
     is_constant,
     makes_table,
 )
-from splitscan.formats.csv.sniffing.values import is_typed
-from splitscan.formats.first_bytes import other_text
+from splitscan.formats.csv.sniffing.values import Record, is_typed
+from splitscan.formats.first_bytes import other_text, signed_text
 
 _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_RULE = re.compile(rb"[ \t]*[-=+|:][-=+|: \t]*[-=]{2}[-=+|: \t]*")
+_MOST_NAMES = 4  # lines in which names, units and rules stand
 _ARRAY = "columnsArray"  # a record may be as long as it is
 _KEEPS_FIELDS = (_ARRAY, "enforceSchema", "rescuedDataColumn")  # whatever the header has
 _BLANKS = rb"[ \t]+"
@@ -65,6 +67,7 @@ def doubts_of(
         if is_contradicted(header, chosen.records):
             yield f"Whether the first record names the columns is not clear: {header.evidence}; give header."
         yield from _about_width(chosen, header, given)
+        yield from _about_first_lines(chosen, header)
     if "skipRows" not in given and not settings["header"].value:
         yield from _about_preamble(chosen)
     if "sep" not in given:
@@ -93,8 +96,9 @@ def _about_table(chosen: Reading, text: bytes) -> Iterator[str]:
     if chosen.sep == "\t" and chosen.columns > 1 and _is_indented(chosen):
         one = shown(ONE_COLUMN)
         yield f"The first of {chosen.columns} columns is empty: tabs may indent lines; give sep, sep={one} for lines."
-    if is_no_table or _ends_like_another_text(text):
-        other = other_text(text)
+    other = signed_text(text)
+    if other is not None or is_no_table or _ends_like_another_text(text):
+        other = other or other_text(text)
         if other is not None:
             yield f"It begins like {other.kind}, which is no CSV: {other.hint}."
 
@@ -160,6 +164,36 @@ def _about_width(chosen: Reading, header: Setting, given: Mapping[str, Any]) -> 
         f"{seen}: give header=false with skipRows={lines} to read all fields, or header=true with enforceSchema=true "
         f"and a schema of {fields} columns to name them."
     )
+
+
+def _about_first_lines(chosen: Reading, header: Setting) -> Iterator[str]:
+    """Lines that are neither the header nor records: it again, a rule below it, or names below other lines."""
+    again = sum(record == chosen.records[0] for record in chosen.records[1:])
+    if header.value and again and chosen.columns > 1:
+        times = f"{again} time{'s' * (again > 1)}"
+        yield f"The header comes again {times} below: give header=true to take these lines for records."
+    lines = chosen.contents[len(chosen.preamble) :]
+    rule = next((line for line in lines[:_MOST_NAMES] if _RULE.fullmatch(line)), None)
+    if rule is not None:
+        mark = rule[:1]
+        is_free = not any(line.startswith(mark) for line in lines if not _RULE.fullmatch(line))
+        below = chosen.skip_rows + lines.index(rule) + 1
+        fix = f"comment={mark.decode()}" if is_free else f"skipRows={below} with header=false"
+        yield f"The line {quoted(rule)} is a rule, and no record: give {fix}."
+    elif not header.value:
+        number = next((n for n in range(1, _MOST_NAMES) if _are_names(chosen.records[n:])), None)
+        if number is not None:
+            seen = quoted(lines[number])
+            yield f"The line {seen} may be the header: give header=true with skipRows={chosen.skip_rows + number}."
+
+
+def _are_names(records: Sequence[Record]) -> bool:
+    """True if nothing in the first record is typed, and two or more columns below are."""
+    names, body = [value for value, _ in records[0]] if records else [], records[_MOST_NAMES:]
+    if len(body) < _MOST_NAMES or any(is_typed(name) or not name for name in names[1:]) or len(names) <= 1:
+        return False
+    columns = [[record[i][0] for record in body if i < len(record)] for i in range(len(names))]
+    return sum(bool(each) and all(map(is_typed, each)) for each in columns) > 1
 
 
 def _ends_with_separators(chosen: Reading) -> bool:

@@ -156,3 +156,22 @@ def test_of_two_quotes_the_one_that_is_in_order_is_taken():
     text = "".join(f"{n},x{n},word {n}\n" for n in range(30)) + 'a,"""",mark\nc,\',soft\nb,\'=,click\n'
     assert found(text).quote == '"'
     assert found(text).is_clear
+
+
+ZONES = (
+    "# tzdb timezone descriptions\n#\n# Columns are separated by a single tab.\n#codes\tcoordinates\tTZ\tcomments\n"
+    "AD\t+4230+00131\tEurope/Andorra\nAE,OM\t+2518+05518\tAsia/Dubai\tCrozet\nAF\t+3431+06912\tAsia/Kabul\n"
+    "AQ\t-6617+11031\tAntarctica/Casey\tCasey\nAQ\t-6835+07758\tAntarctica/Davis\tDavis\n"
+    "AQ\t-6736+06253\tAntarctica/Mawson\tMawson\nAR\t-3124-06411\tAmerica/Cordoba\tmost areas\n"
+)
+
+
+def test_a_table_of_zones_is_refused_and_its_hints_read_it(tmp_path):
+    path = tmp_path / "zone1970.tab"
+    path.write_text(ZONES)
+    with pytest.raises(ss.errors.SplitscanError, match=r"dialect-unclear") as refused:
+        ss.scan_csv(path, dialect="auto").count()
+    assert "columnsArray=true reads each as long as it is" in str(refused.value)
+    scan = ss.scan_csv(path, dialect="auto", comment="#", columns_array=True)
+    rows = [row["columns"] for row in scan.to_arrow().to_pylist()]
+    assert rows == [line.split("\t") for line in ZONES.splitlines() if not line.startswith("#")]
