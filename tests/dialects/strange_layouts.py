@@ -117,4 +117,13 @@ STRANGE: Iterable[Laid] = [
      "stop_id,stop_name,stop_lat,parent\n" + _rows(lambda n: f'S{n},"Main St, {n}",47.{n},'), RightAnswer()),
     ("times after midnight", "a.txt",
      "trip,arrival,stop\n" + _rows(lambda n: f"T1,2{n % 6}:00:00,S{n}"), RightAnswer()),
+    ("weather of an airport", "a.txt",
+     _rows(lambda n: f"KJFK 0112{n:02d}Z 18005KT 10SM FEW250 {n:02d}/10 A3002"), _refused("blanks")),
+    ("names of a weather station in two lines", "a.tsv",
+     "\t\tTemp\tHi\nDate\tTime\tOut\tTemp\n" + _rows(lambda n: f"1/{n + 1}/20\t0:30\t{10 + n}.1\t{11 + n}.2"),
+     _refused("may be the header")),
+    ("an account of a bank", "a.sta", ":20:START\n:25:123/456\n" + _rows(lambda n: f":61:2001{n + 10}C{n},50NTRF"),
+     _refused("MT940")),
+    ("a byte order mark where files were joined", "a.csv", "\ufeffid,v\n" + _TABLE + "\ufeffid,v\n" + _TABLE,
+     _refused("comes again")),
 ]  # fmt: skip

@@ -83,6 +83,7 @@ _AS_SEGMENTS = (
 _SIGNATURES = (
     (rb"MSH\|\^~\\&", "messages of HL7", _AS_SEGMENTS.format(end=r"'\r'", own=r"$'lineSep=\r'")),
     (rb"ISA\*", "segments of X12", _AS_SEGMENTS.format(end="~", own="lineSep=~")),
+    (rb":20:", "a statement of MT940", "read it as text, one field a record: set recordFormat=text"),
     (rb"UN(?:A.{4}|B\+)", "segments of EDIFACT", _AS_SEGMENTS.format(end='"\'"', own='"lineSep=\'"')),
     (
         rb"%%MatrixMarket ", "a matrix of Matrix Market",

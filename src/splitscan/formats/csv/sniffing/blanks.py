@@ -21,6 +21,8 @@ _LOOKED_AT = 1000  # lines
 _TWO = 2  # columns: their names may be one name of two words
 _MORE_THAN_TIMES = 5  # columns: a time of day has two colons, and a sentence few
 _RARE_PREAMBLE = 4  # one line in so many
+_MOST_WORDS = 5  # in each of so many lines
+_DIGIT = re.compile(rb"\d")
 _COMMENT = b"#"
 _RUN = re.compile(rb"[ \t]+")
 _LONG_RUN = re.compile(rb"[ \t]{2}")
@@ -127,7 +129,8 @@ def _of_blanks(lines: Sequence[bytes]) -> str | None:
         lines, fields = lines[first:], fields[first:]
     alike = sum(len(each) == width for each in fields[1:])
     is_even = width > 1 and alike >= _EVEN_SHARE * (len(fields) - 1)
-    if is_even and _holds_values([record for record in fields if len(record) == width]):
+    table = [record for record in fields if len(record) == width]
+    if is_even and (_holds_values(table) or _is_wide(table)):
         places = f"; {_PLACES}" if _has_words_in_places(lines[1:], width) else ""
         return f"Each line has {width} values between blanks: {_ADVICE}{places}."
     with_runs = sum(_LONG_RUN.search(line.strip(BLANKS)) is not None for line in lines)
@@ -154,6 +157,13 @@ def _holds_values(records: Sequence[Record]) -> bool:
     typed = sum(sum(map(_is_value, values)) >= _TYPED_SHARE * len(values) for values in columns)
     header = find_header(records)
     return 2 * typed >= len(columns) or (header.value and header.confidence is Confidence.CERTAIN)
+
+
+def _is_wide(records: Sequence[Record]) -> bool:
+    """True if there are more columns than sentences have words alike, and digits in all values of one."""
+    columns = zip(*records, strict=True)
+    has_digits = any(all(_DIGIT.search(value) for value, _ in column) for column in columns)
+    return len(records) >= _MOST_WORDS and len(records[0]) >= _MOST_WORDS and has_digits
 
 
 def _is_value(value: bytes) -> bool:

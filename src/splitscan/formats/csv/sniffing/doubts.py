@@ -24,6 +24,7 @@ _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _RULE = re.compile(rb"[ \t]*[-=+|:][-=+|: \t]*[-=]{2}[-=+|: \t]*")
 _MOST_NAMES = 4  # lines in which names, units and rules stand
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ARRAY = "columnsArray"  # a record may be as long as it is
 _KEEPS_FIELDS = (_ARRAY, "enforceSchema", "rescuedDataColumn")  # whatever the header has
 _BLANKS = rb"[ \t]+"
@@ -168,7 +169,7 @@ def _about_width(chosen: Reading, header: Setting, given: Mapping[str, Any]) -> 
 
 def _about_first_lines(chosen: Reading, header: Setting) -> Iterator[str]:
     """Lines that are neither the header nor records: it again, a rule below it, or names below other lines."""
-    again = sum(record == chosen.records[0] for record in chosen.records[1:])
+    again = sum(_without_mark(record) == chosen.records[0] for record in chosen.records[1:])
     if header.value and again and chosen.columns > 1:
         times = f"{again} time{'s' * (again > 1)}"
         yield f"The header comes again {times} below: give header=true to take these lines for records."
@@ -180,11 +181,17 @@ def _about_first_lines(chosen: Reading, header: Setting) -> Iterator[str]:
         below = chosen.skip_rows + lines.index(rule) + 1
         fix = f"comment={mark.decode()}" if is_free else f"skipRows={below} with header=false"
         yield f"The line {quoted(rule)} is a rule, and no record: give {fix}."
-    elif not header.value:
+    elif not header.value or not all(name for name, _ in chosen.records[0][1:]):
         number = next((n for n in range(1, _MOST_NAMES) if _are_names(chosen.records[n:])), None)
         if number is not None:
             seen = quoted(lines[number])
             yield f"The line {seen} may be the header: give header=true with skipRows={chosen.skip_rows + number}."
+
+
+def _without_mark(record: Record) -> Record:
+    """A record without a byte order mark, which a file that was appended may begin with."""
+    (value, is_quoted), *others = record
+    return [(value.removeprefix(_BYTE_ORDER_MARK), is_quoted), *others]
 
 
 def _are_names(records: Sequence[Record]) -> bool:
