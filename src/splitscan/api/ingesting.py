@@ -1,4 +1,4 @@
-"""Entry points: an ingest on Spark, of files or a table, and a dry run."""
+"""Entry points: an ingest on Spark, of files or of a table."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from splitscan.api.ingest_page import check_page_file, write_page
 from splitscan.errors import UsageError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.monitor import OnProgress
-from splitscan.jobs.reports import IngestPlan, IngestReport
-from splitscan.jobs.settings import IngestSettings, SchemaEvolution
+from splitscan.jobs.reports import IngestReport
+from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.source import Source
-from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
+from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.spark.ingest_runner import SparkRunner
 from splitscan.tables import DatabaseScan
@@ -25,32 +25,6 @@ _log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
     from pyspark.sql import SparkSession
-
-
-def plan_only(
-    scan: ScanPlanner,
-    destination: str | os.PathLike[str],
-    *,
-    destination_options: Mapping[str, Any] | None = None,
-    table: str | None = None,
-    schema_evolution_mode: SchemaEvolution | str = SchemaEvolution.FAIL,
-) -> IngestPlan:
-    """Find out what an ingest would do: a dry run that lists files and reads ledgers, and writes nothing.
-
-    Args:
-        scan: What would be read.
-        destination: Folder: a local path or a URI.
-        destination_options: Settings of the destination's file system; those of the source when not given.
-        table: Format of the destination, as for :func:`ingest`.
-        schema_evolution_mode: What to do with new columns, as for :func:`ingest`; the plan says which there are.
-
-    Raises:
-        UsageError: If the destination has no meaning.
-        SchemaError: If the destination has other columns.
-        IngestError: If it holds something else, or a ledger is damaged.
-    """
-    settings = IngestSettings.of(schema_evolution_mode=schema_evolution_mode)
-    return plan_ingest(FileSource(scan), IngestTarget(destination, settings, destination_options, table=table))
 
 
 def ingest(

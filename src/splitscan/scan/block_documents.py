@@ -186,7 +186,7 @@ def _columns(spec: ScanSpec) -> list[dict[str, Any]]:
 
 
 def _required(field: pa.Field, kind: pa.DataType | None = None) -> dict[str, Any] | None:
-    """Where in a column there must be no null, by the members of the type that is decoded; ``None`` for nowhere."""
+    """Positions in a column without nulls, by the members of the type that is decoded; ``None`` for nowhere."""
     parts = []
     if is_required_somewhere(field.with_nullable(True)):
         delivered = {inner.name: inner for inner in inner_fields(field.type)}

@@ -123,7 +123,7 @@ def missing_report(request: BlockRequest, rejects: BlockRejects, error: SourceMi
 
 
 def failed_to_read(error: Exception, where: Where) -> SplitscanError:
-    """What Arrow or the system raised, as one of our errors."""
+    """Convert an error of Arrow or of the system to one of ours."""
     kind = SourceError if isinstance(error, OSError) else RecordError
     return kind(
         "a block could not be read",

@@ -6,10 +6,12 @@ import os
 import pyarrow.parquet as pq
 import pytest
 
-from splitscan.api.ingesting import ingest_table, plan_only
+from splitscan.api.ingesting import ingest_table
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, UsageError
 from splitscan.jobs import OnChanged, verify
+from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings, schema_evolution_from
+from splitscan.jobs.steps import IngestTarget, plan_ingest
 from splitscan.jobs.workplace import DestinationLock
 from splitscan.scan import ScanPlanner
 
@@ -130,7 +132,7 @@ def test_a_destination_inside_its_source_is_never_read_itself(
     first = run(scan(), destination)
     assert (first.files, first.rows) == (2, 200)
     again = runner()
-    assert plan_only(scan(), str(destination)).files == 0
+    assert plan_ingest(FileSource(scan()), IngestTarget(destination, IngestSettings())).files == 0
     assert run(scan(), destination, again).nothing_to_do
     assert again.opened == []
     (tmp_path / "in" / "c.csv").write_text("id,text\n1,c\n")

@@ -7,11 +7,13 @@ import pytest
 
 from splitscan.api.files import Scan
 from splitscan.api.ingest_page import write_page
-from splitscan.api.ingesting import plan_only
 from splitscan.engine import kernel
 from splitscan.errors import IngestError, InvariantError
 from splitscan.jobs import Phase, steps, verify
+from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import PartReport
+from splitscan.jobs.steps import IngestTarget, plan_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.kernel_reader import KernelBlockReader
 from splitscan.scan.record_reader import RecordBlockReader
@@ -120,14 +122,14 @@ def test_row_12_progress_moves_while_a_task_reads_its_only_block(tmp_path, make_
 
 def test_a_plan_says_what_would_be_done_and_writes_nothing(tmp_path, make_scan, run, seen):
     scan = make_scan()
-    plan = plan_only(scan, tmp_path / "out")
+    plan = plan_ingest(FileSource(scan), IngestTarget(tmp_path / "out", IngestSettings()))
     assert (plan.files, plan.files_skipped, plan.changed) == (2, 0, ())
     assert plan.source_bytes == sum(file.size_bytes for file in scan.files())
     assert not (tmp_path / "out").exists()
     run(make_scan(["a", "b"]), tmp_path / "out")
     before = seen(tmp_path / "out")
     (tmp_path / "in/a.csv").write_text("id,text\n1,new\n")
-    plan = plan_only(make_scan(["a", "b", "c"]), tmp_path / "out")
+    plan = plan_ingest(FileSource(make_scan(["a", "b", "c"])), IngestTarget(tmp_path / "out", IngestSettings()))
     assert (plan.files, plan.files_skipped) == (1, 1)
     assert [path.rpartition("/")[2] for path in (*plan.paths, *plan.changed)] == ["c.csv", "a.csv"]
     assert seen(tmp_path / "out") == before
@@ -294,7 +296,12 @@ def test_files_of_the_destination_have_no_say_in_the_schema(tmp_path, run):
     for files in (1, 0):
         report = run(ScanPlanner.of(str(tmp_path), "csv", None, options), destination)
         assert report.files == files
-    assert plan_only(ScanPlanner.of(str(tmp_path), "csv", None, options), destination).paths == ()
+    assert (
+        plan_ingest(
+            FileSource(ScanPlanner.of(str(tmp_path), "csv", None, options)), IngestTarget(destination, IngestSettings())
+        ).paths
+        == ()
+    )
     assert pq.read_table(destination).schema.names == ["id", "text"]
 
 

@@ -51,9 +51,6 @@ class Storage(Protocol):
     def delete_tree(self, name: str) -> None:
         """Delete a file, or a folder with all that is in it. A missing name is fine; links are not followed."""
 
-    def make_dirs(self, name: str = "") -> None:
-        """Create a folder and its parents. Object stores have none, so there it does nothing."""
-
 
 def open_storage(root: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Storage:
     """Open a destination folder; it need not exist yet.

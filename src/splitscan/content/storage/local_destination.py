@@ -119,10 +119,6 @@ class LocalStorage:
 
         writing(deleted, "delete", str(path))
 
-    def make_dirs(self, name: str = "") -> None:
-        path = Path(self.path_of(name))
-        writing(lambda: make_folder(path), "create folder", str(path))
-
 
 def make_folder(folder: Path) -> None:
     """Create a folder and its parents, so that they stay after a crash."""

@@ -132,10 +132,6 @@ class RemoteStorage:
 
         self._writing(deleted, "delete", name)
 
-    def make_dirs(self, name: str = "") -> None:
-        inner = self._inner(name)
-        self._writing(lambda: self._filesystem.makedirs(inner, exist_ok=True), "create folder", name)
-
     def _objects(self, inner: str) -> list[str]:
         """All files of a name: itself, or what lies below. Raises ``FileNotFoundError`` when there is nothing."""
         info = self._filesystem.info(inner)

@@ -15,7 +15,7 @@ _are = pa.types
 
 
 def is_required_somewhere(field: pa.Field) -> bool:
-    """Whether a field, or something inside of it, must not be null."""
+    """True if a field, or something inside of it, must not be null."""
     return not field.nullable or any(is_required_somewhere(inner) for inner in inner_fields(field.type))
 
 
@@ -50,7 +50,7 @@ def first_row(array: pa.Array, is_guilty: Callable[[pa.Array], bool]) -> int:
 
 
 def inner_fields(kind: pa.DataType) -> list[pa.Field]:
-    """What values of a type hold: members, items, values of maps; their keys are never null."""
+    """Fields inside values of a type: members, items, values of maps; their keys are never null."""
     if _are.is_struct(kind):
         return [kind.field(i) for i in range(kind.num_fields)]
     if _are.is_map(kind):

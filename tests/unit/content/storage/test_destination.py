@@ -121,14 +121,6 @@ def test_a_tree_is_deleted_and_its_neighbours_stay(storage):
     assert storage.list_names() == ["tt/"]
 
 
-def test_folders_can_be_made_twice(storage):
-    storage.make_dirs()
-    storage.make_dirs("a/b")
-    storage.make_dirs("a/b")
-    storage.write_bytes_atomic("a/b/c", b"1")
-    assert storage.list_names("a/b") == ["c"]
-
-
 @pytest.mark.parametrize("name", ["", "/", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/.", "a\0b", ".."])
 def test_no_name_leads_out_of_the_folder(storage, name):
     for act in (
