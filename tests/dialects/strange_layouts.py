@@ -124,6 +124,7 @@ STRANGE: Iterable[Laid] = [
      _refused("may be the header")),
     ("an account of a bank", "a.sta", ":20:START\n:25:123/456\n" + _rows(lambda n: f":61:2001{n + 10}C{n},50NTRF"),
      _refused("MT940")),
+    ("backslashes and N for what is missing", "a.txt", "a|b\n1|x\n2|y\n3|z\n\\N|E\n", RightAnswer("pipe")),
     ("a byte order mark where files were joined", "a.csv", "\ufeffid,v\n" + _TABLE + "\ufeffid,v\n" + _TABLE,
      _refused("comes again")),
 ]  # fmt: skip

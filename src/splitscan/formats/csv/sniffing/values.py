@@ -42,7 +42,7 @@ _WRITTEN = {
     ValueKind.DATE: rb"(?:" + _DATE + rb")(?:,?[T ]+" + _TIME + rb")?",
     ValueKind.TIME: _TIME,
     ValueKind.TRUTH: rb"(?i:true|false|yes|no)",
-    ValueKind.NOTHING: rb"(?i:nan|inf|-inf|null|none|n/a|na)|:(?: ?[a-z]{1,3})?",
+    ValueKind.NOTHING: rb"(?i:nan|inf|-inf|null|none|n/a|na)|\\N|:(?: ?[a-z]{1,3})?",
     ValueKind.SPECIAL: _SPECIAL,
 }
 _KINDS = re.compile(
