@@ -37,8 +37,12 @@ def _csv(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Sca
     lines = [",".join(chance.choice(value) for _ in range(chance.choice([3, 3, 3, 3, 2, 4]))) for _ in range(30)]
     encoding = chance.choice(["UTF-8", "ISO-8859-1"])
     (folder / "a.csv").write_text("k,v,d\n" + "\n".join(lines), encoding, newline="")
-    schema = "k int, v string, d date" + chance.choice(["", ", _corrupt_record string"])
-    read = {"header": True, "multi_line": True, "escape": '"', "encoding": encoding, "enforce_schema": True}
+    schema = chance.choice(["k int, v string, d date", "d date, k int NOT NULL, v string"])
+    schema += chance.choice(["", ", _corrupt_record string"])
+    options["header_mapping"] = chance.choice(["byPosition", "byName"])
+    options["enforce_schema"] = options["header_mapping"] == "byPosition"
+    options["column_options"] = json.dumps({"k": {"default": "9"}})
+    read = {"header": True, "multi_line": True, "escape": '"', "encoding": encoding}
     return ss.scan_csv(folder, schema, **read, **options)
 
 
@@ -110,6 +114,8 @@ def test_every_projection_in_every_mode_has_the_rows_of_python(
             options["metadata_columns"] = metadata
         if make not in {_lines, _fixed} and chance.random() < 0.5:
             options["rescued_data_column"] = "rest"
+        if make not in {_lines, _fixed} and chance.random() < 0.3:
+            options["reject_reason_column"] = "why"
         scan = make(folder, chance, options)
         assert why_python(scan.planner, spark) is None
         frame, names = scan.to_spark(spark), scan.schema.names

@@ -26,12 +26,13 @@ const SOME_RECORDS: u64 = 1000;
 
 const PROGRESS: usize = 2; // numbers before those of the arrays
 
-/// Blocks of a task: of each the document that `splitscan.scan.block_documents.block_document` writes.
+/// Blocks of a task, as `splitscan.scan.block_documents.TaskDocuments` writes them: of each what its file is called in
+/// messages, and the document of the block.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Blocks {
     version: u64,
-    blocks: VecDeque<Value>,
+    blocks: VecDeque<(String, Value)>,
 }
 
 /// Says whether the task was killed.
@@ -40,7 +41,7 @@ pub type Interrupted = Box<dyn Fn() -> bool + Send + Sync>;
 /// Reads the blocks of a task; keeps the batch that it lends.
 pub struct TaskReader {
     scan: String,
-    blocks: VecDeque<Value>,
+    blocks: VecDeque<(String, Value)>,
     left: Option<u64>,
     validates: bool,
     drops: bool,
@@ -119,10 +120,11 @@ impl TaskReader {
             columns.is_some_and(|columns| columns.iter().any(|column| what(&column["source"])))
         };
         let has_values = has(&|source| source["field"].is_u64() || *source == "rescued");
+        let shows_faults = has(&|source| *source == "corrupt" || *source == "reason");
         Ok(TaskReader {
             blocks: blocks.blocks,
             left: limit,
-            validates: has_values && !has(&|source| *source == "corrupt"), // that column shows what is broken
+            validates: has_values && !shows_faults,
             drops: scan["mode"] == "DROPMALFORMED",
             interrupted: Arc::new(interrupted),
             open: None,
@@ -146,9 +148,10 @@ impl TaskReader {
         self.lent.clear();
         while self.left != Some(0) {
             if self.open.is_none() {
-                let Some(block) = self.blocks.pop_front() else {
+                let Some((path, block)) = self.blocks.pop_front() else {
                     break;
                 };
+                self.path = path;
                 self.open = Some(self.open_block(block)?);
             }
             let Some(reader) = self.open.as_mut() else {
@@ -167,7 +170,7 @@ impl TaskReader {
             let batch = match batch {
                 Ok(batch) => batch,
                 Err(_) if (self.interrupted)() => return Err(Fault::Interrupted),
-                Err(error) => return Err(fault(error)),
+                Err(error) => return Err(fault(error, &self.path)),
             };
             let Some(batch) = batch else {
                 self.passed_bytes += reader.passed_bytes();
@@ -197,17 +200,16 @@ impl TaskReader {
                 .unwrap_or_default()
                 .to_string()
         };
-        let (path, planned) = (text(0), text(3));
-        let file = Self::open_file(&path, &planned)?;
+        let file = self.open_file(&text(0), &text(3))?;
         block["validate"] = self.validates.into();
         block["with_digest"] = false.into();
         block["limit"] = self.left.into();
-        self.path = path;
         let source = TaskFile {
             file,
             interrupted: self.interrupted.clone(),
         };
-        BlockReader::open(&self.scan, &block.to_string(), Box::new(source)).map_err(fault)
+        BlockReader::open(&self.scan, &block.to_string(), Box::new(source))
+            .map_err(|error| fault(error, &self.path))
     }
 
     /// Bytes of files that were read so far, how many of their records break a rule, and where the arrays of the batch
@@ -252,7 +254,8 @@ impl TaskReader {
     }
 
     /// Open a file, and make sure that it is the one that was planned.
-    fn open_file(path: &str, planned: &str) -> Result<LocalFile, Fault> {
+    fn open_file(&self, path: &str, planned: &str) -> Result<LocalFile, Fault> {
+        let shown = &self.path;
         let failed = |error: io::Error| {
             let code = if error.kind() == io::ErrorKind::NotFound {
                 "source-missing"
@@ -260,7 +263,7 @@ impl TaskReader {
                 "source-error"
             };
             Fault::Said(format!(
-                "a file that was planned cannot be read [{code}]\n  where: {path}\n  seen:  {error}\n  fix:   see that \
+                "a file that was planned cannot be read [{code}]\n  where: {shown}\n  seen:  {error}\n  fix:   see that \
                  it is there on every machine that runs tasks, and plan again"
             ))
         };
@@ -268,7 +271,7 @@ impl TaskReader {
         let found = file.fingerprint().map_err(failed)?;
         if found != planned {
             return Err(Fault::Said(format!(
-                "the file changed after it was planned (onFileChange=fail) [source-changed]\n  where: {path}\n  seen:  \
+                "the file changed after it was planned (onFileChange=fail) [source-changed]\n  where: {shown}\n  seen:  \
                  fingerprint {found}; planned {planned}\n  fix:   plan again, or set option onFileChange=ignore to read \
                  whatever is there now"
             )));
@@ -347,12 +350,9 @@ fn bad_document(what: &str, seen: &str) -> Fault {
     ))
 }
 
-/// An error of the block reader in the layout that Python's errors have.
-fn fault(error: BlockError) -> Fault {
-    let mut text = format!(
-        "{} [{}]\n  where: {}",
-        error.rule, error.code, error.place.path
-    );
+/// An error of the block reader in the layout that Python's errors have, with the file as messages call it.
+fn fault(error: BlockError, path: &str) -> Fault {
+    let mut text = format!("{} [{}]\n  where: {path}", error.rule, error.code);
     if let Some(offset) = error.place.offset {
         text += &format!(", byte {offset}");
     }
@@ -412,7 +412,7 @@ mod tests {
         ]);
         let block = json!({"version": 1, "file": file, "block": [0, text.len(), 0, null, null],
             "validate": false, "with_digest": false});
-        let blocks = json!({"version": 1, "blocks": [block]});
+        let blocks = json!({"version": 1, "blocks": [["FILE", block]]});
         let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
         let mut task = TaskReader::open(
             &scan(),
@@ -427,11 +427,7 @@ mod tests {
             rows += more;
         }
         std::fs::remove_file(&path).expect("it is there");
-        (
-            rows,
-            task.losses()
-                .map(|said| said.replace(path.to_str().unwrap_or("?"), "FILE")),
-        )
+        (rows, task.losses())
     }
 
     #[test]

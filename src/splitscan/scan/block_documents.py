@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from splitscan.block_json import plain_block, plain_file
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.content.storage import ByteSource
+from splitscan.content.storage import ByteSource, redact
 from splitscan.engine import kernel
 from splitscan.formats.contract import BlockFormat, ShapedFormat
 from splitscan.formats.decoding.contract import type_name
@@ -118,9 +118,11 @@ class TaskDocuments:
         Raises:
             SplitscanError: If a head cannot be read, or a header does not agree with the schema.
         """
-        requests = (BlockRequest(self._spec, block) for block in blocks)
-        documents = [block_document(each, each.block, self._head(each.block.file)) for each in requests]
-        return f'{{"version":{VERSION},"blocks":[{",".join(documents)}]}}'
+        return f'{{"version":{VERSION},"blocks":[{",".join(map(self._block, blocks))}]}}'
+
+    def _block(self, block: BlockMetadata) -> str:
+        shown = json.dumps(as_text(redact(block.file.path)))
+        return f"[{shown},{block_document(BlockRequest(self._spec, block), block, self._head(block.file))}]"
 
     def look_at(self, file: FileMetadata, source: ByteSource) -> None:
         """Take what the head of an open file says, where only Python understands it.
