@@ -17,7 +17,7 @@ from splitscan.options import ReadOptions
 from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.checking import CheckReport, check_scan
 from splitscan.scan.dialects import pin_dialect, sniff
-from splitscan.scan.files import FileTest, Paths
+from splitscan.scan.files import FileTest, Paths, as_paths
 from splitscan.scan.finding_format import find_format
 from splitscan.scan.new_columns import OnNewColumns
 from splitscan.scan.own_formats import OwnFormat, name_of_own
@@ -313,9 +313,10 @@ def scan(
     Raises:
         UsageError: If an option is unknown or has no meaning.
     """
-    found, named = find_format(paths, format, options)
-    pinned, _ = pin_dialect(paths, found, named)
-    return Scan(ScanPlanner.of(paths, found, schema, pinned))
+    inputs = as_paths(paths)
+    found, named = find_format(inputs, format, options)
+    pinned, _ = pin_dialect(inputs, found, named)
+    return Scan(ScanPlanner.of(inputs, found, schema, pinned))
 
 
 def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[CsvKeywords]) -> Scan:

@@ -21,6 +21,7 @@ from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.formats.registry import FORMATS, finds_dialect, spark_names
 from splitscan.scan.dialects import needed_options, pin_dialect
+from splitscan.scan.file_set import NamedPaths, as_paths
 from splitscan.scan.finding_format import find_format
 
 FORMAT_NAMES = ", ".join(FORMATS)
@@ -283,6 +284,11 @@ class ScanArguments:
     header: bool | None = None
     types: TypesOfColumns | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.sources, NamedPaths):  # else they are another's, who has perhaps listed them
+            expanded = [os.path.expanduser(source) for source in self.sources]  # noqa: PTH111 -- URIs, globs
+            object.__setattr__(self, "sources", as_paths(expanded))
+
     @property
     def has_block_size(self) -> bool:
         """True if the block size was given, in whatever way."""
@@ -417,9 +423,9 @@ class ScanArguments:
             write_note(note)
         return format, pinned, found
 
-    def paths(self) -> list[str]:
+    def paths(self) -> NamedPaths:
         """The sources, ``~`` resolved."""
-        return [os.path.expanduser(source) for source in self.sources]  # noqa: PTH111 -- may be a URI or a glob
+        return as_paths(self.sources)
 
     def _said(self) -> tuple[str, dict[str, Any]]:
         """The record format, and the options with those of the flags and of the names of files."""

@@ -131,12 +131,39 @@ Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 """A path, or several: files, directories, globs, URIs."""
 
 
-def as_paths(paths: Paths) -> list[str]:
+class NamedPaths(tuple[str, ...]):
+    """Paths as text. The files that they name are listed once, for all who ask by the same object.
+
+    Thread safety: immutable but for a cache; share it freely.
+    Pickling: the paths; what was listed is not taken along.
+    """
+
+    _known: tuple[FileOptions, tuple[tuple[FileMetadata, ...], str | None]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (tuple(self),)
+
+    def listed(self, options: FileOptions) -> tuple[tuple[FileMetadata, ...], str | None]:
+        """All files, sorted by path, and what to warn of that is not read.
+
+        Raises:
+            SourceMissingError: If a path matches nothing.
+        """
+        if self._known is None or self._known[0] != options:
+            listing = FileListing(options)
+            files = tuple(listing.files(self))
+            self._known = options, (files, advice_on(listing) if listing.passed_over else None)
+        return self._known[1]
+
+
+def as_paths(paths: Paths) -> NamedPaths:
     """Paths as text.
 
     Raises:
         UsageError: ``[bad-path]`` if one is none, ``[no-path]`` if there is none.
     """
+    if isinstance(paths, NamedPaths):
+        return paths
     several = [paths] if isinstance(paths, str | PathLike) else paths
     try:
         named = [fspath(path) for path in several]
@@ -151,7 +178,7 @@ def as_paths(paths: Paths) -> list[str]:
         )
     if not named:
         raise UsageError("a scan needs a path", seen="none", fix="name a file, directory, glob or URI", code="no-path")
-    return named
+    return NamedPaths(named)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,7 +195,7 @@ class Listing:
     Pickling: yes; what was listed is not taken along.
     """
 
-    paths: tuple[str, ...]
+    paths: NamedPaths
     options: FileOptions
     schema: pa.Schema | str | None = None
     chosen: tuple[FileMetadata, ...] | None = None
@@ -194,9 +221,7 @@ class Listing:
         """The files, and what to warn of."""
         if self.chosen is not None:
             return self.chosen, None
-        listing = FileListing(self.options)
-        files = tuple(listing.files(self.paths))
-        return files, advice_on(listing) if listing.passed_over else None
+        return self.paths.listed(self.options)
 
     @property
     def listed(self) -> tuple[FileMetadata, ...]:
@@ -252,7 +277,7 @@ class FileSet:
     @classmethod
     def of(cls, paths: Sequence[str], options: FileOptions, schema: pa.Schema | str | None = None) -> FileSet:
         """The files that paths name, and that the options want; see :class:`Listing`."""
-        return cls(Listing(tuple(paths), options, schema), Selection().narrowed(options.where))
+        return cls(Listing(as_paths(paths), options, schema), Selection().narrowed(options.where))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.listing, self.selection)

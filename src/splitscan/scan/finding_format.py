@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from itertools import islice
 from typing import Any, overload
 
 from splitscan.blocks import FileMetadata
@@ -14,7 +13,6 @@ from splitscan.formats.registry import DEFAULT_FORMAT, KNOWN, options_of, parse_
 from splitscan.options import ReadOptions
 from splitscan.options.files import FileOptions
 from splitscan.options.table import by_spellings, declared_options
-from splitscan.plan.files import list_files
 from splitscan.read.contents import open_file
 from splitscan.redaction import redact
 from splitscan.scan.files import Paths, as_paths
@@ -71,7 +69,7 @@ def _kind_inside(paths: Paths, raw: Mapping[str, Any]) -> NamedFormat | None:
     """Format by the names of the files that are there, or by the first bytes of one of them."""
     options = _file_options(raw)
     try:
-        files = list(islice(list_files(as_paths(paths), options.files), _NAMED_FILES))
+        files = as_paths(paths).listed(options.files)[0][:_NAMED_FILES]
         named = kind_of([file.path for file in files])
         if named is not None:
             return named
@@ -129,7 +127,7 @@ def _candidates(
 ) -> tuple[str | None, Sequence[str]]:
     """Values that the first file with some bytes shows, and its path; whatever it is, the option is missing."""
     try:
-        file = next((file for file in list_files(as_paths(paths), options.files) if file.size_bytes), None)
+        file = next((file for file in as_paths(paths).listed(options.files)[0] if file.size_bytes), None)
     except SourceError:
         return None, ()
     return (None, ()) if file is None else (redact(file.path), candidates_in(_head(file, options)))

@@ -6,6 +6,8 @@ import bz2
 import gzip
 import json
 import logging
+import os
+import pickle
 import sys
 from pathlib import Path
 
@@ -215,3 +217,45 @@ def test_nothing_is_listed_where_paths_say_it(monkeypatch, tmp_path):
     monkeypatch.setattr(sys.modules["splitscan.scan.finding_format"], "list_files", fail)
     assert ss.scan(tmp_path / "a.json").options.record_format == "json"
     assert ss.scan(Path("in") / "*.csv.gz").options.record_format == "csv"
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda folder: ss.scan(folder).to_arrow(),
+        lambda folder: ss.scan(folder).count(),
+        lambda folder: ss.scan(folder).schema,
+        lambda folder: ss.scan([folder], header=True).files(),
+        lambda folder: ss.scan(folder, dialect="auto").to_arrow(),
+        lambda folder: ss.scan(folder, "csv", dialect="auto").to_arrow(),
+        lambda folder: ss.scan(folder, ignore_missing_files=True).to_arrow(),
+        lambda folder: ss.scan(folder).rejects().to_arrow(),
+        lambda folder: ss.scan(folder).check(),
+        lambda folder: main(["head", str(folder)]),
+        lambda folder: main(["count", str(folder)]),
+        lambda folder: main(["schema", str(folder)]),
+        lambda folder: main(["check", str(folder)]),
+    ],
+    ids=range(13),
+)
+def test_a_directory_without_a_format_is_listed_once(tmp_path, monkeypatch, read):
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text("id,name\n1,ada\n2,grace\n")
+    listed, scandir = [], os.scandir
+
+    def listing(path="."):
+        listed.append(os.fspath(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", listing)
+    read(tmp_path)
+    assert [path.rstrip("/") for path in listed] == [str(tmp_path)]
+
+
+def test_another_scan_of_the_same_directory_lists_it_again(tmp_path):
+    (tmp_path / "a.txt").write_text("id\n1\n")
+    first = ss.scan(tmp_path)
+    assert first.count() == 2
+    (tmp_path / "b.txt").write_text("id\n1\n")
+    assert (first.count(), ss.scan(tmp_path).count()) == (2, 4)
+    assert pickle.loads(pickle.dumps(first)).count() == 4
