@@ -270,6 +270,7 @@ pub struct PyRules {
     timestamp_format: Option<String>,
     timestamp_ntz_format: Option<String>,
     time_zone: String,
+    exact_numbers: bool,
 }
 
 impl PyRules {
@@ -285,6 +286,7 @@ impl PyRules {
             zone: zone::named(&self.time_zone).ok_or_else(|| {
                 PyValueError::new_err(format!("there is no time zone {}", self.time_zone))
             })?,
+            exact_numbers: self.exact_numbers,
         })
     }
 }

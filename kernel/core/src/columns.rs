@@ -35,6 +35,7 @@ pub struct Column {
     nulls: Nulls,
     data: Data,
     reading: Reading,
+    is_exact: bool, // a number that would lose digits of its text is none
 }
 
 /// The values of a column; a null has one too, except in a list.
@@ -118,6 +119,7 @@ impl Column {
             nulls: Nulls::default(),
             data,
             reading,
+            is_exact: rules.exact_numbers,
         })
     }
 

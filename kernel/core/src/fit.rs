@@ -4,7 +4,7 @@ use crate::rules::Rules;
 use crate::value::clock::Clock;
 use crate::value::float::Named;
 use crate::value::pattern::Pattern;
-use crate::value::{boolean, date, float, int, timestamp, without_blanks};
+use crate::value::{boolean, date, float, int, loses_digits, timestamp, without_blanks};
 
 /// 32-bit whole numbers.
 pub const INT: u8 = 1;
@@ -94,10 +94,8 @@ impl Fitter {
             [b'-' | b'+', rest @ ..] => rest,
             rest => rest,
         };
-        match unsigned {
-            [b'0', b'0'..=b'9', ..] => return 0, // a leading zero is lost in any number
-            [b'0'..=b'9' | b'.', .., b'd' | b'D' | b'f' | b'F'] => return 0, // and so is the letter of 12D
-            _ => {}
+        if loses_digits(bare) {
+            return 0;
         }
         let has_blanks = bare.len() < text.len();
         if !has_blanks && !unsigned.is_empty() && unsigned.iter().all(u8::is_ascii_digit) {

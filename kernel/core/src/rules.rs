@@ -19,6 +19,8 @@ pub struct Rules {
     pub timestamp_ntz_format: Option<String>,
     /// The time zone of timestamps that name none.
     pub zone: Arc<Zone>,
+    /// Whether a number that would lose digits of its text is none; see [`loses_digits`](crate::value::loses_digits).
+    pub exact_numbers: bool,
 }
 
 /// A time zone as offsets from UTC.
@@ -51,6 +53,7 @@ impl Default for Rules {
             timestamp_format: None,
             timestamp_ntz_format: None,
             zone: Arc::new(Zone::Fixed(0)),
+            exact_numbers: false,
         }
     }
 }

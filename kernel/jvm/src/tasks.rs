@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     const RULES: &str = r#"{"nan_value": "NaN", "positive_inf": "Inf", "negative_inf": "-Inf", "date_format": null,
-        "timestamp_format": null, "timestamp_ntz_format": null, "time_zone": "UTC"}"#;
+        "timestamp_format": null, "timestamp_ntz_format": null, "time_zone": "UTC", "exact_numbers": false}"#;
 
     /// A scan of CSV with the columns `id int, v int`.
     fn scan() -> String {

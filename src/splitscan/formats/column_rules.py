@@ -13,7 +13,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.contract import Projection
 from splitscan.formats.decoding.contract import Decoded, Decoder, Parsed, Parser, can_cross, type_name
-from splitscan.formats.decoding.conversions import Rules, convert
+from splitscan.formats.decoding.conversions import Rules, convert, is_number
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.rescue import Rescue
 from splitscan.formats.decoding.values import as_text
@@ -103,6 +103,7 @@ def _is_texts(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) and pa.types.is_string(kind.value_type))
 
 
+_EXACT = "exact_numbers"
 PREFIX = "splitscan."
 """What the metadata keys of a field begin with that say how its column is read."""
 
@@ -148,6 +149,7 @@ def with_options(field: pa.Field, options: ColumnOptions) -> pa.Field:
         "default": options.default,
         "format": options.format,
         "blank_as": options.blank_as and options.blank_as.value,
+        _EXACT: None if options.exact_numbers is None else str(options.exact_numbers).lower(),
     }
     metadata = {PREFIX + name: value for name, value in found.items() if value is not None}
     return field.with_metadata(metadata) if metadata else field.remove_metadata()
@@ -178,25 +180,48 @@ def with_column_options(schema: pa.Schema, options: ReadOptions) -> pa.Schema:
 
 
 def _merged(weak: ColumnOptions, strong: ColumnOptions) -> ColumnOptions:
-    names = ("default", "format", "blank_as")
+    names = ("default", "format", "blank_as", "exact_numbers")
     return replace(weak, **{n: value for n in names if (value := getattr(strong, n)) is not None})
+
+
+def as_found(field: pa.Field) -> pa.Field:
+    """A column whose type was found by a look at values: a number that would lose a part of its text is none.
+
+    Example:
+        >>> options_of(as_found(pa.field("n", pa.int64()))).exact_numbers
+        True
+    """
+    if not _has_numbers(field.type) or options_of(field).exact_numbers is not None:
+        return field
+    return field.with_metadata({**(field.metadata or {}), PREFIX + _EXACT: "true"})
+
+
+def _has_numbers(kind: pa.DataType) -> bool:
+    """Whether values of a type are numbers, or have parts that are."""
+    if pa.types.is_nested(kind):
+        return any(_has_numbers(kind.field(index).type) for index in range(kind.num_fields))
+    return is_number(kind)
 
 
 def rules_of(field: pa.Field, rules: Rules) -> Rules:
     """How the values of one column are written: with its own pattern, if it has one."""
-    pattern = options_of(field).format
+    said = options_of(field)
+    pattern = said.format
+    rules = replace(rules, exact_numbers=True) if said.exact_numbers else rules
     if pattern is None:
         return rules
     if pa.types.is_date(field.type):
         return replace(rules, date_format=pattern)
-    name = "timestamp_ntz_format" if field.type.tz is None else "timestamp_format"
-    return replace(rules, **{name: pattern})
+    if field.type.tz is None:
+        return replace(rules, timestamp_ntz_format=pattern)
+    return replace(rules, timestamp_format=pattern)
 
 
 def own_rules_of(wanted: Projection) -> dict[str, Rules]:
-    """How the values of the columns to decode are written that have a pattern of their own, by name."""
+    """How the values of the columns to decode are written that have rules of their own, by name."""
     rules = rules_of_format(wanted.options)
-    return {each.name: rules_of(each, rules) for each in wanted.decoded if options_of(each).format is not None}
+    own = {each.name: rules_of(each, rules) for each in wanted.decoded}
+    return {name: each for name, each in own.items() if each != rules}
 
 
 def block_fields(wanted: Projection, written: Callable[[pa.Field], str] = lambda _: "") -> list[dict[str, Any]] | None:
@@ -256,7 +281,7 @@ def default_of(field: pa.Field, rules: Rules) -> pa.Scalar | None:
     if text is None:
         return None
     if not pa.types.is_nested(field.type):
-        column, bad = convert(pa.array([text]), field.type, rules_of(field, rules))
+        column, bad = convert(pa.array([text]), field.type, replace(rules_of(field, rules), exact_numbers=False))
         if bad is None:
             return column[0]
     raise _refused(field, "default", text, f"the default of column {field.name!r} is no {field.type}",
@@ -270,6 +295,9 @@ def _check(field: pa.Field, said: ColumnOptions, options: ReadOptions) -> None:
             raise _refused(field, "format", said.format, f"column {field.name!r} is {kind}, and has no pattern",
                            "give patterns to dates and timestamps")  # fmt: skip
         compiled(said.format)
+    if said.exact_numbers and not _has_numbers(kind):
+        raise _refused(field, "exactNumbers", "true", f"column {field.name!r} is {kind}, and has no number",
+                       "leave it out")  # fmt: skip
     if said.blank_as is not None and not options.format.is_flat:
         raise _refused(field, "blankAs", said.blank_as.value, "blankAs is about fields of CSV",
                        "leave it out: JSON tells nulls from empty texts")  # fmt: skip

@@ -43,7 +43,10 @@ _LARGEST_RECORD_BYTES = 512 * MIB
 
 _LARGEST_READ_BYTES = 128 * MIB
 
-_NAMES = {"default": "default", "format": "format", "blankas": "blank_as", "blank_as": "blank_as"}
+_NAMES = {
+    "default": "default", "format": "format", "blankas": "blank_as", "blank_as": "blank_as",
+    "exactnumbers": "exact_numbers", "exact_numbers": "exact_numbers",
+}  # fmt: skip
 
 
 def _parse_locale(value: Any) -> str:
@@ -79,6 +82,9 @@ class RecordOptions:
 
     is_flat: ClassVar[bool] = False
     """Whether every value of a record is one field of text, so that columns have no parts."""
+
+    values_are_texts: ClassVar[bool] = False
+    """Whether a value is written as a text, and its type is found by a look at it."""
 
     array_of_fields: ClassVar[bool] = False
     """Whether the values of a record may be read as one array."""
@@ -262,15 +268,22 @@ class ColumnOptions:
         default: Text of the value where a record does not have the column; ``None`` for null.
         format: Pattern of its dates or timestamps, in Spark's letters.
         blank_as: What a blank field becomes.
+        exact_numbers: Whether a number that would lose a part of its text, a leading zero or the letter of ``12D``, is
+            no value; ``None`` where nobody says so.
     """
 
     default: str | None = None
     format: str | None = None
     blank_as: BlankAs | None = None
+    exact_numbers: bool | None = None
 
     def to_json(self) -> dict[str, str]:
         """Options that were given, under the names of options."""
-        named = {"default": self.default, "format": self.format, "blankAs": self.blank_as and self.blank_as.value}
+        exact = None if self.exact_numbers is None else str(self.exact_numbers).lower()
+        named = {
+            "default": self.default, "format": self.format, "blankAs": self.blank_as and self.blank_as.value,
+            "exactNumbers": exact,
+        }  # fmt: skip
         return {name: value for name, value in named.items() if value is not None}
 
 
@@ -284,9 +297,11 @@ def column_options_of(given: Mapping[str, Any]) -> ColumnOptions:
     for name, value in given.items():
         attribute = _NAMES.get(str(name).lower())
         if attribute is None:
-            raise ValueRefusedError(f"a column has default, format and blankAs, not {name}")
+            raise ValueRefusedError(f"a column has default, format, blankAs and exactNumbers, not {name}")
         if attribute == "blank_as":
             values[attribute] = _blank_as(value)
+        elif attribute == "exact_numbers":
+            values[attribute] = None if value is None else FLAG.parse(value)
         elif value is not None:
             values[attribute] = _as_text(value)
     if values.get("format") == "":

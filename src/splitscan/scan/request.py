@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError
-from splitscan.formats.column_rules import array_schema, options_of
+from splitscan.formats.column_rules import array_schema, as_found, options_of
 from splitscan.formats.decoding.contract import format_ddl
-from splitscan.formats.decoding.ddl import as_schema
+from splitscan.formats.decoding.ddl import as_schema, parse_ddl, parse_hints
 from splitscan.formats.registry import parse_options, record_format
 from splitscan.options import ReadOptions, SchemaMode
 from splitscan.scan.columns.partitions import Partitions
@@ -129,7 +129,18 @@ class ReadRequest:
             columns: Of the records.
             partitions: The columns that directories give; none for records that come without their files.
         """
+        if self.given is None:
+            columns = self._as_found(columns)
         return make_spec(self.options, columns, self.own, partitions, declared=self.given is not None)
+
+    def _as_found(self, columns: pa.Schema) -> pa.Schema:
+        """Columns of which a look at values has told the type, where the user says none."""
+        if self.own is not None or not self.options.format.values_are_texts:
+            return columns
+        said = self.options.schema
+        named = {each.lower() for each in parse_ddl(said.provided_schema).names} if said.provided_schema else set()
+        named |= {each.path[0].lower() for each in parse_hints(said.schema_hints)} if said.schema_hints else set()
+        return pa.schema([each if each.name.lower() in named else as_found(each) for each in columns])
 
     # ------------------------------------------------------------- changes
 
@@ -150,6 +161,8 @@ class ReadRequest:
     def with_schema(self, schema: pa.Schema) -> Self:
         """A copy by a full schema: what else the records have is not read, or rescued where that is asked for."""
         said = replace(self.options.schema, provided_schema=None, schema_hints=None, schema_mode=SchemaMode.LENIENT)
+        if self.given is None:  # the user says nothing of types
+            schema = self._as_found(schema)
         return replace(self, options=replace(self.options, schema=said), given=as_schema(schema))
 
 

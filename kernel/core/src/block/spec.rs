@@ -250,6 +250,7 @@ pub struct RulesSpec {
     pub timestamp_format: Option<String>,
     pub timestamp_ntz_format: Option<String>,
     pub time_zone: String,
+    pub exact_numbers: bool,
 }
 
 /// A column of a batch.
@@ -476,6 +477,7 @@ impl RulesSpec {
             timestamp_format: self.timestamp_format.clone(),
             timestamp_ntz_format: self.timestamp_ntz_format.clone(),
             zone,
+            exact_numbers: self.exact_numbers,
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::rules::Rules;
 use crate::value::clock::{Clock, within_years};
 use crate::value::float::{Float, Named};
 use crate::value::pattern::Pattern;
-use crate::value::{base64, boolean, date, decimal, float, int, timestamp};
+use crate::value::{base64, boolean, date, decimal, float, int, loses_digits, timestamp};
 
 /// What reading the texts of a column needs, besides the type of its values.
 #[derive(Debug)]
@@ -55,32 +55,40 @@ impl Column {
     /// Append the values that texts are, as CSV has them.
     #[inline(always)] // twice: for many, and for one
     pub(super) fn read_texts<C: Cells>(&mut self, cells: &C, refuse: &mut impl FnMut(usize)) {
+        if self.is_exact {
+            self.read::<true, C>(cells, refuse);
+        } else {
+            self.read::<false, C>(cells, refuse);
+        }
+    }
+
+    /// The same; `EXACT` where a number that would lose digits of its text is none.
+    #[inline(always)] // for each of them
+    fn read<const EXACT: bool, C: Cells>(&mut self, cells: &C, refuse: &mut impl FnMut(usize)) {
         let nulls = &mut self.nulls;
         match (&mut self.data, &mut self.reading) {
             (Data::Text(texts) | Data::Binary(texts), _) => fill_texts(texts, nulls, cells),
-            (Data::Int8(values), _) => fill(values, nulls, cells, refuse, int::quick, |text| {
-                int::parse(text)
-            }),
-            (Data::Int16(values), _) => fill(values, nulls, cells, refuse, int::quick, |text| {
-                int::parse(text)
-            }),
-            (Data::Int32(values), _) => fill(values, nulls, cells, refuse, int::quick, |text| {
-                int::parse(text)
-            }),
-            (Data::Int64(values), _) => fill(values, nulls, cells, refuse, int::quick, |text| {
-                int::parse(text)
-            }),
+            (Data::Int8(values), _) => {
+                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, int::quick, int::parse)
+            }
+            (Data::Int16(values), _) => {
+                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, int::quick, int::parse)
+            }
+            (Data::Int32(values), _) => {
+                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, int::quick, int::parse)
+            }
+            (Data::Int64(values), _) => {
+                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, int::quick, int::parse)
+            }
             (Data::Float32(values), Reading::Float(named)) => {
                 let quick = |bytes: &[u8], start, stop| float::quick(bytes, start, stop, named);
-                fill(values, nulls, cells, refuse, quick, |text| {
-                    float::parse(text, named)
-                })
+                let read = |text: &str| float::parse(text, named);
+                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, quick, read)
             }
             (Data::Float64(values), Reading::Float(named)) => {
                 let quick = |bytes: &[u8], start, stop| float::quick(bytes, start, stop, named);
-                fill(values, nulls, cells, refuse, quick, |text| {
-                    float::parse(text, named)
-                })
+                let read = |text: &str| float::parse(text, named);
+                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, quick, read)
             }
             (Data::Decimal(values), Reading::Decimal(precision, scale)) => {
                 let (precision, scale) = (*precision, *scale);
@@ -88,7 +96,7 @@ impl Column {
                     decimal::quick(bytes, start, stop, precision, scale)
                 };
                 let read = |text: &str| decimal::parse(text, precision, scale);
-                fill(values, nulls, cells, refuse, quick, read)
+                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, quick, read)
             }
             (Data::Date(values), Reading::Date(None)) => {
                 fill(values, nulls, cells, refuse, date::quick, date::parse)
@@ -225,6 +233,43 @@ impl Column {
         self.push_null();
         Pushed::Bad
     }
+}
+
+/// Append a number for each row; with `EXACT` none for a text of which digits would be lost.
+#[inline(always)] // once for each type
+fn fill_numbers<const EXACT: bool, T: Copy + Default, C: Cells>(
+    values: &mut Vec<T>,
+    nulls: &mut Nulls,
+    cells: &C,
+    refuse: &mut impl FnMut(usize),
+    quick: impl Fn(&[u8], usize, usize) -> Option<T>,
+    read: impl Fn(&str) -> Option<T>,
+) {
+    let quick = |bytes: &[u8], start: usize, stop: usize| {
+        let may_lose = EXACT && bytes.get(start..stop).is_some_and(may_lose_digits);
+        if may_lose {
+            None
+        } else {
+            quick(bytes, start, stop)
+        }
+    };
+    let read = |text: &str| {
+        if EXACT && loses_digits(text) {
+            None
+        } else {
+            read(text)
+        }
+    };
+    fill(values, nulls, cells, refuse, quick, read);
+}
+
+/// Whether a text has to be looked at by [`loses_digits`]: a look of little cost, which also takes others.
+#[inline]
+fn may_lose_digits(text: &[u8]) -> bool {
+    matches!(
+        text,
+        [b'0', _, ..] | [b'-' | b'+', b'0', _, ..] | [b' ' | b'\t', ..] | [.., b'A'..=b'z']
+    )
 }
 
 /// Nothing is read quickly.

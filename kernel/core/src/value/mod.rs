@@ -22,6 +22,19 @@ pub(crate) fn without_blanks(text: &str) -> &str {
     }
 }
 
+/// Whether a number would lose a part of its text: a leading zero, or the letter of `12D`.
+#[inline]
+pub fn loses_digits(text: &str) -> bool {
+    let unsigned = match without_blanks(text).as_bytes() {
+        [b'-' | b'+', rest @ ..] => rest,
+        rest => rest,
+    };
+    matches!(
+        unsigned,
+        [b'0', b'0'..=b'9', ..] | [b'0'..=b'9' | b'.', .., b'd' | b'D' | b'f' | b'F']
+    )
+}
+
 /// The text without the white space that may surround a time: what Python's `str.strip` takes for it, in any script.
 #[inline]
 pub(crate) fn without_space(text: &str) -> &str {

@@ -173,7 +173,7 @@ def _layout(wanted: Projection, names: Sequence[str]) -> CsvLayout:
         wanted=tuple(position[name] for name in validated if name in position),
         least=least,
         unmatched=tuple(index for index in range(len(names)) if index not in columns),
-        rules={i: rules_of(columns[i], rules) for i, each in said.items() if each.format is not None},
+        rules={i: own for i in said if (own := rules_of(columns[i], rules)) != rules},
         blanks={i: each.blank_as for i, each in said.items() if each.blank_as is not None},
         defaults=defaults,
     )

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from splitscan.engine import kernel
 from splitscan.formats.contract import Summaries
 from splitscan.formats.csv.options import CsvOptions
-from splitscan.formats.decoding.conversions import Rules, all_convert
+from splitscan.formats.decoding.conversions import LOST, Rules, all_convert
 from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE
 
 # A bit for each type, from the narrowest on, as in the kernel.
@@ -26,7 +26,6 @@ _KINDS = {
 
 _FULL_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"  # written otherwise, Spark finds timestamps
 _WHOLE = "^[+-]?[0-9]+$"
-_LOST = r"^[ \t]*[+-]?(0[0-9]|[0-9.].*[dDfF][ \t]*$)"  # in a number: a leading zero, and the letter of 12D
 _MAY_OVERFLOW = r"^[ \t]*[+-]?[0-9.].*([eE]|[0-9]{308})"
 _HAS_DAY = "^[^0-9]*[0-9][^-]*-[0-9][^-]*-[0-9]"  # a year or a month alone is no moment
 
@@ -65,7 +64,7 @@ class TypeSummary(NamedTuple):
         if _all_match(values, _WHOLE):
             digits = pc.max(pc.binary_length(pc.ascii_ltrim(values, "+-"))).as_py()
             kinds |= _DECIMAL if digits <= MOST_DIGITS else 0
-        if pc.any(pc.match_substring_regex(values, _LOST)).as_py():
+        if pc.any(pc.match_substring_regex(values, LOST)).as_py():
             kinds &= ~_NUMBERS
         if kinds & _DOUBLE and any(map(isinf, map(float, _matching(values, _MAY_OVERFLOW)))):
             kinds &= ~_DOUBLE

@@ -108,6 +108,7 @@ class CsvOptions(TypedOptions):
     in_messages: ClassVar[str] = "csv"
     finds_dialect: ClassVar[bool] = True
     types_if_asked: ClassVar[bool] = True
+    values_are_texts: ClassVar[bool] = True
 
     sep: Annotated[str, Option("sep", _SEPARATOR, _SEP_MEANING, ("delimiter",))] = ","
     quote: Annotated[

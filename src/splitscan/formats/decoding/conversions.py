@@ -42,6 +42,9 @@ LAST_US = 253_402_300_799_999_999  # the last microsecond of 9999
 _INTEGER_BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
 
 # Texts that Arrow's cast is known to read exactly as the parsers below do, and never refuses.
+LOST = r"^[ \t]*[+-]?(0[0-9]|[0-9.].*[dDfF][ \t]*$)"
+"""A number that would lose a part of its text: a leading zero, or the letter of 12D."""
+
 _PLAIN = {
     pa.int8(): "^-?[0-9]{1,2}$",
     pa.int16(): "^-?[0-9]{1,4}$",
@@ -62,6 +65,7 @@ class Rules:
     timestamp_format: str | None = None
     timestamp_ntz_format: str | None = None
     time_zone: str = "UTC"
+    exact_numbers: bool = False
 
     def written(self, kind: pa.DataType, *, own: bool = False) -> str:
         """Which option says how values of a type are written, for the end of a message; empty where none does.
@@ -110,6 +114,8 @@ def convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Arra
     if form is None:
         return _convert_distinct(strings, kind, parse)
     plain = pc.match_substring_regex(strings, form)
+    if _is_exact(kind, rules):
+        plain = pc.and_not(plain, pc.match_substring_regex(strings, LOST))
     odd = pc.invert(plain)
     if not pc.any(odd).as_py():
         return strings.cast(kind), None
@@ -130,6 +136,7 @@ def all_convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> bool:
         True
     """
     form = _plain_form(kind, rules)
+    form = None if _is_exact(kind, rules) else form
     odd = strings if form is None else strings.filter(pc.invert(pc.match_substring_regex(strings, form)))
     return None not in map(_parser(kind, rules), odd.drop_null().unique().to_pylist())
 
@@ -196,7 +203,21 @@ def _parser(kind: pa.DataType, rules: Rules) -> Parse:
     elif pa.types.is_timestamp(kind):
         pattern = rules.timestamp_ntz_format if kind.tz is None else rules.timestamp_format
         parse = _timestamp_parser(pattern, None if kind.tz is None else rules.time_zone)
-    return parse
+    return _exact(parse) if _is_exact(kind, rules) else parse
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values of a type are numbers."""
+    return kind in _INTEGER_BITS or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def _is_exact(kind: pa.DataType, rules: Rules) -> bool:
+    return rules.exact_numbers and is_number(kind)
+
+
+def _exact(parse: Parse) -> Parse:
+    """A parser of numbers that refuses those of which a part would be lost."""
+    return lambda text: None if re.match(LOST, text) else parse(text)
 
 
 def _refuse(_: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from splitscan.options.read import TypedOptions
 from splitscan.options.table import FLAG, Option, OptionKind, ValueRefusedError, show_text, text
@@ -44,6 +44,8 @@ class XmlOptions(TypedOptions):
 
     Pickling: plain values only.
     """
+
+    values_are_texts: ClassVar[bool] = True
 
     row_tag: Annotated[str, Option("rowTag", _ROW_TAG, "Name of the elements that are records, with its prefix.")]
     attribute_prefix: Annotated[
