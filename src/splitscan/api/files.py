@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, FileMetadata, Reject
+from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.options import ReadOptions
@@ -180,15 +179,32 @@ class Scan(Rows):
             take = None if on_reject is None else one_by_one(on_reject)
             yield from scan_blocks(planner.spec, portions, limit, take, on_new_columns)
 
-    def rejects(self) -> Rejects:
+    @overload
+    def rejects(self) -> Rejects: ...
+
+    @overload
+    def rejects(self, spark: SparkSession) -> DataFrame: ...
+
+    def rejects(self, spark: SparkSession | None = None) -> Rejects | DataFrame:
         """The records that break a rule, as rows: where and why, how each begins, whether it is a row all the same.
 
-        Reads everything in this process, when rows are asked for; no value is kept of records that are whole. Columns:
+        Reads everything, when rows are asked for; no value is kept of records that are whole. Columns:
         ``path``, ``line`` (from 1; null where records are no lines of text), ``offset``, ``length``, ``code`` (of
         ``docs/errors.md``), ``reason``, ``raw`` (the first bytes), ``delivered``. In mode FAILFAST the first one is an
         error, as for all other ways to read.
+
+        Args:
+            spark: The session whose tasks read: the rows are a DataFrame, in no order, and ``line`` is null where
+                conditions leave out parts of a file. Without one this process reads, and the rows are in order.
+
+        Raises:
+            UsageError: ``[bad-limit]`` with a session, for a scan with a limit.
         """
-        return Rejects(self)
+        if spark is None:
+            return Rejects(self)
+        from splitscan.spark.rejects import rejects_frame  # noqa: PLC0415 - Spark is optional
+
+        return rejects_frame(self.planner, spark)
 
     def check(self) -> CheckReport:
         """Read everything and keep nothing: rows, broken records by code, and the types that would hold.
@@ -285,16 +301,20 @@ class Rejects(Rows):
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """All rejects, in file order, then offset order, read while they are taken."""
-        found: list[Sequence[Reject]] = []
+        found: list[pa.RecordBatch] = []
         planner = self._scan.planner
         planner.warn()
         limit, portions = self._scan.options.reading.limit, list(planner.portions())
-        batches = scan_blocks(planner.spec, portions, limit, found.append) if portions and limit != 0 else ()
-        with closing(LineNumbers(planner.options, planner.files())) as lines:
-            for _ in batches:
-                yield from lines.number(found)
-                found.clear()
-            yield from lines.number(found)
+        if not portions or limit == 0:
+            return
+        lines = LineNumbers(planner.options, planner.files())
+        batches = scan_blocks(
+            planner.spec, portions, limit, lambda rejects: found.append(lines.rows(rejects)), watch=lines.watch
+        )
+        for _ in batches:
+            yield from found
+            found.clear()
+        yield from found
 
 
 def scan(

@@ -65,7 +65,7 @@ class OpenedFile:
         if self._source is not None and time.monotonic() - self._opened_seconds > self._fresh_seconds:
             self.close()
         source = self._current()
-        return _LentContent(source) if isinstance(source, ContentSource) else _Lent(source)
+        return LentContent(source) if isinstance(source, ContentSource) else Lent(source)
 
     def preamble(self, format: RecordFormat, start: int) -> Preamble:
         """Preamble for a reader of a range from *start* on; looked at once.
@@ -114,7 +114,7 @@ class OpenedFile:
         return self._source
 
 
-class _Lent:
+class Lent:
     """A source that whoever borrowed it cannot close."""
 
     def __init__(self, source: ByteSource) -> None:
@@ -130,7 +130,7 @@ class _Lent:
         """Leave the file open: somebody else closes it."""
 
 
-class _LentContent(_Lent):
+class LentContent(Lent):
     """Lent content of a compressed file."""
 
     def __init__(self, source: ContentSource) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -48,6 +48,10 @@ class BlockReader(Protocol):
         """Bytes of the block that were read so far; 0 to the end where a reader of the user's own does not say."""
 
 
+Watch: TypeAlias = Callable[[BlockMetadata, ByteSource], ByteSource]
+"""Given a block and its open file; what it returns is read in place of that."""
+
+
 @dataclass(frozen=True)
 class BlockRequest:
     """Request for one block.
@@ -62,6 +66,7 @@ class BlockRequest:
         planned: The planned block that metadata columns speak of, where *block* is a part of it.
         opened: The file of the block, where it stays open for the next one.
         losses: Counts the rejects where *on_reject* does not take them, and is told of new columns.
+        watch: Given the file when it is opened, and what is read of it from then on.
     """
 
     spec: ScanSpec
@@ -72,6 +77,7 @@ class BlockRequest:
     planned: BlockMetadata | None = None
     opened: OpenedFile | None = None
     losses: RejectCounter | None = None
+    watch: Watch | None = None
 
     @cached_property
     def constants(self) -> dict[str, pa.Scalar]:
@@ -104,7 +110,9 @@ class BlockRequest:
         except BaseException:
             source.close()
             raise
-        return source
+        if self.watch is None or self.opened is not None:
+            return source
+        return self.watch(self.block, source)
 
 
 def missing_report(request: BlockRequest, rejects: BlockRejects, error: SourceMissingError) -> BlockReport | None:

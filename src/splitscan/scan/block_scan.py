@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.content.storage import locate
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, FileMetadata
+from splitscan.content.storage import ByteSource, locate
 from splitscan.read.contents import open_content
 from splitscan.read.opened_file import OpenedFile
 from splitscan.scan.block_documents import scan_document
-from splitscan.scan.block_request import BlockReader, BlockRequest
+from splitscan.scan.block_request import BlockReader, BlockRequest, Watch
 from splitscan.scan.framework.batching import join_batches
 from splitscan.scan.given_up import RejectCounter
 from splitscan.scan.kernel_reader import KernelBlockReader
@@ -73,12 +73,13 @@ class ConsecutiveBlocks:
 
     Args:
         spec: What to deliver.
+        watch: See :class:`BlockRequest`.
 
     Thread safety: none.
     """
 
-    def __init__(self, spec: ScanSpec) -> None:
-        self._spec = spec
+    def __init__(self, spec: ScanSpec, watch: Watch | None = None) -> None:
+        self._spec, self._watch = spec, watch
         self._format = spec.record_format
         self._opened: OpenedFile | None = None
         self._last: BlockReader | None = None
@@ -86,7 +87,7 @@ class ConsecutiveBlocks:
     def open(self, block: BlockMetadata, **wanted: Any) -> BlockReader:
         """Open the reader of a block as :func:`open_reader` does; read it to its end before asking for the next one."""
         entered, opened = self._enter(block)
-        self._last = open_reader(self._spec, entered, planned=block, opened=opened, **wanted)
+        self._last = open_reader(self._spec, entered, planned=block, opened=opened, watch=self._watch, **wanted)
         return self._last
 
     def close(self) -> None:
@@ -106,12 +107,16 @@ class ConsecutiveBlocks:
         reading = self._spec.options.reading
         self._opened = OpenedFile(
             block.file,
-            partial(open_content, block, self._spec.options.files, self._format),
+            partial(self._open, block),
             max_record_bytes=reading.max_record_bytes,
             read_bytes=reading.read_bytes,
             fresh_seconds=inf,  # to open it again is to begin it again
         )
         return block, self._opened
+
+    def _open(self, block: BlockMetadata) -> ByteSource:
+        source = open_content(block, self._spec.options.files, self._format)
+        return source if self._watch is None else self._watch(replace(block, stop=UNKNOWN_END), source)
 
 
 def scan_blocks(
@@ -120,6 +125,7 @@ def scan_blocks(
     limit: int | None = None,
     on_reject: OnRejects | None = None,
     on_new_columns: OnNewColumns | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Read blocks, one after the other; none is opened that is not needed for *limit* rows.
 
@@ -133,10 +139,11 @@ def scan_blocks(
         limit: Most rows of all blocks together; ``None`` for all.
         on_reject: Given the records that break a rule, in order.
         on_new_columns: Given, at the end, the columns that records have and the scan does not.
+        watch: Given each file when it is opened.
     """
     losses, reading = RejectCounter(spec.options, on_new_columns), spec.options.reading
     try:
-        with closing(ConsecutiveBlocks(spec)) as consecutive:
+        with closing(ConsecutiveBlocks(spec, watch)) as consecutive:
             if limit is None:
                 scans = map(partial(consecutive.open, on_reject=on_reject, losses=losses), blocks)
                 yield from join_batches(chain.from_iterable(scans), reading.batch_rows, reading.batch_bytes)

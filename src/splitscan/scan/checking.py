@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -15,9 +13,10 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, Reject
 from splitscan.errors import SchemaError
 from splitscan.options import Mode
+from splitscan.read.line_ends import CountedLines
 from splitscan.scan.block_scan import in_threads, open_reader
 from splitscan.scan.planner import ScanPlanner
-from splitscan.scan.reject_rows import LineNumbers
+from splitscan.scan.reject_rows import LineNumbers, reject_rows
 from splitscan.scan.spec import ScanSpec
 
 MOST_EXAMPLES = 3
@@ -93,20 +92,26 @@ class _Found:
 
     rows: int = 0
     codes: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[Reject]] = field(default_factory=dict)
+    examples: dict[str, list[tuple[Reject, int | None]]] = field(default_factory=dict)
+    lines: CountedLines | None = None
 
-    def take(self, rejects: Sequence[Reject]) -> None:
+    def take(self, rejects: Sequence[Reject], lines: LineNumbers) -> None:
         for reject in rejects:
             self.codes[reject.code] += 1
             if self.codes[reject.code] <= MOST_EXAMPLES:
-                self.examples.setdefault(reject.code, []).append(reject)
+                self.examples.setdefault(reject.code, []).append((reject, lines.ends_in_block(reject.offset)))
 
-    def add(self, other: _Found) -> None:
+    def add(self, other: _Found, block: BlockMetadata, lines: LineNumbers) -> None:
+        """Add what the next block holds; the line ends that its examples have are those of the file from here on."""
         self.rows += other.rows
         self.codes += other.codes
+        lines.add(block.file.path, None)
         for code, found in other.examples.items():
             known = self.examples.setdefault(code, [])
-            known += found[: MOST_EXAMPLES - len(known)]
+            for reject, ends in found[: MOST_EXAMPLES - len(known)]:
+                start = block.start if ends is not None else reject.offset
+                known.append((reject, lines.line_at(reject.path, start, ends or 0)))
+        lines.add(block.file.path, other.lines)
 
 
 def check_scan(planner: ScanPlanner) -> CheckReport:
@@ -117,14 +122,15 @@ def check_scan(planner: ScanPlanner) -> CheckReport:
     """
     planner = _reading_all(planner)
     found = _Found()
-    for each in in_threads(partial(_read, planner.spec), planner.plan()):
-        found.add(each)
-    files = planner.files()
+    files, blocks = planner.files(), planner.plan()
+    lines = LineNumbers(planner.options, files)
+    for block, each in zip(blocks, in_threads(partial(_read, planner.spec), blocks), strict=True):
+        found.add(each, block, lines)
     return CheckReport(
         len(files),
         sum(file.size_bytes for file in files),
         found.rows,
-        tuple(_broken(planner, found)),
+        tuple(_broken(found)),
         tuple(_columns(planner, found)),
     )
 
@@ -137,23 +143,18 @@ def _reading_all(planner: ScanPlanner) -> ScanPlanner:
 
 
 def _read(spec: ScanSpec, block: BlockMetadata) -> _Found:
-    found = _Found()
-    found.rows = sum(batch.num_rows for batch in open_reader(spec, block, on_reject=found.take))
+    found, lines = _Found(), LineNumbers(spec.options, [block.file])
+    reader = open_reader(spec, block, on_reject=lambda rejects: found.take(rejects, lines), watch=lines.watch)
+    found.rows = sum(batch.num_rows for batch in reader)
+    found.lines = lines.counted
     return found
 
 
-def _broken(planner: ScanPlanner, found: _Found) -> Iterator[BrokenRecords]:
-    """The codes with their examples, whose lines are found in one pass over each file."""
-    files = planner.files()
-    order = {file.path: number for number, file in enumerate(files)}
-    kept = sorted(chain.from_iterable(found.examples.values()), key=lambda each: (order[each.path], each.offset))
-    with closing(LineNumbers(planner.options, files)) as lines:
-        rows = next(lines.number([kept])).drop_columns(["delivered"]).to_pylist()
-    examples: dict[str, list[dict[str, Any]]] = {code: [] for code in found.codes}
-    for row in rows:
-        examples[row.pop("code")].append(row)
+def _broken(found: _Found) -> Iterator[BrokenRecords]:
+    """The codes with their examples."""
     for code, records in found.codes.most_common():
-        yield BrokenRecords(code, records, tuple(examples[code]))
+        shown = reject_rows(found.examples[code]).drop_columns(["code", "delivered"]).to_pylist()
+        yield BrokenRecords(code, records, tuple(shown))
 
 
 def _columns(planner: ScanPlanner, found: _Found) -> Iterator[CheckedColumn]:

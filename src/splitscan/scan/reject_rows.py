@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from itertools import pairwise
 
 import pyarrow as pa
 
-from splitscan.blocks import FileMetadata, Reject
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, FileMetadata, Reject
+from splitscan.content.codecs.source import ContentSource
 from splitscan.content.storage import ByteSource
 from splitscan.errors import SourceError
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.registry import record_format
 from splitscan.options import ReadOptions
 from splitscan.read.contents import open_file
+from splitscan.read.line_ends import CountedLines, CountingSource, counting
 from splitscan.redaction import redact
-from splitscan.sizes import MIB
 
 REJECTED = pa.schema(
     [
@@ -30,11 +33,40 @@ REJECTED = pa.schema(
 )
 """Columns of rejects; those of a reject table of an ingest, and ``line``."""
 
+_NOTHING = CountedLines(0, 0, 0)
+
+
+def reject_rows(rejects: Iterable[tuple[Reject, int | None]]) -> pa.RecordBatch:
+    """The rows of rejects, each with its line."""
+    rows = [
+        (
+            redact(reject.path),
+            line,
+            reject.offset,
+            reject.length_bytes,
+            reject.code,
+            redact(reject.reason),
+            bytes(reject.raw),
+            reject.delivered,
+        )
+        for reject, line in rejects
+    ]
+    columns = zip(*rows, strict=True) if rows else [()] * len(REJECTED)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, REJECTED, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=REJECTED)
+
+
+def counted_source(block: BlockMetadata, source: ByteSource, *, is_whole: bool = False) -> CountingSource:
+    """The file of a block, whose line ends are counted as far as the block goes; see :func:`counting`."""
+    is_file = isinstance(source, ContentSource) and block.file.compression is None
+    stop = None if is_file or block.stop == UNKNOWN_END else block.stop
+    return counting(source, block.start, stop, is_whole=is_whole)
+
 
 class LineNumbers:
-    """Makes rows of rejects, and finds their lines: by one more look at the bytes in front of them.
+    """Makes rows of rejects, and finds their lines in the bytes that are read anyway: see :meth:`watch`.
 
-    A file without rejects is not opened.
+    Bytes in front of a reject that nobody reads, because of conditions on blocks, are read for it.
 
     Args:
         options: Of the scan.
@@ -46,66 +78,88 @@ class LineNumbers:
     def __init__(self, options: ReadOptions, files: Iterable[FileMetadata]) -> None:
         self._options = options
         self._files = {file.path: file for file in files}
-        self._has_lines = _has_lines(options)
+        self._has_lines = has_lines(options)
         self._path: str | None = None
-        self._source: ByteSource | None = None
-        self._offset, self._line, self._after_return = 0, 1, False
+        self._parts: list[CountedLines] = []  # of that file, in order
+        self._current: CountingSource | None = None  # which follows them
+        self._asked: tuple[int, int] | None = None  # a byte of the file, and the line ends in front of it
 
-    def number(self, found: Sequence[Sequence[Reject]]) -> Iterator[pa.RecordBatch]:
-        """The rows of rejects, a batch for each sequence; those of a file in the order of their offsets."""
-        for rejects in found:
-            rows = [
-                (
-                    redact(reject.path),
-                    self._line_of(reject),
-                    reject.offset,
-                    reject.length_bytes,
-                    reject.code,
-                    redact(reject.reason),
-                    bytes(reject.raw),
-                    reject.delivered,
-                )
-                for reject in rejects
-            ]
-            columns = zip(*rows, strict=True) if rows else [()] * len(REJECTED)
-            arrays = [pa.array(column, field.type) for column, field in zip(columns, REJECTED, strict=True)]
-            yield pa.RecordBatch.from_arrays(arrays, schema=REJECTED)
+    def watch(self, block: BlockMetadata, source: ByteSource) -> ByteSource:
+        """The file of a block, of which the line ends are counted when it is read; blocks come in order."""
+        if not self._has_lines:
+            return source
+        self.add(block.file.path, self.counted)
+        self._current = counted_source(block, source)
+        return self._current
 
-    def close(self) -> None:
-        """Close the file that is open."""
-        source, self._source = self._source, None
-        if source is not None:
-            source.close()
+    @property
+    def counted(self) -> CountedLines | None:
+        """What was counted in the block that was opened last; ``None`` before that."""
+        return None if self._current is None else self._current.counted
 
-    def _line_of(self, reject: Reject) -> int | None:
-        """The line in which a reject begins; ``None`` where there are none, or the file is gone by now."""
-        if not self._has_lines or reject.path not in self._files:
+    def add(self, path: str, part: CountedLines | None) -> None:
+        """Take what was counted in a part of a file, behind all parts of it that are known."""
+        if path != self._path:
+            self._path, self._parts, self._current, self._asked = path, [], None, None
+        elif part is not None and (not self._parts or part.start >= self._parts[-1].reached):
+            self._parts.append(part)
+
+    def rows(self, rejects: Sequence[Reject]) -> pa.RecordBatch:
+        """The rows of rejects; those of a file in the order of their offsets."""
+        return reject_rows([(reject, self._line_of(reject)) for reject in rejects])
+
+    def ends_in_block(self, offset: int) -> int | None:
+        """Line ends in front of a byte, in the block that was opened last; ``None`` where they are not counted."""
+        current = self._current
+        return None if current is None or offset < current.start else current.before(offset)
+
+    def line_at(self, path: str, start: int, ends: int | None) -> int | None:
+        """The line of what follows *ends* line ends that follow a byte of a file.
+
+        ``None`` where there are no lines, or the file is gone by now.
+        """
+        if not self._has_lines or ends is None or path not in self._files:
             return None
+        self.add(path, None)
         try:
-            if reject.path != self._path or reject.offset < self._offset:
-                self._open(reject.path)
-            self._go_to(reject.offset)
+            return 1 + self._ends_before(start) + ends
         except SourceError:
             return None
-        return self._line
 
-    def _open(self, path: str) -> None:
-        self.close()
-        self._path, self._offset, self._line, self._after_return = path, 0, 1, False
-        self._source = open_file(self._files[path], self._options.files, record_format(self._options))
+    def _line_of(self, reject: Reject) -> int | None:
+        current = self._current if reject.path == self._path else None
+        if current is None or reject.offset < current.start:
+            return self.line_at(reject.path, reject.offset, 0)
+        try:
+            ends = current.before(reject.offset)
+        except SourceError:
+            return None
+        return self.line_at(reject.path, current.start, ends)
 
-    def _go_to(self, offset: int) -> None:
-        while self._source is not None and self._offset < offset:
-            data = bytes(self._source.read_at(self._offset, min(MIB, offset - self._offset)))
-            if not data:
-                return
-            ends = data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
-            self._line += ends - (self._after_return and data.startswith(b"\n"))
-            self._after_return = data.endswith(b"\r")
-            self._offset += len(data)
+    def _ends_before(self, offset: int) -> int:
+        """Line ends of the file in front of a byte: what was counted in parts, and what is between them."""
+        if self._asked is not None and self._asked[0] == offset:
+            return self._asked[1]
+        before = [part for part in self._parts if part.reached <= offset]
+        gaps = [
+            CountedLines(left.reached, right.start, self._ends_between(left.reached, right.start))
+            for left, right in pairwise([_NOTHING, *before, CountedLines(offset, offset, 0)])
+            if left.reached < right.start
+        ]
+        if gaps:
+            self._parts = sorted([*self._parts, *gaps])
+        self._asked = offset, sum(part.ends for part in (*before, *gaps))
+        return self._asked[1]
+
+    def _ends_between(self, start: int, stop: int) -> int:
+        """Line ends in bytes that nobody has read."""
+        if self._path is None or stop <= start:
+            return 0
+        with closing(open_file(self._files[self._path], self._options.files, record_format(self._options))) as source:
+            return counting(source, start, stop).before(stop)
 
 
-def _has_lines(options: ReadOptions) -> bool:
-    """True if a byte that looks like a line end is one."""
+def has_lines(options: ReadOptions) -> bool:
+    """Whether a byte that looks like a line end is one."""
     encoding = options.format.text_encoding
     return encoding is not None and "\n".encode(resolve_encoding(encoding).codec) == b"\n"
