@@ -114,6 +114,7 @@ def output_plan(spec: ScanSpec, limit: int | None = None) -> OutputPlan:
         defaults={name: value for name, value in defaults.items() if value is not None},
         mode=reading.mode,
         corrupt_column=spec.corrupt_column if spec.corrupt_column in spec.columns else None,
+        reason_column=spec.reason_column if spec.reason_column in spec.columns else None,
         batch_rows=reading.batch_rows,
         batch_bytes=reading.batch_bytes,
         limit=limit,

@@ -231,13 +231,17 @@ def options_for(reading: Reading, given: Mapping[str, Any]) -> ReadOptions:
     Raises:
         UsageError: As ``parse_options`` does; and ``[bad-option]`` for what only a parser can do, or the format itself.
     """
-    options = parse_options(_OPTIONS, given, has_columns=isinstance(reading, ManagedReading))
+    has_columns = isinstance(reading, ManagedReading)
+    others = {name: value for name, value in given.items() if name.lower().replace("_", "") != "rejectreasoncolumn"}
+    if not has_columns and len(others) < len(given):
+        parse_options(_OPTIONS, others, has_columns=False)  # which refuses all others that are about columns
+        has_columns = True
+    options = parse_options(_OPTIONS, given, has_columns=has_columns)
     patterned = [name for name, said in options.schema.column_options if said.format is not None]
     convert = "convert in the reader, and report what does not fit with loader.reject()"
     construct = "give it to the format when you make it: it alone knows where its records end, and how they are written"
     for option, value, usual, fix in (
         ("rescuedDataColumn", options.schema.rescued_data_column, None, convert),
-        ("rejectReasonColumn", options.schema.reject_reason_column, None, "read scan.rejects(), which has the reasons"),
         ("columnOptions", f"a format of column {patterned[0]!r}" if patterned else None, None, convert),
         *((name, getattr(options.format, twin), usual, construct) for name, twin, usual in _OF_LINES),
     ):

@@ -18,7 +18,7 @@ from splitscan.options import Mode
 from splitscan.scan.framework.conform import BadValue, find_columns, rows_without_columns
 from splitscan.scan.framework.contract import Origin, OutputPlan, ReaderPosition
 from splitscan.scan.framework.python_values import make_column, transpose
-from splitscan.scan.rejects import OnRejects, failed_fast
+from splitscan.scan.rejects import OnRejects, failed_fast, reason_text
 
 Appendable: TypeAlias = pa.RecordBatch | pa.Table | Mapping[str, Any]
 """What a reader may append: a record batch, a table, or columns by name."""
@@ -195,7 +195,7 @@ class RejectHandler:
     def __init__(self, plan: OutputPlan, location: ReaderPosition, on_reject: OnRejects | None) -> None:
         self._fails = plan.mode is Mode.FAILFAST
         self._drops = plan.mode is Mode.DROPMALFORMED
-        self._corrupt_column = plan.corrupt_column
+        self._corrupt_column, self._reason_column = plan.corrupt_column, plan.reason_column
         self._location = location
         self._on_reject = on_reject
 
@@ -223,17 +223,17 @@ class RejectHandler:
         """
         broken = sorted({*part.bad, *part.ragged})
         last = _last_wanted(batch.num_rows, broken if self._drops else [], remaining)
-        texts = {}
+        texts, reasons = {}, {}
         for row in broken:
             if row <= last:
                 value = None if row in part.ragged else part.bad[row]
                 texts[row] = _row_text(batch, row, value)
-                self._take_row(part, row, value, texts[row], first_row)
+                reasons[row] = self._take_row(part, row, value, texts[row], first_row)
         if self._drops:
             keep = np.ones(batch.num_rows, dtype=np.bool_)
             keep[broken] = False
             return batch.filter(pa.array(keep))
-        return self._with_texts(batch, texts)
+        return _with_texts(_with_texts(batch, self._corrupt_column, texts), self._reason_column, reasons)
 
     def take_record(
         self, origin: Origin, code: str, reason: str, raw: bytes, length_bytes: int | None, *, delivered: bool
@@ -259,7 +259,8 @@ class RejectHandler:
         if self._on_reject is not None:
             self._on_reject(rejects)
 
-    def _take_row(self, part: AppendedRows, row: int, value: BadValue | None, text: str, first_row: int) -> None:
+    def _take_row(self, part: AppendedRows, row: int, value: BadValue | None, text: str, first_row: int) -> str:
+        """Take a bad row; the text that the column of reasons has of it."""
         if value is None:
             code, raw = FIELD_COUNT, text
             reason = f"the row has {part.ragged[row]} values where {part.width} are expected"
@@ -271,6 +272,7 @@ class RejectHandler:
         reject = Reject(self._location.path, self._offset(offset), len(data), code, reason, data, not self._drops)
         column = None if value is None else value.column
         self._take(reject, lambda: self._location.where(first_row + row, offset, line, column))
+        return reason_text(code, reason)
 
     def _take(self, reject: Reject, where: Callable[[], Where]) -> None:
         if self._fails:
@@ -282,15 +284,17 @@ class RejectHandler:
         split = self._location.split
         return offset if offset is not None else 0 if split is None else split.start
 
-    def _with_texts(self, batch: pa.RecordBatch, texts: Mapping[int, str]) -> pa.RecordBatch:
-        index = find_columns(batch.schema.names)(self._corrupt_column) if self._corrupt_column else None
-        if index is None:
-            return batch
-        values = batch.column(index).to_pylist()
-        for row, text in texts.items():
-            values[row] = text if values[row] is None else values[row]
-        field = batch.schema.field(index)
-        return batch.set_column(index, field, pa.array(values, field.type))
+
+def _with_texts(batch: pa.RecordBatch, column: str | None, texts: Mapping[int, str]) -> pa.RecordBatch:
+    """A batch with texts in some rows of a column, where there is none yet."""
+    index = find_columns(batch.schema.names)(column) if column else None
+    if index is None or not texts:
+        return batch
+    values = batch.column(index).to_pylist()
+    for row, text in texts.items():
+        values[row] = text if values[row] is None else values[row]
+    field = batch.schema.field(index)
+    return batch.set_column(index, field, pa.array(values, field.type))
 
 
 def _last_wanted(rows: int, dropped: Sequence[int], remaining: int | None) -> int:

@@ -193,7 +193,7 @@ class Columns:
             defaults=self._plan.defaults,
             extra=self._plan.extra,
             rules=self._plan.rules,
-            ignored=frozenset({self._plan.corrupt_column.lower()} if self._plan.corrupt_column else ()),
+            ignored=frozenset(name.lower() for name in self._plan.told),
         )
 
     def wanted(self, constants: Mapping[str, pa.Scalar]) -> pa.Schema | None:
@@ -202,7 +202,7 @@ class Columns:
             return None
         names = tuple(constants)
         if names not in self._wanted:
-            others = {*names, self._plan.corrupt_column}
+            others = {*names, *self._plan.told}
             self._wanted[names] = pa.schema([field for field in self._target() if field.name not in others])
         return self._wanted[names]
 
@@ -247,7 +247,8 @@ class Columns:
 
     def _validated(self) -> pa.Schema:
         validated = self._plan.validated
-        return validated if validated is not None and self._plan.mode is Mode.DROPMALFORMED else pa.schema([])
+        judges_all = self._plan.mode is Mode.DROPMALFORMED or self._plan.told
+        return validated if validated is not None and judges_all else pa.schema([])
 
 
 def _wider(old: pa.DataType, new: pa.DataType) -> pa.DataType:

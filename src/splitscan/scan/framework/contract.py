@@ -215,13 +215,14 @@ class OutputPlan:
         schema: Of every batch. ``None`` leaves it open: the columns are those that the readers bring, in the order in
             which they were first seen; a column keeps the type it had first, but numbers become wider, structs get the
             members of all, and nulls take any type.
-        validated: Columns that must convert in mode DROPMALFORMED, delivered or not, so that the number of rows does
-            not depend on the projection. By default those of *schema*.
+        validated: Columns that must convert, delivered or not, in mode DROPMALFORMED, so that the number of rows does
+            not depend on the projection, and where a column speaks of broken rows. By default those of *schema*.
         defaults: What a missing column holds, or an omitted field, in place of null.
         extra: What happens to columns that are not in *schema*.
         mode: What happens to a row with a value that does not convert: PERMISSIVE delivers it with a null,
             DROPMALFORMED drops it, FAILFAST raises an error. The first two report a reject.
         corrupt_column: Name of the column that receives the text of rows that break a rule.
+        reason_column: Name of the column that says why they do.
         batch_rows: Most rows of a batch.
         batch_bytes: Most bytes of a batch of several rows.
         largest_batch_bytes: Most bytes of any batch; a row that is larger is an error.
@@ -238,6 +239,7 @@ class OutputPlan:
     extra: Extra = Extra.DROP
     mode: Mode = Mode.PERMISSIVE
     corrupt_column: str | None = None
+    reason_column: str | None = None
     batch_rows: int = 65_536
     batch_bytes: int = 16 * MIB
     largest_batch_bytes: int = LARGEST_BATCH_BYTES
@@ -246,6 +248,11 @@ class OutputPlan:
     empty_result: bool = True
     ignore_missing: bool = False
     rules: Rules = field(default_factory=Rules)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Names of the columns that speak of broken rows, which no reader brings."""
+        return tuple(name for name in (self.corrupt_column, self.reason_column) if name)
 
 
 @dataclass(frozen=True)

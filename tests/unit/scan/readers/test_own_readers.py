@@ -56,6 +56,66 @@ def test_projection_limit_and_columns_of_the_file(write: Write) -> None:
     assert rows_of(corrupt)[2] == (None, "broken", '{"number": "x", "text": "broken"}')
 
 
+def test_a_column_says_why_a_row_is_broken(write: Write) -> None:
+    path = write(LOG)
+    for options in ({}, {"block_size": 3}, {"batch_rows": 1}):
+        scan = ss.scan(path, format=LogReader, rejectReasonColumn="why", **options)
+        assert rows_of(scan) == [
+            (1, "start", None),
+            (2, "work", None),
+            (None, "broken", "[bad-value] column 'number': 'x' is no int64"),
+            (4, "stop", None),
+        ]
+        assert rows_of(scan.select("why", "text"))[2:] == [
+            ("[bad-value] column 'number': 'x' is no int64", "broken"),
+            (None, "stop"),
+        ]
+    told = ss.scan(path, format=LogReader, rejectReasonColumn="why").rejects().to_arrow().to_pylist()
+    assert [(row["code"], row["line"], row["delivered"]) for row in told] == [
+        ("bad-value", 3, True),
+        ("no-text", 4, False),
+    ]
+    both = "why string, number long, text string, _corrupt_record string"
+    assert rows_of(ss.scan(path, format=LogReader, schema=both, rejectReasonColumn="why"))[2] == (
+        "[bad-value] column 'number': 'x' is no int64",
+        None,
+        "broken",
+        '{"number": "x", "text": "broken"}',
+    )
+    dropped = ss.scan(path, format=LogReader, rejectReasonColumn="why", mode="DROPMALFORMED")
+    assert dropped.to_arrow()["why"].to_pylist() == [None] * 3
+
+
+@pytest.mark.parametrize("block_size", [1, 7, 1000])
+def test_and_of_a_reader_context_why_a_record_was_given_up(write: Write, block_size: int) -> None:
+    path = write(b"one\n" + b"x" * 50 + b"\ntwo\n")
+    scan = ss.scan(
+        path, format=ss.LineReaderContext, rejectReasonColumn="why", max_record_bytes=10, block_size=block_size
+    )
+    assert [why for _, why in rows_of(scan)] == [
+        None,
+        "[record-too-long] the record is longer than maxRecordBytes=10",
+        None,
+    ]
+    assert [row["line"] for row in scan.rejects().to_arrow().to_pylist()] == [2]
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
+def test_rows_with_too_many_values_say_it_too(write: Write, mode: str) -> None:
+    class Ragged(LogReader):
+        def next(self, loader: ss.ResultSetLoader) -> bool:
+            if self.number:
+                return False
+            self.number = 1
+            loader.append_rows([(1, "a"), (2, "b", "c"), (3,)])
+            return False
+
+    rows = rows_of(ss.scan(write(LOG), format=Ragged, rejectReasonColumn="why", mode=mode))
+    said = [why for *_, why in rows if why]
+    assert len(said) == (0 if mode == "DROPMALFORMED" else len(rows) - 1)
+    assert all(why.startswith("[field-count] the row has ") for why in said)
+
+
 class TellsLimit(LogReader):
     """Remembers what every reader was told of the limit, and how far it read."""
 
@@ -274,3 +334,10 @@ def test_how_records_are_written_is_for_the_format_alone_to_know(write: Write, f
         ss.scan(path, format=format, **option)
     assert "give it to the format when you make it" in str(caught.value)
     assert ss.scan(path, format=format, encoding="UTF-8", line_sep=None).count() > 0  # as if nothing was said
+
+
+@pytest.mark.parametrize("said", [{"schemaHints": "value string"}, {"rescuedDataColumn": "r"}])
+def test_a_context_takes_no_other_option_about_columns(write: Write, said: dict[str, str]) -> None:
+    for more in ({}, {"rejectReasonColumn": "why"}):
+        with pytest.raises(UsageError, match="unknown-option"):
+            ss.scan(write(LOG), format=ss.LineReaderContext, **more, **said)
