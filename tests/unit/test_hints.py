@@ -7,6 +7,7 @@ Codes without one are listed with the reason.
 from __future__ import annotations
 
 import gzip
+import importlib
 import json
 import os
 import pickle
@@ -16,12 +17,14 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -34,11 +37,13 @@ import splitscan as ss
 from splitscan.api.ingest_page import check_page_file
 from splitscan.cli import main
 from splitscan.content.storage import open_source, open_storage
+from splitscan.content.storage.digests import ContentDigest
 from splitscan.errors import SplitscanError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.opening import open_destination
 from splitscan.jobs.settings import IngestSettings, schema_evolution_from
 from splitscan.jobs.steps import IngestTarget, run_ingest
+from splitscan.jobs.table_format import check_types
 from splitscan.options import Mode
 from splitscan.ranges import OFFSET_INFINITY, ByteKeyRangeTracker, OffsetRangeTracker
 from splitscan.scan.framework import Extra
@@ -1432,6 +1437,85 @@ def _(place):
     return lambda: stream.restart().drain(), follow
 
 
+@contextmanager
+def without(*modules: str) -> Iterator[None]:
+    """As where libraries are not installed."""
+    before = {name: module for name, module in sys.modules.items() if name.startswith(modules)}
+    with patch.dict(sys.modules, dict.fromkeys((*before, *modules))):
+        yield
+
+
+@case("no-codec", "install splitscan[codecs]")
+def _(place):
+    path = csv(place, pa.compress(b"1\n2\n", "zstd", asbytes=True), "a.csv.zst")
+
+    def provoke():
+        with without("backports.zstd"):
+            read(path, "n int")
+
+    return provoke, lambda: read(path, "n int").num_rows == 2
+
+
+@case("no-driver", "splitscan[tables]")
+def _(place):
+    url = database(place, "CREATE TABLE t (id INTEGER PRIMARY KEY)")
+
+    def provoke():
+        with without("adbc_driver_sqlite"):
+            ss.scan_table(url, "t", "id").to_arrow()
+
+    return provoke, lambda: ss.scan_table(url, "t", "id").to_arrow()
+
+
+@case("no-table-format", 'pip install "splitscan[delta]"')
+def _(place):
+    scan = ss.scan_csv(csv(place), "id long, name string", **RFC)
+
+    def provoke():
+        with without("splitscan.jobs.delta", "deltalake"), pytest.MonkeyPatch.context() as patched:
+            real = importlib.import_module
+
+            def missing(name: str, package: str | None = None) -> Any:
+                if name == "splitscan.jobs.delta":
+                    raise ModuleNotFoundError("No module named 'deltalake'")
+                return real(name, package)
+
+            patched.setattr(importlib, "import_module", missing)
+            ingest(scan, place / "out", table="delta")
+
+    return provoke, lambda: ingest(scan, place / "out", table="delta")
+
+
+@case("needs-kernel", "do not set SPLITSCAN_ENGINE=reference")
+def _(place):
+    def compare() -> None:
+        digest = ContentDigest(like="blake3:")
+        digest.update(b"abc")
+        assert digest.text.startswith("blake3:6437b3ac")
+
+    def provoke():
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv("SPLITSCAN_ENGINE", "reference")
+            compare()
+
+    return provoke, compare
+
+
+@case("row-too-large", "leave the column out")
+def _(place):
+    data = {"a": [1], "b": ["x" * 1000]}
+    return lambda: load(data, schema=AB, largest_batch_bytes=100), lambda: load(
+        data, schema=A, largest_batch_bytes=100, extra=Extra.DROP
+    )
+
+
+@case("table-type", "give the column another type")
+def _(place):
+    of = pa.schema([("a", pa.duration("s"))])
+    check = partial(check_types, table_format="delta", where=str(place))
+    return lambda: check(of), lambda: check(pa.schema([("a", pa.int64())]))
+
+
 @pytest.mark.parametrize(("code", "says", "make"), CASES, ids=[f"{code}-{n}" for n, (code, _, _) in enumerate(CASES)])
 def test_a_hint_leads_to_another_result(code, says, make, tmp_path):
     provoke, follow = make(tmp_path)
@@ -1461,10 +1545,6 @@ ELSEWHERE = {
         "bad-rebalance-plan", "coordinator-failed", "coordinator-lost", "coordinator-refused", "unknown-scan",
         "no-rebalance", "bad-message",
     ),
-    "an installation without a library or the kernel": (
-        "no-driver", "no-table-format", "no-codec", "needs-kernel",
-    ),
-    "Delta Lake or Iceberg tables that somebody else wrote": ("table-type",),
     "an object store that misbehaves": (
         "path-unlistable", "range-ignored", "storage-failed", "destination-failed",
     ),
@@ -1475,7 +1555,6 @@ ELSEWHERE = {
         "ledger-version", "stream-version", "stream-fenced",
         "ingested-twice", "columns-changed", "data-file-unreadable",
     ),
-    "2 GiB in one row": ("row-too-large",),
 }  # fmt: skip
 """Codes whose hints are followed nowhere here, by what they need."""
 

@@ -81,6 +81,7 @@ _IN_PYTHON = re.compile(
     r"|\b(layout|table|compression)='(\w+)'"
 )
 _OPTION = re.compile(r"(?<![-\w.'\"?&])([a-z]\w*)=('[^']*'|\"[^\"]*\"|[^\s,;)'\"]+)")
+_BESIDE_PYTHON = re.compile(r" \(on the command line [^()]*\)")  # here it is the only spelling
 _REJECTS_IN_PYTHON = "scan.rejects() lists them"
 _REJECTS = "'splitscan check' shows the first of each rule"
 _FLAGS = {
@@ -104,7 +105,7 @@ def spell_hint(text: str) -> str:
         'set --header and -o headerMapping=byName, or -o \'escape="\'; did you mean --format?'
     """
     text = re.sub(r"\brecordFormat\b(?!=)", _FLAGS["recordformat"], spell_settings(text))
-    text = text.replace(_REJECTS_IN_PYTHON, _REJECTS)
+    text = _BESIDE_PYTHON.sub("", text.replace(_REJECTS_IN_PYTHON, _REJECTS))
     return _OPTION.sub(_as_option, text)
 
 
