@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import pyarrow as pa
 from tests.kernel.pattern_cases import NAMED_ZONES, random_digits, random_pattern
 
-from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.conversions import Rules, is_number
 
 ZONES = [
     "UTC", "+01:30", "-18:00", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Africa/Casablanca", "Asia/Tokyo",
@@ -69,6 +69,8 @@ def random_case(rng: random.Random) -> Case:
     if pa.types.is_floating(kind) and rng.random() < 0.3:
         names = rng.sample(["NA", "-1", "0", "inf", "+", "nan", "-Inf", "∞", "1e5", "NaN", ""], 3)
         rules = Rules(nan_value=names[0], positive_inf=names[1], negative_inf=names[2])
+    if is_number(kind):
+        rules = replace(rules, exact_numbers=rng.random() < 0.2)
     if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and rng.random() < 0.6:
         pattern, sample = random_pattern(rng)
         rules = Rules(

@@ -92,6 +92,7 @@ def cases(draw: Any) -> Case:
             nan_value=draw(st.sampled_from(["NaN", "NaN", "nix"])),
             date_format=draw(st.sampled_from([None, None, "dd/MM/yyyy"])),
             timestamp_format=draw(st.sampled_from([None, None, "yyyy-MM-dd HH:mm:ss"])),
+            exact_numbers=draw(st.sampled_from([False, False, True])),
         ),
         null_value,
         draw(st.sampled_from(["", "EMPTY", null_value])),

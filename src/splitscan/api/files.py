@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import pyarrow as pa
 
+from splitscan.api.rejects import Rejects
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
 from splitscan.formats.csv.sniffing.found import Dialect
@@ -21,7 +22,6 @@ from splitscan.scan.finding_format import find_format
 from splitscan.scan.new_columns import OnNewColumns
 from splitscan.scan.own_formats import OwnFormat, name_of_own
 from splitscan.scan.planner import ScanPlanner
-from splitscan.scan.reject_rows import REJECTED, LineNumbers
 from splitscan.scan.rejects import OnReject, one_by_one
 from splitscan.scan.rows import Rows, as_html, as_text, checked_limit, facts
 from splitscan.scan.schema.explanation import SchemaExplanation
@@ -201,7 +201,7 @@ class Scan(Rows):
             UsageError: ``[bad-limit]`` with a session, for a scan with a limit.
         """
         if spark is None:
-            return Rejects(self)
+            return Rejects(self.planner, repr(self))
         from splitscan.spark.rejects import rejects_frame  # noqa: PLC0415 - Spark is optional
 
         return rejects_frame(self.planner, spark)
@@ -280,41 +280,6 @@ class Scan(Rows):
         from splitscan.api.ingesting import ingest  # noqa: PLC0415 - Spark is optional
 
         return ingest(self.planner, spark, destination, **options)
-
-
-class Rejects(Rows):
-    """The records of a scan that break a rule, as rows; see :meth:`Scan.rejects`.
-
-    Args:
-        scan: The scan.
-    """
-
-    def __init__(self, scan: Scan) -> None:
-        self._scan = scan
-
-    def __repr__(self) -> str:
-        return f"<Rejects of {self._scan!r}>"
-
-    @property
-    def schema(self) -> pa.Schema:
-        return REJECTED
-
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """All rejects, in file order, then offset order, read while they are taken."""
-        found: list[pa.RecordBatch] = []
-        planner = self._scan.planner
-        planner.warn()
-        limit, portions = self._scan.options.reading.limit, list(planner.portions())
-        if not portions or limit == 0:
-            return
-        lines = LineNumbers(planner.options, planner.files())
-        batches = scan_blocks(
-            planner.spec, portions, limit, lambda rejects: found.append(lines.rows(rejects)), watch=lines.watch
-        )
-        for _ in batches:
-            yield from found
-            found.clear()
-        yield from found
 
 
 def scan(

@@ -21,7 +21,7 @@ from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.formats.registry import FORMATS, finds_dialect, spark_names
 from splitscan.scan.dialects import needed_options, pin_dialect
-from splitscan.scan.file_set import NamedPaths, as_paths
+from splitscan.scan.files import NamedPaths, as_paths
 from splitscan.scan.finding_format import find_format
 
 FORMAT_NAMES = ", ".join(FORMATS)

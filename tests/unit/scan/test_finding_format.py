@@ -214,7 +214,7 @@ def test_nothing_is_listed_where_paths_say_it(monkeypatch, tmp_path):
     def fail(*_):
         raise AssertionError
 
-    monkeypatch.setattr(sys.modules["splitscan.scan.finding_format"], "list_files", fail)
+    monkeypatch.setattr(sys.modules["splitscan.scan.files"], "FileListing", fail)
     assert ss.scan(tmp_path / "a.json").options.record_format == "json"
     assert ss.scan(Path("in") / "*.csv.gz").options.record_format == "csv"
 

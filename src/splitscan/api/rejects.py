@@ -1,0 +1,48 @@
+"""The rejects of a scan, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from splitscan.scan.block_scan import scan_blocks
+from splitscan.scan.planner import ScanPlanner
+from splitscan.scan.reject_rows import REJECTED, LineNumbers
+from splitscan.scan.rows import Rows
+
+
+class Rejects(Rows):
+    """The records of a scan that break a rule, as rows; see :meth:`Scan.rejects`.
+
+    Args:
+        planner: Of the scan.
+        shown: How the scan shows itself.
+    """
+
+    def __init__(self, planner: ScanPlanner, shown: str) -> None:
+        self._planner, self._shown = planner, shown
+
+    def __repr__(self) -> str:
+        return f"<Rejects of {self._shown}>"
+
+    @property
+    def schema(self) -> pa.Schema:
+        return REJECTED
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """All rejects, in file order, then offset order, read while they are taken."""
+        found: list[pa.RecordBatch] = []
+        planner = self._planner
+        planner.warn()
+        limit, portions = planner.options.reading.limit, list(planner.portions())
+        if not portions or limit == 0:
+            return
+        lines = LineNumbers(planner.options, planner.files())
+        batches = scan_blocks(
+            planner.spec, portions, limit, lambda rejects: found.append(lines.rows(rejects)), watch=lines.watch
+        )
+        for _ in batches:
+            yield from found
+            found.clear()
+        yield from found
