@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
-from splitscan.blocks import BlockMetadata, Reject
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, Reject
 from splitscan.content.storage import ByteSource
 from splitscan.errors import UsageError
 from splitscan.read.line_ends import CountingSource
@@ -68,8 +69,12 @@ class _TaskRejects:
         self._path = ""
         self._part: CountingSource | None = None
         self._ready: list[pa.RecordBatch] = []
+        self._stops: dict[tuple[str, int], int] = {}  # of blocks, where the last of those stops that follow each other
 
     def read(self, blocks: Sequence[BlockMetadata]) -> Iterator[pa.RecordBatch]:
+        for block in reversed(blocks):
+            path = block.file.path
+            self._stops[path, block.start] = self._stops.get((path, block.stop), block.stop)
         watch = self._watch if self._counts_lines else None
         for _ in scan_blocks(self._spec, blocks, on_reject=self._take, watch=watch):
             yield from self._taken()
@@ -82,7 +87,10 @@ class _TaskRejects:
 
     def _watch(self, block: BlockMetadata, source: ByteSource) -> ByteSource:
         self._end_part()
-        self._path, self._part = block.file.path, counted_source(block, source, is_whole=True)
+        self._path = block.file.path
+        if block.stop == UNKNOWN_END:  # it stays open for the blocks that follow
+            block = replace(block, stop=self._stops[self._path, block.start])
+        self._part = counted_source(block, source, is_whole=True)
         return self._part
 
     def _end_part(self) -> None:
