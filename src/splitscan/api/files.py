@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import pyarrow as pa
 
-from splitscan.api.rejects import Rejects
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError
 from splitscan.formats.csv.sniffing.found import Dialect
@@ -30,6 +29,7 @@ from splitscan.scan.schema.resolution import explain
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from splitscan.api.rejects import Rejects
     from splitscan.jobs import IngestReport
     from splitscan.options.signatures import (
         CsvKeywords,
@@ -200,6 +200,8 @@ class Scan(Rows):
         Raises:
             UsageError: ``[bad-limit]`` with a session, for a scan with a limit.
         """
+        from splitscan.api.rejects import Rejects  # noqa: PLC0415 - loaded by who lists rejects
+
         if spark is None:
             return Rejects(self.planner, repr(self))
         from splitscan.spark.rejects import rejects_frame  # noqa: PLC0415 - Spark is optional
