@@ -33,6 +33,7 @@ PIECES = [
     b"a", b"1", b"12", b",", b",", b'"', b'"', b"\n", b"\n", b"\r\n", b"\r", b"#", b" ", b"\\", b"\xc3\xa9", b"\xff",
     b"n,m\n", b"M,n\n", b"m,z,n\n", b"1,x\n", b'"a\nb",2\n', b"|;", b"|", b"#c\n", b"aaaaaaaaaa",
 ]  # fmt: skip
+ENCODINGS = [None, None, None, None, "windows-1252", "UTF-16LE", "UTF-16BE", "UTF-16", "UTF-32BE", "UTF-32"]
 METADATA = ["file_name", "file_size", "block_id", "record_offset", "record_length"]
 
 
@@ -78,6 +79,17 @@ def by_kernel(request: BlockRequest) -> KernelBlockReader:
     return KernelBlockReader(request, document)
 
 
+def written(text: str, encoding: str | None, cut: int = 0) -> bytes:
+    """A text in an encoding, in UTF-8 without one, but for some bytes; what the encoding does not have is left out."""
+    data = text.encode(encoding or "utf-8", "ignore" if encoding == "windows-1252" else "surrogatepass")
+    return data[: max(0, len(data) - cut)]
+
+
+def wide(data: bytes, encoding: str | None, cut: int) -> bytes:
+    """Bytes as they are, or as characters in an encoding of several bytes for each."""
+    return written(data.decode("latin-1"), encoding, cut) if (encoding or "").startswith("UTF") else data
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join),
@@ -88,16 +100,17 @@ def by_kernel(request: BlockRequest) -> KernelBlockReader:
             "header": st.booleans(),
             "escape": st.sampled_from(["\\", '"']),
             "comment": st.sampled_from([None, "#"]),
-            "lineSep": st.sampled_from([None, None, "\n", "|;", "aa"]),
+            "lineSep": st.sampled_from([None, None, "\n", "|;", "aa", "\xe9\xff"]),
             "headerMapping": st.sampled_from([None, "byName"]),
             "rejectReasonColumn": st.sampled_from([None, None, "why"]),
+            "sep": st.sampled_from([None, None, None, "|", "\xc3", "a|"]),
             "skipRows": st.sampled_from([0, 0, 1]),
             "ignoreLeadingWhiteSpace": st.booleans(),
             "maxRecordBytes": st.sampled_from([8, 30, 1000]),
             "readBytes": st.sampled_from([1, 5, 1000]),
             "batchRows": st.sampled_from([1, 3, 1000]),
             "enforceSchema": st.booleans(),
-            "encoding": st.sampled_from([None, None, "windows-1252"]),
+            "encoding": st.sampled_from(ENCODINGS),
         }
     ),
     schema=st.sampled_from(
@@ -116,6 +129,7 @@ def by_kernel(request: BlockRequest) -> KernelBlockReader:
     limit=st.sampled_from([None, None, 1, 3]),
     told=st.booleans(),
     mark=st.booleans(),
+    cut=st.integers(0, 3),
 )
 def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
     tmp_path: Path,
@@ -128,9 +142,10 @@ def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
     limit: int | None,
     told: bool,
     mark: bool,
+    cut: int,
 ) -> None:
     path = tmp_path / "f.csv"
-    path.write_bytes(b"\xef\xbb\xbf" * (mark and options["encoding"] is None) + data)
+    path.write_bytes(b"\xef\xbb\xbf" * (mark and options["encoding"] is None) + wide(data, options["encoding"], cut))
     given = {name: value for name, value in options.items() if value is not None}
     if rescues:
         given["rescuedDataColumn"] = "_rescued"
@@ -161,23 +176,25 @@ def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
     data=st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join),
     line_sep=st.sampled_from([None, "\n", "|;", "\r\n", "aa", "aba", '""']),
     escape=st.sampled_from([None, None, "\\", "#"]),
-    encoding=st.sampled_from([None, None, "windows-1252"]),
+    encoding=st.sampled_from(ENCODINGS),
+    cut=st.integers(0, 3),
     max_record_bytes=st.sampled_from([3, 1000]),
     block_bytes=st.integers(1, 20),
     limit=st.sampled_from([None, 2]),
 )
-def test_both_loops_read_text_alike(
+def test_both_loops_read_text_alike(  # noqa: PLR0917 - drawn by name
     tmp_path: Path,
     data: bytes,
     line_sep: str | None,
     escape: str | None,
     encoding: str | None,
+    cut: int,
     max_record_bytes: int,
     block_bytes: int,
     limit: int | None,
 ) -> None:
     path = tmp_path / "f.txt"
-    path.write_bytes(data)
+    path.write_bytes(wide(data, encoding, cut))
     asked = {"lineSep": line_sep, "escape": escape, "encoding": encoding}
     given = {name: value for name, value in asked.items() if value is not None}
     scan = ss.scan(
@@ -199,6 +216,7 @@ JSON = [
 @given(
     data=st.lists(st.sampled_from(JSON), max_size=25).map(b"".join),
     start=st.sampled_from([b"", b"", b"[", b"[\n  ", b"\xef\xbb\xbf", b"\n "]),
+    cut=st.integers(0, 3),
     options=st.fixed_dictionaries(
         {
             "mode": st.sampled_from(["PERMISSIVE", "PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
@@ -207,7 +225,7 @@ JSON = [
             "allowUnquotedControlChars": st.booleans(),
             "allowUnquotedFieldNames": st.booleans(),
             "rejectReasonColumn": st.sampled_from([None, None, "why"]),
-            "encoding": st.sampled_from([None, None, "windows-1252"]),
+            "encoding": st.sampled_from(ENCODINGS),
             "maxRecordBytes": st.sampled_from([4, 8, 30, 1000]),
             "readBytes": st.sampled_from([1, 5, 1000]),
             "batchRows": st.sampled_from([1, 3, 1000]),
@@ -235,6 +253,7 @@ def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
     tmp_path: Path,
     data: bytes,
     start: bytes,
+    cut: int,
     options: dict[str, Any],
     schema: str,
     default: str | None,
@@ -246,7 +265,9 @@ def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
     notices: int,
 ) -> None:
     path = tmp_path / "f.json"
-    path.write_bytes(start + data)
+    if options["multiLine"] and (options["encoding"] or "").startswith("UTF"):
+        options["encoding"] = None
+    path.write_bytes(wide(start + data, options["encoding"], cut))
     given = {name: value for name, value in options.items() if value is not None}
     if options["multiLine"]:
         given.pop("lineSep", None)
@@ -265,6 +286,88 @@ def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
     notices = 0 if rescues else notices
     spec = replace(scan.planner.spec, notices=notices)
     for block in scan.plan():
+        both(spec, block, limit, told)
+
+
+XML = [
+    "<r>", "<r>", "</r>", "</r>", "<r a='1'>", "<r/>", "<a>", "</a>", "1", "x", " ", "\n", "\r\n", "<!--", "-->",
+    "<![CDATA[", "]]>", "<?p", "?>", "<!D", "[", ">", "'", '"', "</r ", "<b a='", "<r", "<", "&lt;", "&x;", "\u00e9",
+    "<a>1</a>", "<r><a>2</a></r>\n", "<r a='x'><b><c>1</c></b><a>1</a><a>y</a></r>", "<z>1</z>", "<r a=\"<r>", "\0",
+    "\u2603", "\U0001f600", "\ud800", "\udc00",
+]  # fmt: skip
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    text=st.lists(st.sampled_from(XML), max_size=25).map("".join),
+    cut=st.integers(0, 3),
+    head=st.sampled_from(["", "", "\ufeff", "<?xml version='1.0' encoding='latin1'?>", "<?xml encoding='gbk'?>"]),
+    options=st.fixed_dictionaries(
+        {
+            "mode": st.sampled_from(["PERMISSIVE", "PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
+            "encoding": st.sampled_from(ENCODINGS),
+            "ignoreNamespace": st.booleans(),
+            "excludeAttribute": st.booleans(),
+            "nullValue": st.sampled_from([None, "1"]),
+            "rejectReasonColumn": st.sampled_from([None, None, "why"]),
+            "columnOptions": st.sampled_from([None, None, '{"a": {"default": "4"}}']),
+            "maxRecordBytes": st.sampled_from([4, 8, 30, 1000]),
+            "readBytes": st.sampled_from([1, 5, 1000]),
+            "batchRows": st.sampled_from([1, 3, 1000]),
+        }
+    ),
+    row_tag=st.sampled_from(["r", "r", "r", "a", "\u00e9"]),
+    schema=st.sampled_from(
+        [
+            "a int, _a string",
+            "a int NOT NULL",
+            "a int, b struct<c: int, _a: string>, _corrupt_record string",
+            "a array<int>, b map<string, int>",
+        ]
+    ),
+    rescues=st.booleans(),
+    block_bytes=st.integers(1, 40),
+    limit=st.sampled_from([None, None, 1, 3]),
+    told=st.booleans(),
+    columns=st.sampled_from([None, None, ["a"], ["b.c"], ["record_offset"]]),
+    notices=st.sampled_from([0, 1, 1000]),
+)
+def test_both_loops_read_xml_alike(  # noqa: PLR0917 - drawn by name
+    tmp_path: Path,
+    text: str,
+    cut: int,
+    head: str,
+    options: dict[str, Any],
+    row_tag: str,
+    schema: str,
+    rescues: bool,
+    block_bytes: int,
+    limit: int | None,
+    told: bool,
+    columns: list[str] | None,
+    notices: int,
+) -> None:
+    path = tmp_path / "f.xml"
+    path.write_bytes(written(head + text, options["encoding"], cut))
+    given = {name: value for name, value in options.items() if value is not None}
+    if "array<int>" in schema:
+        given.pop("columnOptions", None)  # a default is a value of its column
+    if rescues:
+        given["rescuedDataColumn"] = "_rescued"
+    if columns is not None and {name.partition(".")[0] for name in columns} <= {*schema.split(), "record_offset"}:
+        given["columns"] = columns
+    try:
+        scan = ss.scan(
+            str(path), format="xml", rowTag=row_tag, schema=schema, blockBytes=block_bytes,
+            metadataColumns=",".join(METADATA), **given,
+        )  # fmt: skip
+        blocks = list(scan.plan())
+    except SplitscanError as error:
+        event(str(error.reason_code))  # the row tag cannot be written in the encoding
+        return
+    notices = 0 if rescues or "columns" in given else notices
+    spec = replace(scan.planner.spec, notices=notices)
+    for block in blocks:
         both(spec, block, limit, told)
 
 
@@ -288,10 +391,13 @@ def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
             ("fixed_width", {"layout": "n 1 2 int, m 3 2"}),
             ("fixed_width", {"layout": "n 1 2 int, m 3 2", "lineSep": "|"}),
             ("fixed_width", {"layout": "n 1 2 int, m 3 2", "lineSep": "1a1"}),
+            ("fixed_width", {"layout": "n 1 2 int, m 3 2", "encoding": "UTF-16LE"}),
+            ("fixed_width", {"layout": "n 1 2 int, m 3 2", "encoding": "UTF-32", "lineSep": "|"}),
             ("fixed_width", {"layout": "n 1 2 int, m 3 2", "recordLength": 4, "encoding": "windows-1252"}),
             ("fixed_width", {"layout": "n 1 1 int, m 2 2 binary", "recordLength": 3}),
         ]
     ),
+    cut=st.integers(0, 3),
     shows=st.sampled_from(
         [
             {},
@@ -305,18 +411,19 @@ def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
     limit=st.sampled_from([None, None, 1, 3]),
     told=st.booleans(),
 )
-def test_both_loops_read_records_of_fixed_places_alike(
+def test_both_loops_read_records_of_fixed_places_alike(  # noqa: PLR0917 - drawn by name
     tmp_path: Path,
     data: bytes,
     options: dict[str, Any],
     format: tuple[str, dict[str, Any]],
+    cut: int,
     shows: dict[str, str],
     block_bytes: int,
     limit: int | None,
     told: bool,
 ) -> None:
     path = tmp_path / "f.dat"
-    path.write_bytes(data)
+    path.write_bytes(wide(data, format[1].get("encoding"), cut))
     if format[0] != "fixed_width" or "binary" in format[1]["layout"]:
         shows = {}
     scan = ss.scan(

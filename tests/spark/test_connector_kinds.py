@@ -35,7 +35,7 @@ def _by_setting(spark: SparkSession) -> Iterator[None]:
 def _csv(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
     value = ["1", "x", "", '"a\nb"', '"q""q"', "2024-02-30", "1.5", "é", "-7"]
     lines = [",".join(chance.choice(value) for _ in range(chance.choice([3, 3, 3, 3, 2, 4]))) for _ in range(30)]
-    encoding = chance.choice(["UTF-8", "ISO-8859-1"])
+    encoding = chance.choice(["UTF-8", "ISO-8859-1", "UTF-16"])
     (folder / "a.csv").write_text("k,v,d\n" + "\n".join(lines), encoding, newline="")
     schema = chance.choice(["k int, v string, d date", "d date, k int NOT NULL, v string"])
     schema += chance.choice(["", ", _corrupt_record string"])
@@ -71,6 +71,18 @@ def _json_array(folder: Path, chance: random.Random, options: dict[str, Any]) ->
     return ss.scan_json(folder, _NESTED, multi_line=True, **options)
 
 
+def _xml(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
+    part = [
+        "<n>1</n>", "<n>x</n>", "<s a='1'><b>x</b><b>&lt;</b></s>", "<m><k>3</k></m>", "<x><y>1</y></x>", "<more/>",
+        "<t>2024-01-01T00:00:00+02:00</t>", "<!-- <r> -->", "<![CDATA[<r>]]>", "é", "<n",
+    ]  # fmt: skip
+    rows = ["<r>" + "".join(chance.choices(part, k=chance.randint(0, 4))) + "</r>" for _ in range(30)]
+    encoding = chance.choice(["UTF-8", "ISO-8859-1"])
+    text = f"<?xml version='1.0' encoding='{encoding}'?><all>" + chance.choice(["", "\n"]).join(rows) + "</all>"
+    (folder / "a.xml").write_text(text, encoding)
+    return ss.scan_xml(folder, "r", _NESTED + chance.choice(["", ", _corrupt_record string"]), **options)
+
+
 def _fixed_width(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
     lines = ["".join(chance.choice("01 9xé") for _ in range(chance.choice([8, 8, 8, 3]))) for _ in range(30)]
     (folder / "a.txt").write_text("\n".join(lines))
@@ -98,7 +110,7 @@ def _rows(read: Callable[[], list[Any]]) -> list[str] | str:
         return "failed"
 
 
-@pytest.mark.parametrize("make", [_csv, _json_lines, _json_array, _fixed_width, _lines, _fixed])
+@pytest.mark.parametrize("make", [_csv, _json_lines, _json_array, _xml, _fixed_width, _lines, _fixed])
 @pytest.mark.parametrize("seed", range(3))
 def test_every_projection_in_every_mode_has_the_rows_of_python(
     spark: SparkSession, tmp_path: Path, make: Make, seed: int

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::frames::Frames;
+
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 const HIGH: u64 = u64::from_le_bytes([0x80; 8]); // set in no byte of ASCII
 
@@ -90,21 +92,52 @@ impl Charset {
         if *self == Charset::Utf8 {
             return None;
         }
-        let complete = |stop: usize| {
-            let data = data.get(..stop).unwrap_or(data);
-            self.complete(data)
-        };
         let end = if at_end {
             data.len()
         } else {
-            complete(data.len())
+            self.complete(data)
         };
-        let cut = (stop..end).find(|&cut| complete(cut) == cut).unwrap_or(end);
-        let mut texts = Vec::with_capacity(end + end / 8);
-        let (before, after) = data.get(..end)?.split_at_checked(cut)?;
-        let is_text = self.append(before, &mut texts);
-        let cut = texts.len();
-        (is_text && self.append(after, &mut texts)).then_some((texts, cut))
+        let (text, is_text) = self.cut(data.get(..end)?, stop);
+        is_text.then_some((text.bytes, text.stop))
+    }
+
+    /// `data` in UTF-8, where what is no text is U+FFFD; every place in it is one of the data.
+    ///
+    /// Half a character at the end is left out where more may follow; a part of a code unit at the end of all is text if
+    /// `keeps_part`.
+    pub fn in_utf8(&self, data: &[u8], stop: usize, at_end: bool, keeps_part: bool) -> Text {
+        let units = data.len() - data.len() % self.unit().0;
+        let end = match (at_end, keeps_part) {
+            (false, _) => self.complete(data),
+            (true, false) => units,
+            (true, true) => data.len(),
+        };
+        let (text, _) = self.cut(data.get(..end).unwrap_or_default(), stop);
+        Text {
+            data_bytes: if at_end { data.len() } else { end },
+            keeps_part,
+            ..text
+        }
+    }
+
+    /// All of `data` in UTF-8, and where in that the characters end that start before `stop`.
+    fn cut(&self, data: &[u8], stop: usize) -> (Text, bool) {
+        let complete = |stop: usize| self.complete(data.get(..stop).unwrap_or(data));
+        let cut = (stop..data.len()).find(|&cut| complete(cut) == cut);
+        let cut = cut.unwrap_or(data.len());
+        let mut bytes = Vec::with_capacity(data.len() + data.len() / 8);
+        let (before, after) = data.split_at_checked(cut).unwrap_or((data, &[]));
+        let is_text = self.append(before, &mut bytes);
+        let stop = bytes.len();
+        let is_text = self.append(after, &mut bytes) && is_text;
+        let text = Text {
+            bytes,
+            stop,
+            data_bytes: data.len(),
+            keeps_part: false,
+            charset: self.clone(),
+        };
+        (text, is_text)
     }
 
     /// Where records of the text that [`Charset::whole`] gives are in the data.
@@ -115,9 +148,19 @@ impl Charset {
         stops: &mut [i64],
         next_start: usize,
     ) -> usize {
-        let mut passed = Passed::new(self, text);
         let both = starts.iter_mut().zip(stops);
-        for position in both.flat_map(|(start, stop)| [start, stop]) {
+        let both = both.flat_map(|(start, stop)| [start, stop]);
+        self.locate_all(text, both, next_start)
+    }
+
+    fn locate_all<'p>(
+        &self,
+        text: &[u8],
+        positions: impl Iterator<Item = &'p mut i64>,
+        next_start: usize,
+    ) -> usize {
+        let mut passed = Passed::new(self, text);
+        for position in positions {
             *position = passed.data_bytes(usize::try_from(*position).unwrap_or_default()) as i64;
         }
         passed.data_bytes(next_start)
@@ -134,6 +177,57 @@ impl Charset {
                 .get(units - high)
                 .is_some_and(|byte| (0xD8..0xDC).contains(byte));
         if opens_pair { units - 2 } else { units }
+    }
+}
+
+/// A part of a file in UTF-8.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// The text.
+    pub bytes: Vec<u8>,
+    /// Where the characters end that start before the stop that was given.
+    pub stop: usize,
+    data_bytes: usize,
+    keeps_part: bool,
+    charset: Charset,
+}
+
+impl Text {
+    /// Where records, and what follows them, are in the file's own bytes.
+    pub fn frames(&self, mut frames: Frames) -> Frames {
+        let (starts, stops) = (&mut frames.starts, &mut frames.stops);
+        let ends = self.bytes.len() as i64;
+        let is_last = self.keeps_part && stops.last() == Some(&ends);
+        let next = frames.next_start.min(self.bytes.len());
+        let place = self.charset.locate(&self.bytes, starts, stops, next);
+        frames.next_start = self.at_end(next).unwrap_or(place);
+        if let Some(last) = stops.last_mut().filter(|_| is_last) {
+            *last = self.data_bytes as i64;
+        }
+        frames
+    }
+
+    /// Where positions are in the file's own bytes, one after the other.
+    pub fn locate(&self, positions: &mut [i64]) {
+        let end = self.bytes.len();
+        self.charset
+            .locate_all(&self.bytes, positions.iter_mut(), end);
+    }
+
+    /// The same of one position.
+    pub fn unit(&self, position: usize) -> usize {
+        self.charset.locate(&self.bytes, &mut [], &mut [], position)
+    }
+
+    /// The same, where the end is that of the data; after a carriage return a part of a unit is not of the line.
+    pub fn end(&self, position: usize) -> usize {
+        let is_line = self.bytes.ends_with(b"\r");
+        let end = self.at_end(position).filter(|_| !is_line);
+        end.unwrap_or_else(|| self.unit(position))
+    }
+
+    fn at_end(&self, position: usize) -> Option<usize> {
+        (position >= self.bytes.len()).then_some(self.data_bytes)
     }
 }
 

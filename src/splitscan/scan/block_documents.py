@@ -15,12 +15,13 @@ from splitscan.block_json import plain_block, plain_file
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource, redact
 from splitscan.engine import kernel
+from splitscan.errors import UsageError, Where
 from splitscan.formats.contract import BlockFormat, ShapedFormat
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.values import as_text
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import UTF_8
-from splitscan.formats.framing.frames import plain_charset
+from splitscan.formats.framing.frames import block_reads, plain_charset
 from splitscan.formats.registry import format_of
 from splitscan.read.contents import open_file, preamble_for
 from splitscan.scan.block_request import BlockRequest
@@ -134,12 +135,20 @@ class TaskDocuments:
         if self._needs_head and format is not None:
             preamble = self._heads[file] = preamble_for(source, file, format, 0)
             check_header(self._spec, file, preamble)
+            if not knows_head(preamble):
+                rule = "the file declares an encoding that only Python's codecs know"
+                raise UsageError(rule, Where(file.path), code="unsupported-scan")
 
     def _head(self, file: FileMetadata) -> Preamble | None:
         if self._needs_head and file not in self._heads:
             with closing(open_file(file, self._spec.options.files, self._spec.reading)) as source:
                 self.look_at(file, source)
         return self._heads.get(file)
+
+
+def knows_head(preamble: Preamble) -> bool:
+    """True if the kernel can be told what a file says of itself: XML may declare an encoding that it does not know."""
+    return block_reads(getattr(preamble.format, "encoding", UTF_8))
 
 
 def _head(preamble: Preamble) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 //! Steps through a file from a record boundary on, in bounded memory.
 
-use super::engine::Engine;
+use super::engine::{Engine, Stateless};
 use super::error::{BlockError, Kind};
 use super::open_records::OpenRecords;
 use super::source::ReadAt;
@@ -184,7 +184,9 @@ impl Cursor {
             if self.data().len() <= self.sizes.max_record_bytes.saturating_add(SLACK_BYTES) {
                 self.fill(source, stop, EDGE_BYTES)?;
             } else if self.gap_bytes(source, engine).is_none() {
-                self.skip(source, engine, engine.unfinished())?; // a comment; it may be of any length
+                if let Some(open) = self.skip_gap(source, engine)? {
+                    return Ok(Step::Skipped(open)); // a comment; it may be of any length
+                }
             } else {
                 return self.give_up(source, engine, TOO_LONG);
             }
@@ -226,7 +228,9 @@ impl Cursor {
             let complete = engine.frame(self.data(), false).next_start;
             self.pass(complete);
             if self.data().len() > self.sizes.max_record_bytes.saturating_add(SLACK_BYTES) {
-                self.skip(source, engine, engine.unfinished())?;
+                if let Some(open) = self.skip_gap(source, engine)? {
+                    return Ok(open.offset);
+                }
             } else {
                 self.fill(source, self.position, 0)?;
             }
@@ -244,7 +248,8 @@ impl Cursor {
         stop: u64,
     ) -> Result<Option<Step>, BlockError> {
         let whole_at_end = self.at_end() && !self.is_torn(source);
-        while let known @ 1.. = self.open.bytes_before(self.position, self.read_to()) {
+        let unit = engine.unit_bytes();
+        while let known @ 1.. = self.open.bytes_before(self.position, self.read_to(), unit) {
             let is_all = known == self.data().len();
             let data = self.data().get(..known).unwrap_or_default();
             let left = usize::try_from(stop.saturating_sub(self.position)).unwrap_or(usize::MAX);
@@ -284,41 +289,59 @@ impl Cursor {
     ) -> Result<Step, BlockError> {
         let is_long = self.data().len() > self.sizes.max_record_bytes;
         let code = if is_long { TOO_LONG } else { code };
-        self.skip(source, engine, code).map(Step::Skipped)
+        let (skipped, _) = self.skip(source, engine, code)?;
+        Ok(Step::Skipped(skipped))
     }
 
-    /// Go on where the format would after what begins here, in bounded memory.
+    /// Skip what lies between records, of any length; what never ends is given up.
+    fn skip_gap(
+        &mut self,
+        source: &mut Source,
+        engine: &dyn Engine,
+    ) -> Result<Option<Skipped>, BlockError> {
+        let (skipped, never_ends) = self.skip(source, engine, engine.unfinished())?;
+        let is_given_up = never_ends && !self.is_torn(source);
+        Ok(is_given_up.then_some(skipped))
+    }
+
+    /// Go on where the format would after what begins here, in bounded memory; and whether the file ends before that
+    /// does.
     fn skip(
         &mut self,
         source: &mut Source,
         engine: &dyn Engine,
         code: &'static str,
-    ) -> Result<Skipped, BlockError> {
+    ) -> Result<(Skipped, bool), BlockError> {
         let offset = self.position;
         self.note_open(engine);
-        let mut resume = engine.resume_after(self.data(), self.at_end());
+        let mut skipping = engine
+            .skipping()
+            .unwrap_or_else(|| Box::new(Stateless(engine)));
+        let mut resume = skipping.resume_after(self.data(), self.at_end());
         let kept = RAW_BYTES
             .min(self.sizes.max_record_bytes)
             .min(resume.unwrap_or(usize::MAX))
             .min(self.data().len());
         let mut raw = self.data().get(..kept).unwrap_or_default().to_vec();
-        loop {
+        let resume = loop {
             if let Some(resume) = resume {
-                self.pass(resume);
-                break;
+                break resume;
             }
-            self.pass(engine.droppable(self.data()));
+            self.pass(skipping.drop_bytes(self.data()));
             self.fill(source, self.end, 0)?;
-            resume = engine.resume_after(self.data(), self.at_end());
-        }
+            resume = skipping.resume_after(self.data(), self.at_end());
+        };
+        let never_ends = self.at_end() && skipping.never_ends(self.data());
+        self.pass(resume);
         let length = self.position - offset;
         raw.truncate(usize::try_from(length).unwrap_or(usize::MAX));
-        Ok(Skipped {
+        let skipped = Skipped {
             offset,
             length,
             code,
             raw,
-        })
+        };
+        Ok((skipped, never_ends))
     }
 
     /// Look for records that do not end in what was read, if that was not yet done.

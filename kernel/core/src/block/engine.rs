@@ -10,7 +10,7 @@ use super::layout::FileLayout;
 use super::lines::{Lines, Look};
 use super::spec::{CsvSpec, Format, Head, ScanSpec, TextSpec};
 use super::transcoded::Transcoded;
-use super::{fixed, json};
+use super::{fixed, json, xml};
 use crate::charsets::Charset;
 use crate::csv::{self, Dialect, Grammar, Layout, Limits, Meaning, Shape};
 use crate::frames::{Counted, Frames};
@@ -62,6 +62,11 @@ pub(super) trait Engine: Send {
         self.lines().map_or(0, |lines| lines.droppable(data))
     }
 
+    /// Goes past a record that is given up in a state, where later bytes of it depend on earlier ones.
+    fn skipping(&self) -> Option<Box<dyn Skipping + '_>> {
+        None
+    }
+
     /// Why a record is given up that never ends.
     fn unfinished(&self) -> &'static str {
         UNCLOSED
@@ -71,6 +76,11 @@ pub(super) trait Engine: Send {
     /// before it are given up. `None` where records hold no others, and where that is not known.
     fn open_starts(&self, _data: &[u8], _longest: usize) -> Option<Vec<i64>> {
         None
+    }
+
+    /// Bytes of a code unit: no record starts inside of one.
+    fn unit_bytes(&self) -> u64 {
+        1
     }
 
     /// Whether only the start of the file, or an index, tells where records are.
@@ -99,6 +109,33 @@ pub(super) trait Engine: Send {
     /// The fields of a header: texts, without white space where that is dropped.
     fn names(&self, _record: &[u8]) -> Result<Vec<String>, BlockError> {
         Ok(Vec::new())
+    }
+}
+
+/// Goes past what is given up, of any length.
+pub(super) trait Skipping {
+    /// Where reading goes on, in the bytes after those that were dropped.
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize>;
+
+    /// How many bytes are dropped: what they say of its end is remembered.
+    fn drop_bytes(&mut self, data: &[u8]) -> usize;
+
+    /// Whether it is still open after `data`, where the file ends.
+    fn never_ends(&self, _data: &[u8]) -> bool {
+        false
+    }
+}
+
+/// Of formats whose later bytes do not depend on earlier ones.
+pub(super) struct Stateless<'e>(pub &'e dyn Engine);
+
+impl Skipping for Stateless<'_> {
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        self.0.resume_after(data, at_end)
+    }
+
+    fn drop_bytes(&mut self, data: &[u8]) -> usize {
+        self.0.droppable(data)
     }
 }
 
@@ -132,6 +169,7 @@ pub(super) fn engine_of(
     let rules = spec.fields.iter().map(|field| field.rules.rules());
     let rules = rules.collect::<Result<Vec<_>, _>>()?;
     let charset = Head::charset(head)?;
+    let is_raw = charset.unit().0 == 1 && has_ascii_marks(&spec.format);
     let made: Result<Box<dyn Engine>, String> = match &spec.format {
         Format::Csv(own) => {
             let header = head.and_then(|head| head.header.as_deref());
@@ -141,7 +179,10 @@ pub(super) fn engine_of(
                 .transpose()?;
             csv_engine(own, layout, &schema, &rules).map(|made| Box::new(made) as _)
         }
-        Format::Text(own) => text_engine(own, &schema, &charset).map(|made| Box::new(made) as _),
+        Format::Text(own) => {
+            let charset = if is_raw { &charset } else { &Charset::Utf8 };
+            text_engine(own, &schema, charset).map(|made| Box::new(made) as _)
+        }
         Format::Fixed(own) => fixed::pieces(own, &schema),
         Format::FixedWidth(own) => fixed::columns(own, schema, rules, tail, charset.clone()),
         Format::Json(own) => json::engine(
@@ -151,21 +192,41 @@ pub(super) fn engine_of(
             tail,
             head.and_then(|head| head.values.as_ref()),
         ),
+        Format::Xml(own) => xml::engine(own, &schema, &rules, tail),
     };
     let made = made.map_err(unsupported)?;
     let has_charset = match &spec.format {
         _ if charset == Charset::Utf8 => true,
-        Format::Fixed(_) | Format::Text(_) => true,
+        Format::Fixed(_) => true,
+        Format::Text(_) => is_raw,
         Format::FixedWidth(own) => own.record_length.is_some(),
         _ => false,
     };
-    match charset.unit() {
-        _ if has_charset => Ok(made),
-        (1, _) => Ok(Box::new(Transcoded {
-            charset,
-            inner: made,
-        })),
-        _ => Err(unsupported("code units of several bytes".into())),
+    if has_charset {
+        return Ok(made);
+    }
+    Ok(Box::new(Transcoded {
+        is_raw,
+        keeps_part: !matches!(spec.format, Format::Csv(_) | Format::Xml(_)),
+        charset,
+        inner: made,
+    }))
+}
+
+/// Whether all that tells where records are is ASCII.
+fn has_ascii_marks(format: &Format) -> bool {
+    match format {
+        Format::Csv(own) => {
+            own.sep.is_ascii() && own.line_sep.as_ref().is_none_or(|mark| mark.is_ascii())
+        }
+        Format::Text(own) => {
+            let marks = [own.line_sep.as_ref(), own.escape.as_ref()];
+            marks.into_iter().flatten().all(|mark| mark.is_ascii())
+        }
+        Format::FixedWidth(own) => own.line_sep.as_ref().is_none_or(|mark| mark.is_ascii()),
+        Format::Json(own) => own.line_sep.as_ref().is_none_or(|mark| mark.is_ascii()),
+        Format::Xml(own) => own.row_tag.is_ascii(),
+        Format::Fixed(_) => true,
     }
 }
 

@@ -23,6 +23,7 @@ mod rows;
 mod source;
 pub mod spec;
 mod transcoded;
+mod xml;
 
 pub use error::{BlockError, Kind, Where};
 pub use project::project;

@@ -32,13 +32,13 @@ impl OpenRecords {
 
     /// How many bytes from `position` on, of those up to `read_to`, tell all records before the next of them.
     ///
-    /// Its first byte, too, may end the record before it. 0 if it begins at `position`.
-    pub(super) fn bytes_before(&self, position: u64, read_to: u64) -> usize {
+    /// Its first code unit, of `unit` bytes, may end the record before it, too. 0 if it begins at `position`.
+    pub(super) fn bytes_before(&self, position: u64, read_to: u64, unit: u64) -> usize {
         let next = self.starts.get(self.next(position));
         let left = read_to - position;
         let known = match next.filter(|_| self.is_known(read_to)) {
             Some(&start) if start == position => 0,
-            Some(&start) => left.min(start - position + 1),
+            Some(&start) => left.min(start - position + unit),
             None => left,
         };
         usize::try_from(known).unwrap_or(usize::MAX) // it is in memory

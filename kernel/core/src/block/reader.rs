@@ -570,7 +570,8 @@ impl BlockReader {
 
     fn look_around(&mut self, start: u64, floor: u64) -> Result<Option<u64>, BlockError> {
         let mut size = self.block.content_bytes();
-        let (mut position, mut before_bytes, mut after_bytes) = (start, LOOK_BYTES, LOOK_BYTES);
+        let mut position = start.next_multiple_of(self.engine.unit_bytes());
+        let (mut before_bytes, mut after_bytes) = (LOOK_BYTES, LOOK_BYTES);
         while position < size {
             let low = floor.max(position.saturating_sub(before_bytes));
             let mut high = size.min(position + after_bytes);

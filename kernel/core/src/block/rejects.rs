@@ -136,6 +136,7 @@ impl Words {
             }
             ("short-record", _) => "the file ends inside the record".into(),
             ("bad-json", _) => format!("the record is no JSON value: {seen}"),
+            ("bad-xml", _) => format!("the record is no XML element: {seen}"),
             ("not-an-object", _) => format!("the record is {seen}, not an object"),
             ("field-count", _) => match self.fields {
                 Fields::Exactly(fields) => {

@@ -79,6 +79,8 @@ pub enum Format {
     FixedWidth(FixedWidthSpec),
     /// JSON values.
     Json(JsonSpec),
+    /// Elements of one name.
+    Xml(Box<XmlSpec>),
 }
 
 /// Text: what ends a record; nothing stands for every line terminator.
@@ -134,6 +136,23 @@ pub struct JsonSpec {
     pub line_sep: Option<String>,
     /// Leniencies.
     pub dialect: Dialect,
+    /// Where given, what does not fit is kept; whether the text is asked for.
+    pub rescue: Option<bool>,
+}
+
+/// XML: which elements are records, and what their parts are called; see [`crate::xml::Naming`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "those of Naming")]
+pub struct XmlSpec {
+    /// Name of the records.
+    pub row_tag: String,
+    pub attribute_prefix: String,
+    pub value_tag: String,
+    pub exclude_attribute: bool,
+    pub ignore_namespace: bool,
+    pub ignore_surrounding_spaces: bool,
+    pub null_value: Option<String>,
     /// Where given, what does not fit is kept; whether the text is asked for.
     pub rescue: Option<bool>,
 }

@@ -4,6 +4,8 @@ use super::grammar::RowTag;
 use super::scan::Scanner;
 use crate::frames::{Counted, Frames};
 
+const FIRST_LOOK_BYTES: usize = 4096; // each look is four times as long as the one before
+
 /// Find the complete records of `data`, which begins outside of all records.
 pub fn frame(data: &[u8], at_end: bool, tag: &RowTag) -> Frames {
     let symbols = tag.symbols(data);
@@ -32,6 +34,29 @@ pub fn count(data: &[u8], tag: &RowTag) -> Counted {
     Counted {
         records: scanner.stops.len(),
         next_start: scanner.next_start * tag.width(),
+    }
+}
+
+/// Length of what is before the first record; nothing where more of it may follow.
+///
+/// A look goes no further than a few times that.
+pub fn gap_bytes(data: &[u8], at_end: bool, tag: &RowTag) -> Option<usize> {
+    let mut shown = FIRST_LOOK_BYTES;
+    loop {
+        let part = data.get(..shown).unwrap_or(data);
+        let mut scanner = Scanner::new(tag, part, 0);
+        if let Some(first) = scanner.first(0) {
+            return Some(first);
+        }
+        if part.len() == data.len() {
+            let gap = if scanner.is_between() {
+                data.len()
+            } else {
+                scanner.next_start
+            };
+            return at_end.then_some(gap);
+        }
+        shown = shown.saturating_mul(4);
     }
 }
 

@@ -18,13 +18,15 @@ mod plain;
 mod rescue;
 mod rows;
 pub(crate) mod scan;
+mod skip;
 pub mod summary;
 mod text;
 mod tree;
 
-pub use frame::{count, frame, open_starts};
+pub use frame::{count, frame, gap_bytes, open_starts};
 pub use grammar::{PLACES, RowTag};
 pub use infer::{Summary, Wanted};
 pub use members::Naming;
 pub use parse::Parser;
+pub use skip::Skipping;
 pub use summary::summarise;

@@ -20,8 +20,12 @@ pub(crate) struct Scanner<'a> {
     pub long: Vec<i64>,
     /// How many symbols are not long.
     pub longest: i64,
+    /// Whether tags outside of records are given up: before a row tag they end, in a value too.
+    pub skips: bool,
     /// What the end is in; nothing where only what follows tells.
     pub place: Option<Place>,
+    /// Where the same place is known without what is before; a mark that is not decided begins there.
+    pub tail: usize,
     /// Where the record that is not complete begins, or else what may be a mark; all before is dealt with.
     pub next_start: usize,
 }
@@ -40,7 +44,7 @@ enum Mark {
 /// Where a value ends.
 enum Ended {
     Quote(usize),
-    ClosingTag(usize),
+    RowTag(usize),
     Nowhere,
 }
 
@@ -56,7 +60,9 @@ impl<'a> Scanner<'a> {
             open: Vec::new(),
             long: Vec::new(),
             longest: i64::MAX,
+            skips: false,
             place: Some(Place::Text),
+            tail: 0,
             next_start: 0,
         }
     }
@@ -88,7 +94,7 @@ impl<'a> Scanner<'a> {
                 }
             }
         }
-        self.place = Some(Place::Text);
+        (self.place, self.tail) = (Some(Place::Text), self.data.len());
         self.next_start = self.unfinished(self.data.len());
         None
     }
@@ -106,7 +112,7 @@ impl<'a> Scanner<'a> {
             };
             at = after;
         }
-        self.place = Some(Place::Text);
+        (self.place, self.tail) = (Some(Place::Text), self.data.len());
         self.next_start = self.data.len();
         None
     }
@@ -135,8 +141,8 @@ impl<'a> Scanner<'a> {
             Place::Tag(kind, None) => self.leave_tag(kind, at, before),
             Place::Tag(kind, Some(quote)) => match self.value_end(quote, at) {
                 Ended::Quote(end) => self.leave_tag(kind, end + 1, b""),
-                Ended::ClosingTag(end) => Some(end),
-                Ended::Nowhere => self.ends_in(place),
+                Ended::RowTag(end) => Some(end),
+                Ended::Nowhere => self.ends_in_value(place, at),
             },
         }
     }
@@ -216,8 +222,9 @@ impl<'a> Scanner<'a> {
         match self.mark(at) {
             Mark::Nothing => Some(at + 1),
             Mark::Undecided(place) => {
-                self.place = place;
-                None
+                let is_closing = place.is_some();
+                let tail = if is_closing { self.data.len() } else { at };
+                self.ends_in(place, tail)
             }
             Mark::Inside(inside, behind) => self.leave_inside(inside, behind, b""),
             Mark::Close(behind) => Some(self.close(at, behind)),
@@ -252,9 +259,18 @@ impl<'a> Scanner<'a> {
         behind
     }
 
-    fn ends_in(&mut self, place: Place) -> Option<usize> {
-        self.place = Some(place);
+    fn ends_in(&mut self, place: Option<Place>, tail: usize) -> Option<usize> {
+        (self.place, self.tail) = (place, tail);
         None
+    }
+
+    /// The value that `from` is in does not end here; the row tag that ends it may begin.
+    fn ends_in_value(&mut self, place: Place, from: usize) -> Option<usize> {
+        let end = self.data.len();
+        let longest = Inside::Cdata.mark().len().max(self.tag.name.len() + 2);
+        let from = from.max(end.saturating_sub(longest + 1));
+        let mark = self.data.get(from..).and_then(|rest| memchr(b'<', rest));
+        self.ends_in(Some(place), mark.map_or(end, |length| from + length))
     }
 
     fn leave_inside(&mut self, inside: Inside, at: usize, before: &[u8]) -> Option<usize> {
@@ -269,7 +285,10 @@ impl<'a> Scanner<'a> {
         }
         match memmem::find(rest, end) {
             Some(found) => Some(at + found + end.len()),
-            None => self.ends_in(Place::Inside(inside)),
+            None => {
+                let tail = at.max((self.data.len() + 1).saturating_sub(end.len()));
+                self.ends_in(Some(Place::Inside(inside)), tail)
+            }
         }
     }
 
@@ -279,7 +298,7 @@ impl<'a> Scanner<'a> {
         match self.data.get(end) {
             Some(b'>') => Some(self.close(at, end + 1)),
             Some(_) => Some(end),
-            None => self.ends_in(Place::Closing),
+            None => self.ends_in(Some(Place::Closing), end),
         }
     }
 
@@ -293,14 +312,18 @@ impl<'a> Scanner<'a> {
                     || (*byte == b'[' && kind == Kind::Declaration)
             };
             let Some(length) = rest.iter().position(ends) else {
-                return self.ends_in(Place::Tag(kind, None));
+                let end = self.data.len();
+                let slash = self.data.get(from..).is_some_and(|tag| tag.ends_with(b"/"));
+                return self.ends_in(Some(Place::Tag(kind, None)), end - usize::from(slash));
             };
             at += length;
             match self.data.get(at) {
                 Some(&quote @ (b'"' | b'\'')) => match self.value_end(quote, at + 1) {
                     Ended::Quote(end) => at = end + 1,
-                    Ended::ClosingTag(end) => return Some(end),
-                    Ended::Nowhere => return self.ends_in(Place::Tag(kind, Some(quote))),
+                    Ended::RowTag(end) => return Some(end),
+                    Ended::Nowhere => {
+                        return self.ends_in_value(Place::Tag(kind, Some(quote)), at + 1);
+                    }
                 },
                 Some(b'<') => return Some(at),
                 Some(b'>') if kind == Kind::Row => {
@@ -315,13 +338,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Where the value ends that `from` is in: inside of records before a closing row tag, too.
+    /// Where the value ends that `from` is in: inside of records before a closing row tag, too; where tags outside of
+    /// records are given up, before an opening one.
     fn value_end(&self, quote: u8, from: usize) -> Ended {
         let mut at = from;
         loop {
             let rest = self.data.get(at..).unwrap_or_default();
             let found = match self.depth {
-                0 => memchr(quote, rest),
+                0 if !self.skips => memchr(quote, rest),
                 _ => memchr2(quote, b'<', rest),
             };
             let Some(length) = found else {
@@ -331,8 +355,12 @@ impl<'a> Scanner<'a> {
             if self.data.get(at) == Some(&quote) {
                 return Ended::Quote(at);
             }
-            if self.tag.closes(self.data.get(at..).unwrap_or_default()) {
-                return Ended::ClosingTag(at);
+            let is_row_tag = match self.depth {
+                0 => matches!(self.mark(at), Mark::Open(_)),
+                _ => self.tag.closes(self.data.get(at..).unwrap_or_default()),
+            };
+            if is_row_tag {
+                return Ended::RowTag(at);
             }
             at += 1;
         }

@@ -236,12 +236,11 @@ class Csv:
         return columns_decoder(wanted, own, preamble.format, file, preamble.header)
 
     def block_spelling(self, own: CsvOptions, wanted: Projection) -> BlockSpelling | None:
-        """Fields in UTF-8 and single-byte encodings."""
+        """Fields in encodings that the kernel knows."""
         format = self.framing(own)
         if not isinstance(format, QuotedFormat):
             return None
-        marks = (own.sep_marks, own.quote, own.escape, own.comment, own.line_sep)
-        return block_spelling(wanted, own, format) if block_reads(format.encoding, *marks) else None
+        return block_spelling(wanted, own, format) if block_reads(format.encoding) else None
 
     def check_header(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """The header agrees with the schema, unless nobody reads it."""

@@ -49,13 +49,13 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
         return filled(wanted, with_kernel(decoder, format))
 
     def block_spelling(self, own: FixedWidthOptions, wanted: Projection) -> BlockSpelling | None:
-        """Lines in UTF-8 and single-byte encodings; records of a fixed length in all that the kernel knows."""
+        """Lines in encodings that the kernel knows; records of a fixed length in all that the kernel knows."""
         places = {each.name.lower(): each for each in own.layout}
         encoding = resolve_encoding(own.encoding)
         is_text = own.record_length is not None and isinstance(self.framing(own), TextFormat)
         is_lines = own.record_length is None
         known = (
-            (is_lines and block_reads(encoding, own.line_sep))
+            (is_lines and block_reads(encoding))
             or encoding == UTF_8
             or (is_text and plain_charset(encoding) is not None)
         )

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.engine import kernel
-from splitscan.formats.framing.encodings import UTF_8, Encoding
+from splitscan.formats.framing.encodings import Encoding
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -337,15 +337,9 @@ def native_charset(encoding: Encoding) -> Any | None:
     return None if kernel() is None or encoding.longest_bytes > 1 else _native_charset(encoding)
 
 
-def block_reads(encoding: Encoding, *marks: str | None) -> bool:
-    """True if the kernel's block reader reads records in an encoding: UTF-8, or a byte for each character.
-
-    Args:
-        encoding: Of the files.
-        marks: What the format looks for, beside what is ASCII in any case.
-    """
-    is_single = encoding.unit_bytes == encoding.longest_bytes == 1
-    return encoding == UTF_8 or (is_single and all(mark is None or mark.isascii() for mark in marks))
+def block_reads(encoding: Encoding) -> bool:
+    """True if the kernel's block reader knows an encoding: not one with several bytes for some characters."""
+    return encoding.longest_bytes == 1
 
 
 @lru_cache(maxsize=64)

@@ -71,11 +71,11 @@ class Json(PlainFormat[JsonOptions]):
         return filled(wanted, decoder)
 
     def block_spelling(self, own: JsonOptions, wanted: Projection) -> BlockSpelling | None:
-        """In UTF-8 and single-byte encodings."""
+        """In encodings that the kernel knows."""
         format, fields = self.framing(own), block_fields(wanted)
         if fields is None or not isinstance(format, JsonFormat | JsonLinesFormat):
             return None
-        if not block_reads(format.encoding, own.line_sep):
+        if not block_reads(format.encoding):
             return None
         name = wanted.rescued_column
         spelled = {

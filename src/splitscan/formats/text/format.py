@@ -81,9 +81,9 @@ class Text(PlainFormat[TextOptions]):
         return with_kernel(TextDecoder(format.encoding, wanted=bool(wanted.validated)), format)
 
     def block_spelling(self, own: TextOptions, wanted: Projection) -> BlockSpelling | None:
-        """Lines in UTF-8 and single-byte encodings."""
+        """Lines in encodings that the kernel knows."""
         encoding, fields = resolve_encoding(own.encoding), block_fields(wanted)
-        if fields is None or not block_reads(encoding, own.line_sep, own.escape):
+        if fields is None or not block_reads(encoding):
             return None
         spelled = {"line_sep": own.line_sep, "escape": own.escape}
         return BlockSpelling({"text": spelled}, fields, needs_head=encoding != UTF_8)

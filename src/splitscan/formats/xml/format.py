@@ -6,12 +6,13 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError
-from splitscan.formats.column_rules import filled, own_rules_of, rescue_for, rules_of_format
-from splitscan.formats.contract import FoundSchema, Heads, PlainFormat, Projection
+from splitscan.formats.column_rules import block_fields, filled, own_rules_of, rescue_for, rules_of_format
+from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, PlainFormat, Projection
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.types import bounded
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
+from splitscan.formats.framing.frames import block_reads
 from splitscan.formats.members import infer_members
 from splitscan.formats.xml.decoder import XmlDecoder
 from splitscan.formats.xml.framing import XmlFormat
@@ -44,6 +45,24 @@ class Xml(PlainFormat[XmlOptions]):
             rescue=rescue_for(wanted, file),
         )
         return filled(wanted, xml_with_kernel(reference))
+
+    def block_spelling(self, own: XmlOptions, wanted: Projection) -> BlockSpelling | None:
+        """In encodings that the kernel knows, which each file may declare."""
+        encoding, fields = resolve_encoding(own.text_encoding), block_fields(wanted)
+        if fields is None or not block_reads(encoding):
+            return None
+        name = wanted.rescued_column
+        spelled = {
+            "row_tag": own.row_tag,
+            "attribute_prefix": own.attribute_prefix,
+            "value_tag": own.value_tag,
+            "exclude_attribute": own.exclude_attribute,
+            "ignore_namespace": own.ignore_namespace,
+            "ignore_surrounding_spaces": own.ignore_surrounding_spaces,
+            "null_value": own.null_value,
+            "rescue": None if name is None else name in wanted.columns,
+        }
+        return BlockSpelling({"xml": spelled}, fields, own.reads_declaration or encoding != UTF_8)
 
     def shape(self, own: XmlOptions, options: ReadOptions, record: bytes) -> pa.DataType:
         """The attributes, texts and child elements of a record."""
