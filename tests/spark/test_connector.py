@@ -4,7 +4,6 @@ import io
 import random
 import tarfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,6 @@ _SCHEMA = (
 )
 _OPTIONS: dict[str, Any] = {"header": True, "multi_line": True, "escape": '"', "open_cost_in_bytes": 0}
 _LAST_OF_PLAN = "BatchScan splitscan"
-
-
-@pytest.fixture(autouse=True)
-def _by_setting(spark: SparkSession) -> Iterator[None]:
-    spark.conf.set(connector.SETTING, "true")
-    yield
-    spark.conf.unset(connector.SETTING)
 
 
 def _value(chance: random.Random) -> str:
@@ -242,11 +234,14 @@ def test_other_ways_of_a_call_and_a_session_are_python(spark: SparkSession, tmp_
     planner = ss.scan_csv(tmp_path / "a.csv", "k int").planner
     assert why_python(planner, spark, rebalance=True) == "rebalance=True"
     assert "function" in str(why_python(planner, spark, applies=True))
-    spark.conf.unset(connector.SETTING)
-    assert why_python(planner, spark) == "spark.splitscan.connector is not true"
-    frame = ss.scan_csv(tmp_path / "a.csv", "k int").to_spark(spark)
-    assert "BatchScan" not in frame._jdf.queryExecution().toString()
-    assert frame.collect() == [(1,)]
+    spark.conf.set(connector.SETTING, "false")
+    try:
+        assert why_python(planner, spark) == "spark.splitscan.connector is false"
+        frame = ss.scan_csv(tmp_path / "a.csv", "k int").to_spark(spark)
+        assert "BatchScan" not in frame._jdf.queryExecution().toString()
+        assert frame.collect() == [(1,)]
+    finally:
+        spark.conf.unset(connector.SETTING)
 
 
 def test_explain_says_who_reads_and_why(spark: SparkSession, tmp_path: Path) -> None:
@@ -299,7 +294,6 @@ def test_every_thread_and_new_session_of_a_running_one_reads(spark: SparkSession
     counted: list[int] = []
 
     def count(session: SparkSession) -> None:
-        session.conf.set(connector.SETTING, "true")
         counted.append(_by_connector(scan, session).count())
 
     sessions = (spark, spark.newSession(), spark.newSession())

@@ -12,19 +12,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import splitscan as ss
-from splitscan.spark import connector
 from splitscan.spark.connector import connector_jar
 
 pytestmark = pytest.mark.skipif(connector_jar() is None, reason="the connector was not built")
 
 _HOLE_BYTES = 1 << 36  # of which nothing is on the disk; to look through it takes half a minute
-
-
-@pytest.fixture(autouse=True)
-def _by_setting(spark: SparkSession) -> Iterator[None]:
-    spark.conf.set(connector.SETTING, "true")
-    yield
-    spark.conf.unset(connector.SETTING)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 
 import splitscan as ss
 from splitscan.errors import RecordError
-from splitscan.spark import connector
 from splitscan.spark.connector import connector_jar, why_python
 
 from .samples import rows_of
@@ -23,13 +22,6 @@ _MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
 _NESTED = "n bigint, s struct<a: int, b: array<string>>, m map<string, int>, t timestamp, x array<struct<y: date>>"
 
 Make = Callable[[Path, random.Random, dict[str, Any]], ss.Scan]
-
-
-@pytest.fixture(autouse=True)
-def _by_setting(spark: SparkSession) -> Iterator[None]:
-    spark.conf.set(connector.SETTING, "true")
-    yield
-    spark.conf.unset(connector.SETTING)
 
 
 def _csv(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:

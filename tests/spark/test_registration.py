@@ -5,7 +5,6 @@ import json
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from pyspark.sql.readwriter import DataFrameReader
 
 import splitscan as ss
 from splitscan.jar import connector_jar, jar_version
-from splitscan.spark.connector import SETTING
 from splitscan.spark.planner import VERSION, Planner, serve
 
 _JAR = connector_jar()
@@ -73,7 +71,7 @@ def test_columns_then_who_reads_then_the_blocks_of_tasks(notes: str) -> None:
     ("others", "kind", "said"),
     [
         ({"setting": "false"}, "python", ""),
-        ({"options": {**_OPTIONS, "mode": "FAILFAST"}}, "python", "mode=FAILFAST"),
+        ({"options": {**_OPTIONS, "ignoreMissingFiles": "true"}}, "python", "may be missing"),
         ({"options": {**_OPTIONS, "rebalance": "true"}}, "python", "rebalance"),
         (
             {"options": {"source": "kafka", "subscribe": "t", "kafka.bootstrap.servers": "h:1"}},
@@ -118,11 +116,9 @@ def test_settings_of_sessions_to_come_name_the_jar() -> None:
 
 
 @pytest.fixture
-def reader(spark: SparkSession) -> Iterator[DataFrameReader]:
-    spark.conf.set(SETTING, "true")
+def reader(spark: SparkSession) -> DataFrameReader:
     ss.register(spark)
-    yield spark.read.format("splitscan").options(**_OPTIONS)
-    spark.conf.unset(SETTING)
+    return spark.read.format("splitscan").options(**_OPTIONS)
 
 
 def _plan(frame: DataFrame) -> str:
@@ -140,7 +136,6 @@ def test_one_name_reads_by_the_connector_in_frames_views_and_new_sessions(
     inferred = reader.option("inferSchema", "true").option("limit", "7").load(notes)
     assert (inferred.schema.simpleString(), inferred.count()) == ("struct<k:int,v:string>", 7)
     session = spark.newSession()
-    session.conf.set(SETTING, "true")
     session.sql(f"CREATE TEMPORARY VIEW notes USING splitscan OPTIONS(path '{notes}', header 'true', multiLine 'true')")
     view = session.sql("SELECT max(k) FROM notes")
     assert "BatchScan splitscan" in _plan(view)
@@ -160,7 +155,7 @@ def test_errors_of_planning_are_our_text_and_nothing_else(reader: DataFrameReade
 def test_what_only_python_reads_goes_on_to_python(
     spark: SparkSession, reader: DataFrameReader, notes: str, tmp_path: Path
 ) -> None:
-    frame = reader.option("metadataColumns", "file_name").load(notes)
+    frame = reader.options(metadataColumns="file_name", ignoreMissingFiles=True).load(notes)
     assert set(frame.select("file_name").distinct().collect()) == {("notes.csv",)}
     assert "BatchScan" in _plan(frame)
     assert "csv" not in _plan(frame).partition("BatchScan")[2]

@@ -170,8 +170,8 @@ impl<T: Default> ErrorPolicy<T, Fault> for Throw {
         throw(
             env,
             &format!(
-                "the native engine is wrong, not the data [kernel-bug]\n  seen:  {seen}\n  fix:   report it, and leave \
-                 the setting spark.splitscan.connector of the session out until it is mended"
+                "the native engine is wrong, not the data [kernel-bug]\n  seen:  {seen}\n  fix:   report it, and set \
+                 spark.splitscan.connector=false in the session until it is mended"
             ),
         );
         Ok(T::default())

@@ -35,11 +35,10 @@ from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.jobs import classic_context, default_parallelism
 
 SETTING = "spark.splitscan.connector"
-"""Setting of a session: ``true`` lets the connector read what it can; without it Python reads all."""
+"""Setting of a session: with ``false`` Python reads all, and not only what the connector does not."""
 
 _log = logging.getLogger(__name__)
 
-_UNLESS_SAID = "false"
 _TAKES_NONE = "the session takes no more jars: name the jar in spark.jars when it is made"
 _SENT: WeakSet[SparkSession] = WeakSet()  # sessions of Spark Connect that have the jar
 _LINES = re.compile(r"\s+")
@@ -136,7 +135,7 @@ def _why_no_document(spec: ScanSpec) -> str | None:
 def why_no_jar(spark: SparkSession) -> str | None:
     """Why the connector cannot come to a session, or ``None`` if it can."""
     if not is_switched_on(spark.conf.get(SETTING, "")):
-        return f"{SETTING} is not true"
+        return f"{SETTING} is false"
     if connector_jar() is None:
         return "splitscan was installed without its jar"
     context = classic_context(spark)
@@ -146,13 +145,13 @@ def why_no_jar(spark: SparkSession) -> str | None:
 
 
 def is_switched_on(setting: str | None) -> bool:
-    """True if a session wants the connector, by its setting."""
-    return (setting or _UNLESS_SAID).strip().lower() == "true"
+    """True if a session takes the connector: unless its setting says that it does not."""
+    return (setting or "").strip().lower() != "false"
 
 
 def advise(spec: ScanSpec) -> None:
     """Say once which call brings the connector, where Python reads what that could."""
-    if is_switched_on(None) and connector_jar() is not None and _why_no_document(spec) is None:
+    if connector_jar() is not None and _why_no_document(spec) is None:
         _say_once("Python workers read for Spark; splitscan.register(spark) lets its JVM read, several times as fast")
 
 
@@ -172,7 +171,7 @@ def check_version(attached: str) -> None:
         raise UsageError(
             "another version of the connector is attached to this Spark session",
             seen=f"{attached}; this splitscan has {version}",
-            fix=f"start Python again, without that jar, or leave {SETTING} out",
+            fix=f"start Python again, without that jar, or set {SETTING}=false",
             code="other-connector",
         )
 

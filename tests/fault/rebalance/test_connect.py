@@ -62,6 +62,14 @@ def count(spark, *paths):
     return [(ours.load(path).count(), sparks.csv(path).count()) for path in paths]
 
 
+def count_by_python(spark, *paths):
+    spark.conf.set("spark.splitscan.connector", "false")
+    try:
+        return count(spark, *paths)
+    finally:
+        spark.conf.unset("spark.splitscan.connector")
+
+
 def count_of_scan(spark, path, folder):
     os.chdir(folder)
     return ss.scan_csv(path, header=True).to_spark(spark).count()
@@ -69,9 +77,11 @@ def count_of_scan(spark, path, folder):
 
 def test_row_11_on_connect_file_paths_are_read_and_relative_ones_refused(server, client, lines, tmp_path):
     relative = os.path.relpath(lines, Path(f"/proc/{server.process.pid}/cwd").resolve())
-    assert client.call(count, str(lines), f"file:{lines}", f"file://{lines}") == [(RECORDS, RECORDS)] * 3
+    paths = (str(lines), f"file:{lines}", f"file://{lines}")
+    assert client.call(count, relative, *paths) == [(RECORDS, RECORDS)] * 4  # planned in the server's directory
+    assert client.call(count_by_python, *paths) == [(RECORDS, RECORDS)] * 3
     with pytest.raises(FailedInDriverError, match=r"(?s)\[bad-path\].*write the absolute path"):
-        client.call(count, relative)
+        client.call(count_by_python, relative)
     assert client.call(count_of_scan, "in.csv", tmp_path) == RECORDS  # a scan is planned by the client
 
 

@@ -113,6 +113,6 @@ final class Library {
     return rule
         + " [no-connector]\n  seen:  " + seen
         + "\n  fix:   set " + VARIABLE + " to the library on every machine,"
-        + " or leave the setting spark.splitscan.connector of the session out";
+        + " or spark.splitscan.connector=false in the session, for Python to read";
   }
 }
