@@ -24,6 +24,7 @@ from splitscan.formats.framing.contract import (
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import json_lines
+from splitscan.formats.log.framing import LogFormat
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 from splitscan.formats.xml.framing import XmlFormat
@@ -79,6 +80,15 @@ def csv_case(name: str, settings: dict[str, Any], *texts: str) -> Case:
 
 FORMATS = [
     Case("lines", LineFormat(), encoded("UTF-8", *MESSY_LINES, "é\n☃\r\nx\0y\r"), (b"a", b"\n", b"\r", b"\xff")),
+    Case(
+        "log",
+        LogFormat("[0-9]"),
+        (b"1 a\n  b\r\n2\r\r\n 3\n4", b" x\n1\ra\r\r\n\n2\n", b"a\n\xff\n1\xff", b"\n\n", b""),
+        (b"1", b" ", b"\n", b"\r", b"\n2", b"\xff"),
+    ),
+    Case(
+        "log, continued", LogFormat("[ \t]", continues=True), (b"a\n b\r\nc\r\t\n\n d", b" a\nb\n"), (b"a", b" ", b"\n")
+    ),
     Case("lines, escaped", LineFormat(escape=b"\\"), encoded("UTF-8", *ESCAPED_LINES), (b"a", b"\n", b"\r", b"\\")),
     Case(
         "lines, UTF-8 with mark",

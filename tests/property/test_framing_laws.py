@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.frames import Buffer, Frames, Offsets, Units, as_units
+from splitscan.formats.log.framing import LogFormat
 from splitscan.formats.text import lines as lines_module
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
@@ -31,6 +32,14 @@ def test_any_delimiter_obeys_all_laws(delimiter: bytes, escape: bytes | None, dr
     words = [delimiter, delimiter[:1], delimiter[:-1] or delimiter, b"\\", b"x"]
     data = draw.draw(strategies.files_of(words, max_words=8))
     laws.check_format_laws(DelimitedFormat(delimiter, escape=escape), data)
+
+
+@pytest.mark.slow
+@FEW
+@given(pattern=st.sampled_from(["[0-9]", "1 ?a", "(?:12)+"]), continues=st.booleans(), draw=st.data())
+def test_any_log_obeys_all_laws(pattern: str, continues: bool, draw: st.DataObject) -> None:
+    data = draw.draw(strategies.files_of([b"1", b"2", b"\n", b"\r", b" a", b"\n1", b"\xff", b"\xc3\xa9"], max_words=10))
+    laws.check_format_laws(LogFormat(pattern, continues), data)
 
 
 @FEW

@@ -515,3 +515,68 @@ def test_both_loops_read_the_planned_part_of_a_file_that_grows_alike(
     for block in blocks:
         grown = replace(block.file, fingerprint=f"prefix-{len(data)}-a-b")
         both(spec, replace(block, file=grown), None, told=True)
+
+
+LOG = [
+    b"1",
+    b"1 a",
+    b"2 ",
+    b"a",
+    b" ",
+    b"-",
+    b"\n",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"\n1",
+    b"\n2 b c",
+    b"\xff",
+    b"\xc3\xa9",
+    b"\n\n",
+]
+LINES = {"recordStart": r"\d(?i:[ A])?"}
+GROUPS = r"(?P<n>\S)(?: (?P<m>[^ \r\n]+))?(?s:.*)"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.lists(st.sampled_from(LOG), max_size=40).map(b"".join),
+    options=st.fixed_dictionaries(
+        {
+            "mode": st.sampled_from(["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
+            "maxRecordBytes": st.sampled_from([4, 8, 1000]),
+            "readBytes": st.sampled_from([1, 5, 1000]),
+            "batchRows": st.sampled_from([1, 3, 1000]),
+        }
+    ),
+    lines=st.sampled_from([LINES, LINES, {"recordContinues": r"\D"}, {}]),
+    shows=st.sampled_from(
+        [
+            {},
+            {"recordPattern": GROUPS},
+            {"recordPattern": GROUPS, "schema": "n int, m string"},
+            {"recordPattern": GROUPS, "schema": "m string, n int, _corrupt_record string", "nullValue": "a"},
+            {"recordPattern": GROUPS, "schema": "n int", "rescuedDataColumn": "_rescued"},
+        ]
+    ),
+    block_bytes=st.integers(1, 20),
+    limit=st.sampled_from([None, None, 1, 3]),
+    told=st.booleans(),
+)
+def test_both_loops_read_logs_alike(
+    tmp_path: Path,
+    data: bytes,
+    options: dict[str, Any],
+    lines: dict[str, str],
+    shows: dict[str, str],
+    block_bytes: int,
+    limit: int | None,
+    told: bool,
+) -> None:
+    path = tmp_path / "f.log"
+    path.write_bytes(data)
+    scan = ss.scan(
+        str(path), format="log", blockBytes=block_bytes, metadataColumns=",".join(METADATA), **lines, **options, **shows
+    )
+    for block in scan.plan():
+        both(scan.planner.spec, block, limit, told)

@@ -739,6 +739,24 @@ def _(place):
     )
 
 
+@case("no-match", "correct the record")
+def _(place):
+    path, pattern = write(place / "a.log", b"1\nx\n"), r"(?P<n>\d+)"
+    return (
+        lambda: ss.scan_log(path, record_pattern=pattern, mode="FAILFAST").to_arrow(),
+        lambda: ss.scan_log(write(place / "b.log", b"1\n2\n"), record_pattern=pattern, mode="FAILFAST").to_arrow(),
+    )
+
+
+@case("before-first-record", "DROPMALFORMED")
+def _(place):
+    path = write(place / "a.log", b" at x\n1 a\n")
+    return (
+        lambda: ss.scan_log(path, record_start=r"\d", mode="FAILFAST").to_arrow(),
+        lambda: ss.scan_log(path, record_start=r"\d", mode="DROPMALFORMED").to_arrow(),
+    )
+
+
 @case("short-record", "correct the record")
 def _(place):
     path = write(place / "a.bin", b"abcdefgh12")

@@ -28,6 +28,10 @@ pub enum Code {
     MissingPlaces = 9,
     /// A record has no value for a column that is NOT NULL.
     NullInNotNull = 10,
+    /// A record does not match the pattern of its columns.
+    NoMatch = 11,
+    /// The lines before the first one that begins a record.
+    NotBegun = 12,
 }
 
 /// A record that breaks a rule; at most one for each record, the first by: structure before values, then file order.

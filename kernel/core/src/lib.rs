@@ -19,6 +19,7 @@ pub mod json;
 pub mod kinds;
 pub mod limits;
 pub mod lines;
+pub mod log;
 pub mod parsed;
 pub mod places;
 pub(crate) mod quoting;

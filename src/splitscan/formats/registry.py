@@ -70,6 +70,7 @@ KNOWN = {
     "fixed_width": Known("splitscan.formats.fixed_width.format", "FixedWidth"),
     "slices": Known("splitscan.formats.fixed.format", "Slices"),
     "json": Known("splitscan.formats.json.format", "Json", {"json": {}, "jsonl": {}, "ndjson": {}, "geojson": {}}),
+    "log": Known("splitscan.formats.log.format", "Log"),
     "xml": Known("splitscan.formats.xml.format", "Xml", {"xml": {}}, {"rowTag": row_tags}),
 }
 """Every format by its name."""

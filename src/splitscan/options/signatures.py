@@ -264,6 +264,21 @@ class JsonKeywords(TypedKeywords, total=False):
     explodeEmbeddedArray: Flag
 
 
+class LogKeywords(TypedKeywords, total=False):
+    """Options of ``scan_log``."""
+
+    log_format: Literal["common", "combined", "syslog", "syslog5424", "java", "python"] | Text
+    logFormat: Literal["common", "combined", "syslog", "syslog5424", "java", "python"] | Text
+    record_start: Text
+    recordStart: Text
+    record_continues: Text
+    recordContinues: Text
+    record_pattern: Text
+    recordPattern: Text
+    null_value: Text
+    nullValue: Text
+
+
 class XmlKeywords(TypedKeywords, total=False):
     """Options of ``scan_xml``."""
 

@@ -229,7 +229,7 @@ def test_descriptions_say_everything_about_every_option(record_format):
 def test_a_description_carries_names_default_and_formats():
     encoding = next(option for option in describe_options("csv") if option.name == "encoding")
     assert (encoding.aliases, encoding.python_name, encoding.type) == (("charset",), "encoding", "text")
-    assert (encoding.default, encoding.formats) == ('"UTF-8"', ("csv", "text", "fixed_width", "json", "xml"))
+    assert (encoding.default, encoding.formats) == ('"UTF-8"', ("csv", "text", "fixed_width", "json", "log", "xml"))
     block = next(option for option in describe_options("csv") if option.name == "blockSize")
     assert (block.python_name, block.default, block.formats) == ("block_size", "128 MiB", tuple(FORMATS))
 

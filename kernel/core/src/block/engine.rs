@@ -10,7 +10,7 @@ use super::layout::FileLayout;
 use super::lines::{Lines, Look};
 use super::spec::{CsvSpec, Format, Head, ScanSpec, TextSpec};
 use super::transcoded::Transcoded;
-use super::{fixed, json, xml};
+use super::{fixed, json, log, xml};
 use crate::charsets::Charset;
 use crate::csv::{self, Dialect, Grammar, Layout, Limits, Meaning, Shape};
 use crate::frames::{Counted, Frames};
@@ -185,6 +185,7 @@ pub(super) fn engine_of(
         }
         Format::Fixed(own) => fixed::pieces(own, &schema),
         Format::FixedWidth(own) => fixed::columns(own, schema, rules, tail, charset.clone()),
+        Format::Log(own) => log::engine(own, schema, rules, tail),
         Format::Json(own) => json::engine(
             own,
             schema,

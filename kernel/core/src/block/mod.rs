@@ -15,6 +15,7 @@ mod json;
 mod kinds;
 mod layout;
 mod lines;
+mod log;
 mod open_records;
 mod project;
 mod reader;

@@ -64,6 +64,8 @@ fn code_of(fault: &Fault) -> &'static str {
         Code::ShortRecord | Code::MissingPlaces => "short-record",
         Code::BadXml => "bad-xml",
         Code::NullInNotNull => "null-in-not-null",
+        Code::NoMatch => "no-match",
+        Code::NotBegun => "before-first-record",
     }
 }
 
@@ -135,6 +137,8 @@ impl Words {
                 format!("the record ends at place {seen}, and column {column} begins at {place}")
             }
             ("short-record", _) => "the file ends inside the record".into(),
+            ("no-match", _) => "the record does not match the pattern".into(),
+            ("before-first-record", _) => "no line before it begins a record".into(),
             ("bad-json", _) => format!("the record is no JSON value: {seen}"),
             ("bad-xml", _) => format!("the record is no XML element: {seen}"),
             ("not-an-object", _) => format!("the record is {seen}, not an object"),

@@ -81,6 +81,8 @@ pub enum Format {
     Json(JsonSpec),
     /// Elements of one name.
     Xml(Box<XmlSpec>),
+    /// Records of a log.
+    Log(LogSpec),
 }
 
 /// Text: what ends a record; nothing stands for every line terminator.
@@ -122,6 +124,24 @@ pub struct FixedWidthSpec {
     pub trim_leading: bool,
     /// Whether white space after values is dropped.
     pub trim_trailing: bool,
+    /// Where given, what does not fit is kept; whether the text is asked for.
+    pub rescue: Option<bool>,
+}
+
+/// Records of a log: which lines begin them, and their columns.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogSpec {
+    /// What the first line of a record begins with; nothing stands for every line.
+    pub start: Option<String>,
+    /// Whether it is what all other lines begin with.
+    pub continues: bool,
+    /// What a record matches; without one, a record is one text.
+    pub pattern: Option<String>,
+    /// The named group of the pattern that each of the scan's `fields` is.
+    pub groups: Vec<String>,
+    /// Text of a null, beside blank ones.
+    pub null_value: String,
     /// Where given, what does not fit is kept; whether the text is asked for.
     pub rescue: Option<bool>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, SchemaRef};
 
-use super::tile::{Extent, Meaning, OneColumn, Tile};
+use super::tile::{Extent, Meaning, OneColumn, Places, Tile};
 use crate::charsets::Charset;
 use crate::columns::Cells;
 use crate::fault::{Code, Fault, shown};
@@ -14,6 +14,7 @@ use crate::frames::Frames;
 use crate::kinds::kind_name;
 use crate::lines::grammar::Grammar;
 use crate::lines::{Bounds, Records, Taking, equal_pieces};
+use crate::log::{RecordPattern, Starts};
 use crate::parsed::{Parsed, Stopped};
 use crate::quoting::Members;
 use crate::rules::Rules;
@@ -28,12 +29,14 @@ pub enum Framing {
     Lines(Grammar),
     /// So many bytes, which are places, and texts of an encoding.
     Length(NonZero<usize>, Charset),
+    /// Lines of a log, in UTF-8; places are those of the groups of a pattern.
+    Log(Starts, RecordPattern),
 }
 
 /// Where columns are, and how their texts are written.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
-    /// The first place of each column, from 0 on, and the one after its last.
+    /// The first place of each column, from 0 on, and the one after its last; of a log, nothing.
     pub places: Vec<(usize, usize)>,
     /// A record with fewer places than this is broken: there, the last column of all begins.
     pub least: usize,
@@ -72,6 +75,10 @@ impl Parser {
         rescue: Option<Rescue>,
     ) -> Result<Parser, String> {
         let fields = schema.fields();
+        let mut layout = layout;
+        if matches!(framing, Framing::Log(..)) {
+            layout.places = vec![(0, 0); fields.len()];
+        }
         if layout.places.len() != fields.len() || rules.len() != fields.len() {
             return Err("each column has a place and rules".into());
         }
@@ -100,6 +107,7 @@ impl Parser {
             least: match &framing {
                 Framing::Lines(_) => layout.least,
                 Framing::Length(length, _) => length.get(),
+                Framing::Log(..) => 1, // the whole of it
             },
             framing,
             rules,
@@ -122,6 +130,9 @@ impl Parser {
                 records.each(0, |start, stop, next| taking.take(start, stop, next));
             }
             Framing::Length(length, _) => equal_pieces(data, *length, bounds.at_end, &mut taking),
+            Framing::Log(starts, _) => starts.each(data, bounds.at_end, |start, stop, next| {
+                taking.take(start, stop, next)
+            }),
         }
         let found = taking.finish(data.len());
         self.fill(data, found.frames, found.stopped)
@@ -159,7 +170,7 @@ impl Parser {
                 break;
             }
             let mut spans = (from..to).filter_map(|row| span(&frames, row));
-            tile.hold(data, spans.clone(), &self.extents, self.charset());
+            tile.hold(data, spans.clone(), &self.places(from == 0));
             let next = spans.next_back().map_or(end, |(_, stop)| stop);
             self.push(data, bytes, &tile, &mut filling, &mut refused);
             filling.expect(end.saturating_sub(next), rows - to);
@@ -179,10 +190,12 @@ impl Parser {
         })
     }
 
-    fn charset(&self) -> Option<&Charset> {
+    /// How columns are found in records; the first of the data may be none.
+    fn places(&self, are_first: bool) -> Places<'_> {
         match &self.framing {
-            Framing::Lines(_) => None,
-            Framing::Length(_, charset) => Some(charset),
+            Framing::Lines(_) => Places::Characters(&self.extents),
+            Framing::Length(_, charset) => Places::Bytes(&self.extents, charset),
+            Framing::Log(starts, pattern) => Places::Groups(pattern, are_first.then_some(starts)),
         }
     }
 
@@ -249,8 +262,8 @@ impl Parser {
         refused.sort_unstable();
         let mut left = refused.iter().peekable();
         for row in 0..tile.len() {
-            let (length, places) = tile.size(row);
-            let (mut fault, mut members) = (self.short(places), Members::default());
+            let (length, _) = tile.size(row);
+            let (mut fault, mut members) = (self.short(data, tile, row), Members::default());
             while let Some(&(_, number)) = left.next_if(|&&(at, _)| at == row) {
                 let extent = self.extents.get(number).copied();
                 let cells = extent.map(|extent| column_of(number, extent));
@@ -278,13 +291,18 @@ impl Parser {
         }
     }
 
-    /// What is wrong with a record of so many places, if they are too few.
-    fn short(&self, places: usize) -> Option<Fault> {
-        let (code, seen) = match self.framing {
+    /// What is wrong with a record that has too few places.
+    fn short(&self, data: &[u8], tile: &Tile, row: usize) -> Option<Fault> {
+        let (_, places) = tile.size(row);
+        if places >= self.least {
+            return None;
+        }
+        let (code, seen) = match &self.framing {
             Framing::Length(..) => (Code::ShortRecord, String::new()),
             Framing::Lines(_) => (Code::MissingPlaces, places.to_string()),
+            Framing::Log(starts, _) => (starts.why_not(tile.record(data, row)), String::new()),
         };
-        (places < self.least).then(|| Fault {
+        Some(Fault {
             record: 0,
             code,
             column: Arc::default(),

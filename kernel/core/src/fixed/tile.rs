@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::charsets::Charset;
 use crate::columns::{Cells, Place};
+use crate::log::{RecordPattern, Starts};
 
 /// White space at the edges of texts: this byte and those below it.
 const LAST_SPACE: u8 = b' ';
@@ -48,6 +49,17 @@ pub(super) struct Extent {
     pub is_binary: bool,
 }
 
+/// How the columns of a record are found.
+pub(super) enum Places<'a> {
+    /// Characters of lines, which are more or less UTF-8.
+    Characters(&'a [Extent]),
+    /// Bytes, in this encoding.
+    Bytes(&'a [Extent], &'a Charset),
+    /// Groups of a pattern; the record has one place if it matches. A first record must also begin with a line that
+    /// begins records.
+    Groups(&'a RecordPattern, Option<&'a Starts>),
+}
+
 /// Where the places of a column are.
 #[derive(Clone, Copy, Debug)]
 enum Span {
@@ -72,18 +84,23 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    /// Hold other records: `charset` is that of their fields where they have a fixed length; lines are more or less
-    /// UTF-8.
+    /// Hold other records.
     pub(super) fn hold(
         &mut self,
         data: &[u8],
         records: impl DoubleEndedIterator<Item = (usize, usize)> + Clone,
-        extents: &[Extent],
-        charset: Option<&Charset>,
+        places: &Places<'_>,
     ) {
         self.rows.clear();
         self.spans.clear();
         self.apart.clear();
+        let (extents, charset) = match places {
+            Places::Characters(extents) => (*extents, None),
+            Places::Bytes(extents, charset) => (*extents, Some(*charset)),
+            Places::Groups(pattern, first) => {
+                return self.hold_groups(data, records, pattern, *first);
+            }
+        };
         let is_wide = charset.is_some_and(|charset| charset.unit().0 > 1);
         let first = records.clone().next().map_or(0, |(start, _)| start);
         let last = records.clone().next_back().map_or(0, |(_, stop)| stop);
@@ -105,6 +122,53 @@ impl Tile {
                 looked_up,
             });
         }
+    }
+
+    /// Hold records by the groups of a pattern.
+    fn hold_groups(
+        &mut self,
+        data: &[u8],
+        records: impl Iterator<Item = (usize, usize)>,
+        pattern: &RecordPattern,
+        mut first: Option<&Starts>,
+    ) {
+        let mut captures = pattern.captures();
+        for (start, stop) in records {
+            let record = data.get(start..stop).unwrap_or_default();
+            let text = String::from_utf8_lossy(record);
+            let is_begun = first.take().is_none_or(|starts| starts.is_begun(record));
+            let looked_up = self.spans.len();
+            let spans = &mut self.spans;
+            let is_match = match &text {
+                Cow::Borrowed(text) => captures.read(text, |from, to| {
+                    spans.push(Span::Data(start + from, start + to));
+                }),
+                Cow::Owned(text) => {
+                    let before = self.apart.len();
+                    self.apart.extend_from_slice(text.as_bytes());
+                    captures.read(text, |from, to| {
+                        spans.push(Span::Apart(before + from, before + to));
+                    })
+                }
+            };
+            if !is_begun {
+                let nothing = |span: &mut Span| *span = Span::Data(start, start);
+                spans.iter_mut().skip(looked_up).for_each(nothing);
+            }
+            self.rows.push(Row {
+                start,
+                stop,
+                places: usize::from(is_match && is_begun),
+                looked_up: Some(looked_up),
+            });
+        }
+    }
+
+    /// The bytes of a record.
+    pub(super) fn record<'a>(&self, data: &'a [u8], row: usize) -> &'a [u8] {
+        let row = self.rows.get(row);
+        row.and_then(|row| data.get(row.start..row.stop))
+            .unwrap_or_default()
     }
 
     /// How many records there are.

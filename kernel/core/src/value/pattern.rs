@@ -16,6 +16,7 @@ pub struct Pattern {
     nodes: Vec<Node>,
     pieces: Vec<Piece>,
     spans: Vec<Option<(usize, usize)>>, // of the text that is read at the moment
+    last: Option<(String, Option<i64>)>, // the last text and its moment: logs repeat theirs, and one column has one clock
 }
 
 /// What a text says.
@@ -65,6 +66,7 @@ impl Pattern {
             nodes,
             pieces,
             spans,
+            last: None,
         })
     }
 
@@ -77,8 +79,22 @@ impl Pattern {
         }
     }
 
-    /// The moment that a text says; without a clock, texts may name no zone.
+    /// The moment that a text says; without a clock, texts may name no zone. A pattern is always used with one clock.
     pub fn moment(&mut self, text: &str, clock: Option<&mut Clock>) -> Option<i64> {
+        if let Some((last, moment)) = &self.last
+            && last == text
+        {
+            return *moment;
+        }
+        let moment = self.read_moment(text, clock);
+        let (last, known) = self.last.get_or_insert_default();
+        last.clear();
+        last.push_str(text);
+        *known = moment;
+        moment
+    }
+
+    fn read_moment(&mut self, text: &str, clock: Option<&mut Clock>) -> Option<i64> {
         let Moment { shown_us, zone, .. } = self.parse(text)?;
         match (zone, clock) {
             (None, Some(clock)) => clock.moment(shown_us),
@@ -249,12 +265,12 @@ mod tests {
             assert_eq!(said, Some(SaidZone::Offset(offset)), "{pattern} {text}");
         }
         let moment = |pattern: &str, text| {
-            let mut pattern = Pattern::new(pattern).expect("a pattern");
+            let new = || Pattern::new(pattern).expect("a pattern");
             let utc = &mut Clock::utc();
             (
-                pattern.day(text),
-                pattern.moment(text, Some(utc)),
-                pattern.moment(text, None),
+                new().day(text),
+                new().moment(text, Some(utc)),
+                new().moment(text, None),
             )
         };
         assert_eq!(

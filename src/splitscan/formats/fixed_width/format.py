@@ -42,6 +42,7 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
             fields=tuple(column.remove_metadata() for column in wanted.decoded),
             places=tuple(places[column.name.lower()] for column in wanted.decoded),
             own=own,
+            null_value=own.null_value,
             rules=rules_of_format(wanted.options),
             own_rules=own_rules_of(wanted),
             rescue=rescue_for(wanted, file),

@@ -1,0 +1,1 @@
+"""Log records: lines that begin with a pattern, each with the lines after it; named groups are columns."""

@@ -1,0 +1,88 @@
+"""Log records whose columns are named groups of a pattern, by the reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from splitscan.formats.decoding.contract import (
+    BAD_VALUE_NUMBER,
+    Decoded,
+    Fault,
+    FaultKind,
+    Faults,
+    FaultTemplate,
+    wrong_value,
+)
+from splitscan.formats.decoding.parts import PartsDecoder
+from splitscan.formats.framing.encodings import Encoding
+from splitscan.formats.framing.frames import Frames, records_in_utf8
+from splitscan.formats.log.framing import NOT_BEGUN
+
+NO_MATCH_WORDING = FaultTemplate("no-match", "the record does not match the pattern")
+NOT_BEGUN_WORDING = FaultTemplate(NOT_BEGUN, "no line before it begins a record")
+
+_WORDING = {11: NO_MATCH_WORDING, 12: NOT_BEGUN_WORDING}  # by the kernel's numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsDecoder(PartsDecoder):
+    """Decodes records by a pattern.
+
+    Args:
+        pattern: What the whole text of a record matches.
+        groups: The named group of each column.
+    """
+
+    pattern: str
+    groups: tuple[str, ...]
+
+    def parts(self, data: memoryview, frames: Frames) -> tuple[list[pa.Array], dict[int, Fault]]:
+        """Texts of the groups; a record that does not match is broken."""
+        records = pa.array(records_in_utf8(data, frames, self.encoding), pa.string())
+        found = pc.extract_regex(records, rf"\A(?:{self.pattern})\z")
+        if frames.malformed:
+            begun = np.ones(len(frames), dtype=bool)
+            begun[list(frames.malformed)] = False
+            found = pc.if_else(pa.array(begun), found, None)
+        faults = {record: NO_MATCH_WORDING.fault(record) for record in np.flatnonzero(_nulls(found)).tolist()}
+        faults |= not_begun(frames)
+        texts = [pc.struct_field(found, group) for group in self.groups]
+        return [self.without_nulls(text, text) for text in texts], faults
+
+    def word(self, kind: FaultKind) -> FaultTemplate:
+        """Sentence for faults that the kernel found."""
+        if kind.number == BAD_VALUE_NUMBER:
+            column = next(field for field in self.fields if field.name == kind.column)
+            return wrong_value(kind.column, kind.type_name, self.written(column))
+        return _WORDING[kind.number]
+
+
+@dataclass(frozen=True)
+class WholeDecoder:
+    """Log records as one text each."""
+
+    encoding: Encoding
+    wanted: bool = True
+
+    def decode(self, data: memoryview, frames: Frames) -> Decoded:
+        """The texts; lines before the first record are one, and are reported."""
+        texts = [pa.array(records_in_utf8(data, frames, self.encoding), pa.string())] if self.wanted else []
+        return Decoded(texts, len(frames), Faults.of(not_begun(frames).values()))
+
+    def word(self, kind: FaultKind) -> FaultTemplate:
+        """Sentence for faults that the kernel found."""
+        return _WORDING[kind.number]
+
+
+def not_begun(frames: Frames) -> dict[int, Fault]:
+    """Faults of lines before the first one that begins a record."""
+    return {record: NOT_BEGUN_WORDING.fault(record) for record in frames.malformed}
+
+
+def _nulls(found: pa.Array) -> np.ndarray:
+    nulls: np.ndarray = found.is_null().to_numpy(zero_copy_only=False)
+    return nulls

@@ -1,0 +1,138 @@
+"""Log records as a format: patterns say how they begin and which columns they have."""
+
+from __future__ import annotations
+
+import functools
+
+import pyarrow as pa
+
+from splitscan.blocks import FileMetadata
+from splitscan.errors import UsageError, Where
+from splitscan.formats.column_rules import (
+    block_fields,
+    filled,
+    own_rules_of,
+    rescue_for,
+    rules_of,
+    rules_of_format,
+    with_options,
+)
+from splitscan.formats.contract import NOTHING, VALUE, BlockSpelling, FoundSchema, Heads, PlainFormat, Projection
+from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.ddl import parse_ddl
+from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
+from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
+from splitscan.formats.log.decoder import GroupsDecoder, WholeDecoder
+from splitscan.formats.log.framing import LogFormat
+from splitscan.formats.log.matching import begins
+from splitscan.formats.log.options import LogOptions
+from splitscan.formats.log.patterns import parse_pattern
+from splitscan.formats.text.delimited import line_format
+from splitscan.options import ColumnOptions, ReadOptions
+from splitscan.options.table import bad_option
+
+
+class Log(PlainFormat[LogOptions]):
+    """Lines that begin with a pattern, each with the lines after it; named groups are columns."""
+
+    options_class = LogOptions
+
+    def framing(self, own: LogOptions) -> RecordFormat:
+        """Lines, or what begins with those that match."""
+        _check(own)
+        if own.line_pattern is None:
+            return line_format(None, None, own.encoding)
+        return LogFormat(own.line_pattern, own.record_continues is not None, resolve_encoding(own.encoding))
+
+    def decoder(self, own: LogOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
+        """The groups that are wanted, by name, or the whole text."""
+        format = preamble.format
+        encoding = format.encoding if isinstance(format, TextFormat) else resolve_encoding(own.encoding)
+        if own.whole_pattern is None:
+            return filled(wanted, WholeDecoder(encoding, wanted=bool(wanted.decoded)))
+        decoder = GroupsDecoder(
+            encoding=encoding,
+            fields=tuple(column.remove_metadata() for column in wanted.decoded),
+            null_value=own.null_value,
+            rules=rules_of_format(wanted.options),
+            own_rules=own_rules_of(wanted),
+            rescue=rescue_for(wanted, file),
+            pattern=own.whole_pattern,
+            groups=_groups(own, wanted),
+        )
+        return filled(wanted, decoder)
+
+    def block_spelling(self, own: LogOptions, wanted: Projection) -> BlockSpelling | None:
+        """Files in UTF-8."""
+        rules = rules_of_format(wanted.options)
+        own_rules = own_rules_of(wanted)
+        fields = block_fields(
+            wanted, lambda column: rules_of(column, rules).written(column.type, own=column.name in own_rules)
+        )
+        if fields is None or resolve_encoding(own.encoding) != UTF_8:
+            return None
+        name = wanted.rescued_column
+        spelled = {
+            "start": own.line_pattern,
+            "continues": own.record_continues is not None,
+            "pattern": own.whole_pattern,
+            "groups": _groups(own, wanted),
+            "null_value": own.null_value,
+            "rescue": None if name is None else name in wanted.columns,
+        }
+        return BlockSpelling({"log": spelled}, fields)
+
+    def check_schema(self, own: LogOptions, options: ReadOptions, fields: pa.Schema) -> None:
+        """Every column is a named group, and is one value."""
+        groups = _columns_of(own).names
+        known = {name.lower() for name in groups}
+        for column in fields:
+            unknown = column.name.lower() not in known
+            is_text = own.whole_pattern is not None or pa.types.is_string(column.type)
+            if not unknown and is_text and not pa.types.is_nested(column.type):
+                continue
+            raise UsageError(
+                f"column {column.name!r} is no group of the pattern" if unknown else "a column of a log is one value",
+                Where(column=column.name),
+                seen=f"groups {', '.join(groups)}" if unknown else str(column.type),
+                fix="correct the schema or the pattern",
+                code="bad-schema",
+            )
+
+    def infer(self, own: LogOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
+        """The named groups, with the types that the kind of log has."""
+        return FoundSchema(_columns_of(own), NOTHING)
+
+
+@functools.cache
+def _check(own: LogOptions) -> None:
+    """Refuse patterns that have no meaning."""
+    lines = {"recordStart": own.record_start, "recordContinues": own.record_continues}
+    for name, said in {**lines, "recordPattern": own.record_pattern}.items():
+        if said is None:
+            continue
+        try:
+            found = begins(parse_pattern(said)[0], ["", "\x01"])
+        except ValueError as error:
+            raise bad_option(name, said, "a pattern", f"correct it: {error}") from None
+        if name in lines and all(found):
+            raise bad_option(name, said, "a pattern", "it matches every line: say how the line begins")
+
+
+def _columns_of(own: LogOptions) -> pa.Schema:
+    """The named groups, with the types that the kind of log has, or the one text."""
+    if own.whole_pattern is None:
+        return pa.schema([(VALUE, pa.string())])
+    types = own.preset.types if own.preset else {}
+    fields = []
+    for name in own.groups:
+        kind, pattern = types.get(name, ("string", None))
+        field = parse_ddl(f"`{name}` {kind}").field(0)
+        fields.append(field if pattern is None else with_options(field, ColumnOptions(format=pattern)))
+    return pa.schema(fields)
+
+
+def _groups(own: LogOptions, wanted: Projection) -> tuple[str, ...]:
+    """The named group of each column to decode."""
+    named = {name.lower(): name for name in _columns_of(own).names}
+    return tuple(named[column.name.lower()] for column in wanted.decoded)

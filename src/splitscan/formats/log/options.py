@@ -1,0 +1,96 @@
+"""Options of the record format ``log``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from splitscan.errors import UsageError
+from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.log.patterns import LINE_PATTERN, RECORD_PATTERN, parse_pattern
+from splitscan.formats.log.presets import PRESETS, Preset
+from splitscan.options.read import TypedOptions
+from splitscan.options.table import Option, OptionKind, ValueRefusedError, text
+
+
+def _preset_name(value: object) -> str:
+    if isinstance(value, str) and value.lower() in PRESETS:
+        return value.lower()
+    raise ValueRefusedError
+
+
+_PRESET = OptionKind("name", f"one of {', '.join(PRESETS)}", _preset_name, choices=tuple(PRESETS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOptions(TypedOptions):
+    """How lines become records, and records columns.
+
+    Attributes:
+        log_format: Name of a kind of log that is known.
+        record_start: What the first line of a record begins with; ``None`` where every line is a record.
+        record_continues: What the other lines of a record begin with, in place of that.
+        record_pattern: What a whole record matches; its named groups are the columns.
+        null_value: Text of a null, beside blank ones.
+
+    Pickling: plain values only.
+    """
+
+    says_columns: ClassVar[bool] = True
+
+    log_format: Annotated[
+        str | None,
+        Option("logFormat", _PRESET, "OptionKind of log: says how records begin and which columns they have."),
+    ] = None
+    record_start: Annotated[
+        str | None,
+        Option("recordStart", LINE_PATTERN, "Pattern that begins a record; lines without it belong to the one before."),
+    ] = None
+    record_continues: Annotated[
+        str | None,
+        Option("recordContinues", LINE_PATTERN, "Pattern that begins the other lines of a record, instead."),
+    ] = None
+    record_pattern: Annotated[
+        str | None,
+        Option("recordPattern", RECORD_PATTERN, "Pattern of whole records; named groups are columns."),
+    ] = None
+    null_value: Annotated[str, Option("nullValue", text(), "Text of a null, beside blank ones.")] = "-"
+
+    @property
+    def preset(self) -> Preset | None:
+        """The kind of log that was named."""
+        return None if self.log_format is None else PRESETS[self.log_format]
+
+    @property
+    def line_pattern(self) -> str | None:
+        """Pattern that tells lines apart, as both engines read it."""
+        said = self.record_continues or self.record_start or (self.preset.start if self.preset else None)
+        return None if said is None else parse_pattern(said)[0]
+
+    @property
+    def whole_pattern(self) -> str | None:
+        """Pattern of whole records, as both engines read it; ``None`` where a record is one text."""
+        said = self.preset.pattern if self.preset else self.record_pattern
+        return None if said is None else parse_pattern(said)[0]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The named groups of that."""
+        said = self.preset.pattern if self.preset else self.record_pattern
+        return () if said is None else parse_pattern(said)[1]
+
+    def __post_init__(self) -> None:
+        rivals = [("recordStart", self.record_start), ("recordContinues", self.record_continues)]
+        if self.log_format is not None:
+            rivals = [("logFormat", self.log_format), ("recordPattern", self.record_pattern)]
+        if all(value is not None for _, value in rivals):
+            raise UsageError(
+                f"options contradict each other: {rivals[0][0]} and {rivals[1][0]} say the same",
+                seen=", ".join(f"{name}={value!r}" for name, value in rivals),
+                fix="leave out one of them", code="bad-option",
+            )  # fmt: skip
+        if resolve_encoding(self.encoding).unit_bytes > 1:
+            raise UsageError(
+                "records of logs are found in encodings that write ASCII in single bytes", seen=self.encoding,
+                fix="convert the file to UTF-8", code="bad-option",
+            )  # fmt: skip
