@@ -227,6 +227,7 @@ fn has_ascii_marks(format: &Format) -> bool {
         Format::FixedWidth(own) => own.line_sep.as_ref().is_none_or(|mark| mark.is_ascii()),
         Format::Json(own) => own.line_sep.as_ref().is_none_or(|mark| mark.is_ascii()),
         Format::Xml(own) => own.row_tag.is_ascii(),
+        Format::Log(_) => false, // patterns tell characters apart
         Format::Fixed(_) => true,
     }
 }
