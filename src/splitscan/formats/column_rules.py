@@ -197,7 +197,7 @@ def as_found(field: pa.Field) -> pa.Field:
 
 
 def _has_numbers(kind: pa.DataType) -> bool:
-    """Whether values of a type are numbers, or have parts that are."""
+    """True if values of a type are numbers, or have parts that are."""
     if pa.types.is_nested(kind):
         return any(_has_numbers(kind.field(index).type) for index in range(kind.num_fields))
     return is_number(kind)

@@ -99,7 +99,7 @@ class CountingSource(Lent):
 
     @property
     def counted(self) -> CountedLines:
-        """What was counted so far."""
+        """Line ends counted so far."""
         return CountedLines(self.start, self.reached, self.ends)
 
     def before(self, offset: int) -> int:
@@ -146,7 +146,7 @@ class CountingSource(Lent):
 
 
 class CountingContent(CountingSource, LentContent):
-    """The same of what a compressed file holds."""
+    """Counts in the content of a compressed file."""
 
 
 def counting(source: ByteSource, start: int, stop: int | None, *, is_whole: bool = False) -> CountingSource:

@@ -94,7 +94,7 @@ class LineNumbers:
 
     @property
     def counted(self) -> CountedLines | None:
-        """What was counted in the block that was opened last; ``None`` before that."""
+        """Line ends counted in the block that was opened last; ``None`` before that."""
         return None if self._current is None else self._current.counted
 
     def add(self, path: str, part: CountedLines | None) -> None:
@@ -160,6 +160,6 @@ class LineNumbers:
 
 
 def has_lines(options: ReadOptions) -> bool:
-    """Whether a byte that looks like a line end is one."""
+    """True if a byte that looks like a line end is one."""
     encoding = options.format.text_encoding
     return encoding is not None and "\n".encode(resolve_encoding(encoding).codec) == b"\n"

@@ -128,5 +128,5 @@ def _by_file(rejects: Sequence[Reject]) -> Iterator[list[Reject]]:
 
 
 def _name(path: str) -> str:
-    """What tells files apart, and says nothing of their paths, which may hold secrets."""
+    """A name that tells files apart, and says nothing of their paths, which may hold secrets."""
     return hashlib.blake2b(path.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()

@@ -207,7 +207,7 @@ def _parser(kind: pa.DataType, rules: Rules) -> Parse:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether values of a type are numbers."""
+    """True if values of a type are numbers."""
     return kind in _INTEGER_BITS or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
