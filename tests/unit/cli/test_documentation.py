@@ -96,8 +96,9 @@ def test_the_page_of_dialects_shows_what_the_commands_print(run, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     Path("notes.csv").write_text(NOTES, encoding="utf-8")
     shown = examples(PAGE.with_name("dialects.md"))
-    assert [command.split()[1] for command, _ in shown] == ["sniff", "count"]
-    for command, text in shown:
+    assert [command.split()[1] for command, _ in shown] == ["sniff", "count", "stars.txt", "head"]
+    Path("stars.txt").write_text(shown[2][1], encoding="utf-8")
+    for command, text in shown[:2] + shown[3:]:
         assert (command, cells(printed(command, run))) == (command, cells(text))
 
 
