@@ -115,7 +115,7 @@ path	index	start	stop	first_record_start	cut
 """,
     "options": r"""$ splitscan options csv | head -3
 option	values	default	meaning
-sep, delimiter	one character or more; \\t is a tab, \\u0001 the character of that code	","	Separates fields; may have several characters.
+sep, delimiter	one character or more; \\t is a tab, \\u0001 the character of that code, and \\s+ any run of spaces and tabs	","	Separates fields; may have several characters. \\s+: fields between blanks.
 quote	exactly one character, or empty text to turn it off	"\\""	Encloses fields that hold special characters; empty: off.
 """,  # noqa: E501 -- as it is printed
     "convert": r"""$ splitscan convert orders.csv orders.jsonl
