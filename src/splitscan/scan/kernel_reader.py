@@ -218,9 +218,10 @@ class KernelBlockReader:
             self._rejects.take(rejects)
             return
         is_row = rejects.delivered & ~flags_of(batch["given_up"])
-        self._rejects.take([rejects[int(i)] for i in np.flatnonzero(~is_row)])
         if count := int(is_row.sum()):
-            self._rejects.take_delivered(count, lambda: rejects[int(is_row.argmax())])
+            # A record that is given up may be a row as well: the first of both is named.
+            self._rejects.take_delivered(count, lambda: rejects[int(rejects.delivered.argmax())])
+        self._rejects.take([rejects[int(i)] for i in np.flatnonzero(~is_row)])
 
     # ---------------------------------------------------------------- errors
 
