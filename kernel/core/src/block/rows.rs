@@ -23,6 +23,7 @@ use super::spec::{BlockSpec, Head, Mode, Required, ScanSpec, Source};
 use crate::charsets::Charset;
 use crate::columns::{Column, Pushed};
 use crate::fault::Fault;
+use crate::kinds::nullable;
 use crate::parsed::Parsed;
 use crate::rules::Rules;
 
@@ -328,7 +329,7 @@ impl Rows {
             delivered: self.keeps_given_up,
         };
         let column = |planned: &Planned| -> Result<ArrayRef, BlockError> {
-            let kind = planned.field.data_type();
+            let kind = &nullable(planned.field.data_type()); // as those of records that are read
             Ok(match planned.source {
                 _ if rows == 0 => new_null_array(kind, 0),
                 Source::Constant => repeat(planned.value.as_ref(), kind, 1)?,
