@@ -81,6 +81,16 @@ def _fixed_width(folder: Path, chance: random.Random, options: dict[str, Any]) -
     return ss.scan_fixed_width(folder, layout="k 1 3 int, v 4 3, w 7 2 int", **options)
 
 
+def _log(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
+    lines = [
+        chance.choice(["1 a 2024-01-01", "2 b x", "x c 2024-02-02", " at y", "", "3", "4 \u00e9 z"]) for _ in range(30)
+    ]
+    (folder / "a.log").write_text("\n".join(lines), newline="")
+    pattern = r"(?P<k>\S)(?: (?P<v>\S+))?(?: (?P<d>\S+))?(?s:.*)"
+    schema = chance.choice(["d date, k int", "v string, d date, k int", "k int, _corrupt_record string, v string"])
+    return ss.scan_log(folder, schema, record_start=r"\d|x", record_pattern=pattern, **options)
+
+
 def _lines(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
     for name in ("p=1", "p=2"):
         (folder / name).mkdir()
@@ -102,7 +112,7 @@ def _rows(read: Callable[[], list[Any]]) -> list[str] | str:
         return "failed"
 
 
-@pytest.mark.parametrize("make", [_csv, _json_lines, _json_array, _xml, _fixed_width, _lines, _fixed])
+@pytest.mark.parametrize("make", [_csv, _json_lines, _json_array, _xml, _fixed_width, _log, _lines, _fixed])
 @pytest.mark.parametrize("seed", range(3))
 def test_every_projection_in_every_mode_has_the_rows_of_python(
     spark: SparkSession, tmp_path: Path, make: Make, seed: int

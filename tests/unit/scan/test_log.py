@@ -189,6 +189,7 @@ def test_patterns_that_are_refused(write, pattern, said):
 def test_options_that_contradict_each_other(write):
     for options in (
         {"record_start": "a", "record_continues": "b"},
+        {"log_format": "java", "record_start": "a", "record_continues": "b"},
         {"log_format": "java", "record_pattern": "(?P<a>x)"},
         {"encoding": "UTF-16"},
         {"log_format": "nginx"},

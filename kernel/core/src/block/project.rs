@@ -39,8 +39,12 @@ pub fn project(mut scan: Value, columns: &[String]) -> Option<Value> {
         }
     }
     scan["fields"] = pick(&scan["fields"], &decoded)?;
-    if let Some(own) = scan["format"].get_mut("fixed_width") {
-        own["places"] = pick(&own["places"], &decoded)?;
+    for (format, parts) in [("fixed_width", "places"), ("log", "groups")] {
+        if let Some(own) = scan["format"].get_mut(format)
+            && own["pattern"] != Value::Null
+        {
+            own[parts] = pick(&own[parts], &decoded)?;
+        }
     }
     let keeps = wanted.iter().any(|column| column["source"] == "rescued");
     if let Some(own) = scan["format"].as_object_mut()?.values_mut().next() {

@@ -24,7 +24,9 @@ impl RecordPattern {
         };
         let groups = columns.iter().map(number).collect::<Result<_, _>>()?;
         Ok(RecordPattern {
-            ascii: ascii.ok().filter(|_| pattern.is_ascii()),
+            ascii: ascii
+                .ok()
+                .filter(|_| pattern.is_ascii() && !pattern.contains(r"\x")),
             whole,
             groups,
         })

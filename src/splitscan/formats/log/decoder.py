@@ -8,24 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.formats.decoding.contract import (
-    BAD_VALUE_NUMBER,
-    Decoded,
-    Fault,
-    FaultKind,
-    Faults,
-    FaultTemplate,
-    wrong_value,
-)
+from splitscan.formats.decoding.contract import Decoded, Fault, Faults, FaultTemplate
 from splitscan.formats.decoding.parts import PartsDecoder
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_in_utf8
-from splitscan.formats.log.framing import NOT_BEGUN
+from splitscan.formats.log.framing import BEFORE_FIRST_RECORD
 
-NO_MATCH_WORDING = FaultTemplate("no-match", "the record does not match the pattern")
-NOT_BEGUN_WORDING = FaultTemplate(NOT_BEGUN, "no line before it begins a record")
-
-_WORDING = {11: NO_MATCH_WORDING, 12: NOT_BEGUN_WORDING}  # by the kernel's numbers
+NO_MATCH = "no-match"
+NO_MATCH_WORDING = FaultTemplate(NO_MATCH, "the record does not match the pattern")
+NOT_BEGUN_WORDING = FaultTemplate(BEFORE_FIRST_RECORD, "no line before it begins a record")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +44,6 @@ class GroupsDecoder(PartsDecoder):
         texts = [pc.struct_field(found, group) for group in self.groups]
         return [self.without_nulls(text, text) for text in texts], faults
 
-    def word(self, kind: FaultKind) -> FaultTemplate:
-        """Sentence for faults that the kernel found."""
-        if kind.number == BAD_VALUE_NUMBER:
-            column = next(field for field in self.fields if field.name == kind.column)
-            return wrong_value(kind.column, kind.type_name, self.written(column))
-        return _WORDING[kind.number]
-
 
 @dataclass(frozen=True)
 class WholeDecoder:
@@ -72,10 +56,6 @@ class WholeDecoder:
         """The texts; lines before the first record are one, and are reported."""
         texts = [pa.array(records_in_utf8(data, frames, self.encoding), pa.string())] if self.wanted else []
         return Decoded(texts, len(frames), Faults.of(not_begun(frames).values()))
-
-    def word(self, kind: FaultKind) -> FaultTemplate:
-        """Sentence for faults that the kernel found."""
-        return _WORDING[kind.number]
 
 
 def not_begun(frames: Frames) -> dict[int, Fault]:

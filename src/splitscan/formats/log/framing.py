@@ -17,7 +17,7 @@ from splitscan.formats.text.lines import LineFormat
 HEAD_BYTES = 4096
 """How many bytes of a line say whether a record begins with it."""
 
-NOT_BEGUN = "before-first-record"
+BEFORE_FIRST_RECORD = "before-first-record"
 """Reject code of the lines before the first one that begins a record."""
 
 
@@ -69,7 +69,7 @@ class LogFormat(EncodedRecords):
         if not len(lines):
             return Frames(NO_OFFSETS, NO_OFFSETS, 0)
         is_first = self.begin(_contents(view, lines))
-        malformed = {} if is_first[0] else {0: NOT_BEGUN}
+        malformed = {} if is_first[0] else {0: BEFORE_FIRST_RECORD}
         first = np.flatnonzero(is_first[1:]) + 1  # lines of the records after the first one
         starts = lines.starts[np.concatenate(([0], first))]
         stops = lines.stops[np.append(first, len(lines)) - 1]

@@ -40,7 +40,7 @@ class LogOptions(TypedOptions):
 
     log_format: Annotated[
         str | None,
-        Option("logFormat", _PRESET, "OptionKind of log: says how records begin and which columns they have."),
+        Option("logFormat", _PRESET, "Kind of log: says how records begin and which columns they have."),
     ] = None
     record_start: Annotated[
         str | None,
@@ -80,10 +80,10 @@ class LogOptions(TypedOptions):
         return () if said is None else parse_pattern(said)[1]
 
     def __post_init__(self) -> None:
-        rivals = [("recordStart", self.record_start), ("recordContinues", self.record_continues)]
-        if self.log_format is not None:
-            rivals = [("logFormat", self.log_format), ("recordPattern", self.record_pattern)]
-        if all(value is not None for _, value in rivals):
+        lines = [("recordStart", self.record_start), ("recordContinues", self.record_continues)]
+        for rivals in (lines, [("logFormat", self.log_format), ("recordPattern", self.record_pattern)]):
+            if any(value is None for _, value in rivals):
+                continue
             raise UsageError(
                 f"options contradict each other: {rivals[0][0]} and {rivals[1][0]} say the same",
                 seen=", ".join(f"{name}={value!r}" for name, value in rivals),
