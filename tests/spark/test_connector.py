@@ -185,7 +185,7 @@ def test_no_file_is_no_row(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"encoding": "GBK"}, "does not read such scans"),
+        ({"encoding": "EUC-KR"}, "does not read such scans"),
         ({"on_file_change": "ignore"}, "may be missing"),
         ({"ignore_missing_files": True}, "may be missing"),
         ({"source_compression": "gzip"}, "sourceCompression"),

@@ -40,9 +40,7 @@ pub fn project(mut scan: Value, columns: &[String]) -> Option<Value> {
     }
     scan["fields"] = pick(&scan["fields"], &decoded)?;
     for (format, parts) in [("fixed_width", "places"), ("log", "groups")] {
-        if let Some(own) = scan["format"].get_mut(format)
-            && own["pattern"] != Value::Null
-        {
+        if let Some(own) = scan["format"].get_mut(format) {
             own[parts] = pick(&own[parts], &decoded)?;
         }
     }
