@@ -76,7 +76,16 @@ def random_case(draw: random.Random) -> tuple[FixedWidthDecoder, Any, bytes]:
         if case is not common
     }
     places = tuple(columns.layout[: len(columns.fields)])
-    decoder = FixedWidthDecoder(encoding, columns.fields, places, own, common, own_rules, rescue)
+    decoder = FixedWidthDecoder(
+        encoding=encoding,
+        fields=columns.fields,
+        null_value=own.null_value,
+        places=places,
+        own=own,
+        rules=common,
+        own_rules=own_rules,
+        rescue=rescue,
+    )
     lines = [columns.line(draw) for _ in range(draw.choice([0, 1, 2, 5, 12, 150]) if draw.random() < 0.9 else 1100)]
     if has_length:
         length = max(each.stop for each in own.layout) + draw.choice([0, 0, 1, 3])

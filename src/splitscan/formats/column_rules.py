@@ -187,11 +187,19 @@ def _merged(weak: ColumnOptions, strong: ColumnOptions) -> ColumnOptions:
 def as_found(field: pa.Field) -> pa.Field:
     """A column whose type was found by a look at values: a number that would lose a part of its text is none.
 
+    Of a column that was a number before it got another type, as that of a destination, this is no longer said.
+
     Example:
-        >>> options_of(as_found(pa.field("n", pa.int64()))).exact_numbers
+        >>> number = as_found(pa.field("n", pa.int64()))
+        >>> options_of(number).exact_numbers
+        True
+        >>> options_of(as_found(number.with_type(pa.string()))).exact_numbers is None
         True
     """
-    if not _has_numbers(field.type) or options_of(field).exact_numbers is not None:
+    said = options_of(field)
+    if not _has_numbers(field.type):
+        return field if said.exact_numbers is None else with_options(field, replace(said, exact_numbers=None))
+    if said.exact_numbers is not None:
         return field
     return field.with_metadata({**(field.metadata or {}), PREFIX + _EXACT: "true"})
 
