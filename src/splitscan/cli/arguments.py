@@ -427,6 +427,10 @@ class ScanArguments:
         """The sources, ``~`` resolved."""
         return as_paths(self.sources)
 
+    def listed_anew(self) -> ScanArguments:
+        """A copy that sees which files there are now, and not those that were there when one first looked."""
+        return replace(self, sources=NamedPaths(self.sources))
+
     def _said(self) -> tuple[str, dict[str, Any]]:
         """The record format, and the options with those of the flags and of the names of files."""
         return find_format(self.paths(), self.format, self._given())

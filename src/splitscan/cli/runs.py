@@ -224,6 +224,7 @@ class WatchRun:
                 return None
             progress.rest("waiting for the first record")
             time.sleep(max(0.05, self._options.scan_interval_ms / 1000))
+            self._arguments = self._arguments.listed_anew()
         storage.write_bytes_atomic(DIALECT_FILE, json.dumps(found).encode("ascii"))
         return self._arguments.with_dialect(found)
 

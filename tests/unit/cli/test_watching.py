@@ -147,6 +147,7 @@ def test_a_watch_waits_for_the_first_record(run, tmp_path, without_spark, monkey
 
     def sleep(seconds):
         waited.append(seconds)
+        assert len(waited) < 5, "it does not see the file"
         (tmp_path / "in" / "1.csv").write_text("id;name\n1;a\n2;b\n")
 
     replace_sleep(monkeypatch, sleep)
