@@ -17,7 +17,7 @@ from splitscan.content.storage import ByteSource, redact
 from splitscan.engine import kernel
 from splitscan.errors import UsageError, Where
 from splitscan.formats.contract import BlockFormat, ShapedFormat
-from splitscan.formats.decoding.contract import type_name
+from splitscan.formats.decoding.contract import can_cross, type_name
 from splitscan.formats.decoding.values import as_text
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import UTF_8
@@ -47,7 +47,7 @@ def scan_document(spec: ScanSpec) -> str | None:
 
 def _document(spec: ScanSpec, module: ModuleType) -> str | None:
     format = format_of(spec.options)
-    if spec.framing is not None or not isinstance(format, BlockFormat):
+    if spec.framing is not None or not isinstance(format, BlockFormat) or not all(map(can_cross, spec.schema)):
         return None
     spelling = format.block_spelling(spec.options.format, spec)
     columns = _columns(spec)
