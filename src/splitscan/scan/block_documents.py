@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from decimal import Decimal
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -21,7 +21,7 @@ from splitscan.formats.decoding.contract import can_cross, type_name
 from splitscan.formats.decoding.values import as_text
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import UTF_8
-from splitscan.formats.framing.frames import block_reads, plain_charset
+from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of
 from splitscan.read.contents import open_file, preamble_for
 from splitscan.scan.block_request import BlockRequest
@@ -30,6 +30,9 @@ from splitscan.scan.framework.columns import inner_fields, is_required_somewhere
 from splitscan.scan.spec import ScanSpec
 
 VERSION = 1
+
+Head: TypeAlias = dict[str, Any]
+"""The head of a file, as the kernel is told it."""
 
 
 def scan_document(spec: ScanSpec) -> str | None:
@@ -77,13 +80,14 @@ def _document(spec: ScanSpec, module: ModuleType) -> str | None:
     return document
 
 
-def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamble | None) -> str:
+def block_document(request: BlockRequest, block: BlockMetadata, head: Head | None) -> str:
     """Document of one block for its task.
 
     Args:
         request: What is wanted of it.
         block: Its range, in offsets of what is read.
-        preamble: What the head of its file says; that the header agrees is known. Without it the kernel reads the head.
+        head: What the head of its file says, as :func:`head_of` gives it; that the header agrees is known. Without it
+            the kernel reads the head.
     """
     path, *others = plain_file(block.file)[:6]
     others[3] = as_text(others[3])
@@ -93,7 +97,7 @@ def block_document(request: BlockRequest, block: BlockMetadata, preamble: Preamb
             "file": [as_text(path), *others],
             "block": plain_block(block),
             "constants": {name: _plain(value) for name, value in request.constants.items()},
-            "head": None if preamble is None else _head(preamble),
+            "head": head,
             "validate": request.wants_faults,
             "with_digest": request.with_digest,
             "limit": request.limit,
@@ -111,7 +115,7 @@ class TaskDocuments:
     def __init__(self, spec: ScanSpec) -> None:
         self._spec = spec
         self._needs_head = bool(json.loads(scan_document(spec) or "{}").get("needs_head"))
-        self._heads: dict[FileMetadata, Preamble] = {}
+        self._heads: dict[FileMetadata, Head] = {}
 
     def write(self, blocks: Sequence[BlockMetadata]) -> str:
         """The blocks of one task, each with the head of its file where the kernel does not understand that.
@@ -133,32 +137,31 @@ class TaskDocuments:
         """
         format = self._spec.record_format
         if self._needs_head and format is not None:
-            preamble = self._heads[file] = preamble_for(source, file, format, 0)
+            preamble = preamble_for(source, file, format, 0)
             check_header(self._spec, file, preamble)
-            if not knows_head(preamble):
+            head = head_of(preamble)
+            if head is None:
                 rule = "the file declares an encoding that only Python's codecs know"
                 raise UsageError(rule, Where(file.path), code="unsupported-scan")
+            self._heads[file] = head
 
-    def _head(self, file: FileMetadata) -> Preamble | None:
+    def _head(self, file: FileMetadata) -> Head | None:
         if self._needs_head and file not in self._heads:
             with closing(open_file(file, self._spec.options.files, self._spec.reading)) as source:
                 self.look_at(file, source)
         return self._heads.get(file)
 
 
-def knows_head(preamble: Preamble) -> bool:
-    """True if the kernel can be told what a file says of itself: XML may declare an encoding that it does not know."""
-    return block_reads(getattr(preamble.format, "encoding", UTF_8))
-
-
-def _head(preamble: Preamble) -> dict[str, Any]:
+def head_of(preamble: Preamble) -> Head | None:
+    """What a file says of itself, as the kernel is told it; ``None`` where XML declares an encoding it does not know."""
     head = {
         "data_start": preamble.data_start,
         "header": preamble.header,
         **getattr(preamble.format, "block_head", {}),
     }
     if (encoding := getattr(preamble.format, "encoding", UTF_8)) != UTF_8:
-        head["charset"] = plain_charset(encoding)
+        head["charset"] = charset = plain_charset(encoding)
+        return None if charset is None else head
     return head
 
 

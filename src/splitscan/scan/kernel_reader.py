@@ -31,7 +31,7 @@ from splitscan.formats.registry import format_of
 from splitscan.options import Mode
 from splitscan.read.block_reader import follow_to_start
 from splitscan.read.contents import content_bytes_of, damage_of, in_content, preamble_for
-from splitscan.scan.block_documents import block_document, knows_head
+from splitscan.scan.block_documents import block_document, head_of
 from splitscan.scan.block_request import BlockRejects, BlockRequest, failed_to_read, missing_report
 from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
@@ -161,12 +161,13 @@ class KernelBlockReader:
         if format is None or module is None:
             raise InvariantError("the kernel reads record formats", self._request.where)
         preamble = self._preamble(source, block, format)
-        if not knows_head(preamble):
+        head = head_of(preamble)
+        if head is None:
             return
         block = self._with_start(source, block, preamble)
         if self._spec.notices and isinstance(shaped := format_of(self._spec.options), ShapedFormat):
             self._noticing = Noticing(self._spec, shaped)
-        document = block_document(self._request, block, preamble)
+        document = block_document(self._request, block, head)
         descriptor = getattr(source, "descriptor", None)
         self._reader = module.BlockReader(self._document, document, source, descriptor)
 
