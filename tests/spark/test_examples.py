@@ -34,7 +34,7 @@ def test_a_block_has_one_output_with_its_valid_lines(said, tmp_path):
 def test_escaped_newlines_end_no_message(said):
     assert said("escaped_newlines.py", "chat") == [
         "Spark:     2000 records",
-        "splitscan: 1500 records, read in 11 tasks",
+        "splitscan: 1500 records, read in 12 tasks",
         r"{'from': 'Melissa', 'to': 'Gert', 'message': 'Ok\nHow about Italian?'}",
         "Gert: 1000",
         "Melissa: 500",
