@@ -176,6 +176,8 @@ def wrapped_array(head: str, *, is_end: bool) -> str | None:
         value, stop = json.JSONDecoder().raw_decode(text)
     except ValueError:
         return None if is_end else _array_in(text)
+    except RecursionError:
+        return None  # deeper than anyone writes around an array
     return None if text[stop:].strip() else _longest_array(value)
 
 
@@ -187,6 +189,8 @@ def _array_in(text: str) -> str | None:
             _, _ = json.JSONDecoder().raw_decode(opened + '"": 0}')
         except ValueError:
             continue  # it is no member of the outermost object
+        except RecursionError:
+            return None  # neither is any that comes later
         return found[1]
     return None
 

@@ -53,3 +53,34 @@ def test_one_that_is_deep_and_cut_is_one_reject(tmp_path, text):
     scan = ss.scan_json(path, "id long")
     assert [row["id"] for row in scan.to_arrow().to_pylist()] == [1, None, 3]
     assert scan.rejects().to_arrow().num_rows == 1
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("depth", [1000, 5000, 100_000])
+@pytest.mark.parametrize("schema", [None, "id int"])
+@pytest.mark.parametrize("shape", [objects, lists, both])
+def test_a_very_deep_record_is_the_same_wherever_it_stands(tmp_path, shape, schema, depth):
+    texts = {"first": [shape(depth), '{"id":1}'], "second": ['{"id":1}', shape(depth)], "only": [shape(depth)]}
+    found = {}
+    for place, lines in texts.items():
+        path = tmp_path / f"{place}.json"
+        path.write_text("".join(f"{line}\n" for line in lines))
+        scan = ss.scan(str(path), format="json", **({} if schema is None else {"schema": schema}))
+        assert scan.count() == scan.to_arrow().num_rows == len(lines)
+        found[place] = scan.rejects().to_arrow().num_rows
+    assert found["first"] == found["second"] == found["only"] <= 1
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED", "FAILFAST"])
+def test_a_first_record_that_is_very_deep_fails_in_no_mode(tmp_path, mode):
+    path = tmp_path / "a.json"
+    path.write_text(both(1000) + '\n{"id":1}\n')
+    assert ss.scan(str(path), format="json", schema="id int", mode=mode).to_arrow().num_rows == 2
+
+
+@pytest.mark.parametrize("text", ['{"a":' * 5000, '{"a":[{' * 30_000])
+def test_a_first_record_that_is_very_deep_and_cut_is_one_reject(tmp_path, text):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    scan = ss.scan(str(path), format="json", schema="id int")
+    assert scan.to_arrow().num_rows == scan.rejects().to_arrow().num_rows == 1
