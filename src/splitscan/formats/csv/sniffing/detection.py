@@ -20,6 +20,7 @@ from splitscan.formats.csv.sniffing.found import (
     encodings_that_decode,
     find_encoding,
 )
+from splitscan.formats.csv.sniffing.quotes import with_doubt_of_quotes, without_apostrophes
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines, quotes_in_quotes
 from splitscan.formats.csv.sniffing.separators import in_one_column, is_constant, makes_table, without_parts_of_values
 from splitscan.formats.framing.encodings import resolve_encoding
@@ -59,6 +60,8 @@ def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any], named: 
     if "sep" not in given:
         best = _with_one_column(best, named)
         best = [with_fields_in_lines(best[0], given), *best[1:]]
+    if "quote" not in given:
+        best = [with_doubt_of_quotes(best[0]), *best[1:]]
     found = _explain(best, parts, encoding, given, named)
     return found if line is None else _as_line_says(found)
 
@@ -88,7 +91,7 @@ def _ranked(readings: Iterable[Reading], named: str | None) -> list[Reading]:
     def rank(reading: Reading) -> tuple[bool, bool, float]:
         return makes_table(reading, named), is_constant(reading), reading.score
 
-    return without_parts_of_values(sorted(readings, key=rank, reverse=True))
+    return without_parts_of_values(without_apostrophes(sorted(readings, key=rank, reverse=True)))
 
 
 def _with_one_column(best: list[Reading], named: str | None) -> list[Reading]:

@@ -1,0 +1,74 @@
+"""Apostrophes, which begin some values and are no quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from splitscan.formats.csv.sniffing.found import shown
+from splitscan.formats.csv.sniffing.reading import Reading, quotes_in_quotes
+from splitscan.formats.csv.sniffing.separators import LEAST_CONSISTENCY
+
+_USUAL = ('"', None)
+_QUOTED_SHARE = 0.9  # of the texts of a column, where a program quotes them
+_TWO = 2  # records or columns of a table
+
+
+def without_apostrophes(readings: Sequence[Reading]) -> list[Reading]:
+    """The readings but those whose quote nothing needs: all records are of one width without it.
+
+    Args:
+        readings: Each read with another separator or quote.
+    """
+    even = {each.sep for each in readings if each.quote in _USUAL and _is_even(each)}
+    return [each for each in readings if each.sep not in even or not _is_doubtful(each) or _has_quotes_in_quotes(each)]
+
+
+def with_doubt_of_quotes(chosen: Reading) -> Reading:
+    """The reading, in doubt where its quote may be an apostrophe: then its values would lose some, or lines be joined.
+
+    Args:
+        chosen: The best reading.
+    """
+    if not _is_doubtful(chosen):
+        return chosen
+    bare = chosen.but(quote=None, escape=None, trims=False)
+    if bare.columns < _TWO or bare.consistency < LEAST_CONSISTENCY:
+        return chosen
+    if not (_is_even(bare) or chosen.values_over_lines):
+        return chosen
+    over = chosen.values_over_lines
+    joins = f" and joins the lines of {over:,} value{'s' * (over != 1)}" if over else ""
+    alike = round(100 * bare.consistency)
+    return chosen.but(
+        doubt=f"The character {shown(chosen.quote)} encloses few of the values{joins}, and may be a part of them; without "
+        f"it {alike} % of the records have {bare.columns} fields: give quote, and an empty one where nothing is quoted."
+    )
+
+
+def _is_even(reading: Reading) -> bool:
+    """True if all records of a table are of one width."""
+    return {len(record) for record in reading.records} == {reading.columns} != {1} and len(reading.records) >= _TWO
+
+
+def _is_doubtful(reading: Reading) -> bool:
+    """True if an unusual quote joins lines, or leaves out many values of a column in which it encloses some."""
+    if reading.quote in _USUAL or not reading.quoted_values:
+        return False
+    return bool(reading.values_over_lines) or not all(map(_is_quoted, _columns(reading)))
+
+
+def _columns(reading: Reading) -> list[list[tuple[bytes, bool]]]:
+    """The values of each column, without the first record and empty ones."""
+    rows = [record for record in reading.records[1:] if len(record) == reading.columns]
+    return [[cell for cell in column if cell[0] or cell[1]] for column in zip(*rows, strict=True)]
+
+
+def _is_quoted(column: Sequence[tuple[bytes, bool]]) -> bool:
+    """True if nearly all values of a column are in quotes, or none is."""
+    count = sum(quoted for _, quoted in column)
+    return not count or count >= _QUOTED_SHARE * len(column)
+
+
+def _has_quotes_in_quotes(reading: Reading) -> bool:
+    """True if a quote in quotes is escaped: a program that writes quotes does so."""
+    return any(quotes_in_quotes([reading.sample], reading.sep, reading.quote or "", trims=reading.trims))

@@ -1,0 +1,60 @@
+"""Apostrophes and pipes at the edges of values: no quotes where lines are a table without them."""
+
+from __future__ import annotations
+
+import pytest
+
+import splitscan as ss
+from splitscan.formats.csv.sniffing.detection import find_dialect
+from splitscan.formats.csv.sniffing.found import RawSample
+
+
+def found(text, named=None, **given):
+    return find_dialect([RawSample(text.encode(), 0, is_end=True)], given, named)
+
+
+@pytest.mark.parametrize(
+    ("sep", "rows"),
+    [
+        ("\t", ["id\tname", "1\tBacillus", "2\tMonera", "3\t'Tubero mutans'", "4\t'aiakeakua", "5\tpopolo'", "6\tx"]),
+        ("\t", ["a\tb\tc", "1\t'x\t3", "2\ty'\t4", "3\tz\t5"]),
+        (",", ["id,word", "1,apple", "2,'tis", "3,o'", "4,pear", "5,'quoted'", "6,plum"]),
+        (",", ["word,n", "'twas,1", "night,2", "runnin',3", "'em,4", "goin',5", "all,6"]),
+        (";", ["city;pop", "Berlin;36", "'s-Hertogenbosch;2", "Oslo;6", "Sana';25", "'Ain Taya';8"]),
+        ("|", ["k|term|n", "1|'til|2", "2|cause|3", "3|'n'|4", "4|o'|5", "5|rock|6"]),
+        ("\t", ["id\tname", "1\tal", "2\t'x'", "3\tbo"]),
+        (",", ["a,b", "1,'x", "2,'y", "3,z", "4,it''s", "5,w'", "6,v"]),
+    ],
+)
+def test_apostrophes_of_a_table_stay_in_its_values(tmp_path, sep, rows):
+    text = "\n".join(rows) + "\n"
+    dialect = found(text)
+    assert (dialect.sep, dialect.doubts) == (sep, ())
+    assert dialect.quote != "'"
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    read = ss.scan_csv(path, dialect="auto").to_arrow().to_pylist()
+    assert [sep.join(str(value) for value in row.values()) for row in read] == rows[1:]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,name\n1,'a, b'\n2,c\n3,'d, e'\n4,f\n",
+        "id,name,n\n1,'a',2\n2,'b',3\n3,'c',4\n",
+        "id;name\n1;'it''s; so'\n2;'b'\n3;'c'\n",
+        "'id','name'\n'1','a'\n'2','b'\n'3','c'\n",
+        "1\t'a\tb'\n2\t'c'\n3\t'd'\n4\t'e'\n",
+    ],
+)
+def test_apostrophes_that_enclose_whole_columns_or_separators_are_quotes(text):
+    dialect = found(text)
+    assert (dialect.quote, dialect.doubts) == ("'", ())
+
+
+def test_apostrophes_that_would_join_lines_of_a_table_that_is_not_even_are_in_doubt():
+    rows = "".join(f"{number}\tword\t{number}\n" for number in range(20))
+    dialect = found(f"id\tw\tn\n{rows}20\t'tis\t3\n21\to'\t4\n22\tshort\n", quote="'")
+    assert not dialect.doubts  # given is given
+    dialect = found("id\tw\tn\n" + rows + "20\t'tis\t3\n21\to'\t4\n22\t'x\ty'\t5\n")
+    assert dialect.quote != "'" or any("may be a part of them" in each for each in dialect.doubts)
