@@ -20,7 +20,14 @@ from splitscan.formats.csv.sniffing.found import (
     encodings_that_decode,
     find_encoding,
 )
-from splitscan.formats.csv.sniffing.quotes import with_doubt_of_quotes, without_apostrophes
+from splitscan.formats.csv.sniffing.quotes import (
+    BETWEEN_TABS,
+    has_pipes_between_tabs,
+    is_separator,
+    with_doubt_of_line_ends,
+    with_doubt_of_quotes,
+    without_apostrophes,
+)
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines, quotes_in_quotes
 from splitscan.formats.csv.sniffing.separators import in_one_column, is_constant, makes_table, without_parts_of_values
 from splitscan.formats.framing.encodings import resolve_encoding
@@ -62,6 +69,8 @@ def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any], named: 
         best = [with_fields_in_lines(best[0], given), *best[1:]]
     if "quote" not in given:
         best = [with_doubt_of_quotes(best[0]), *best[1:]]
+    if "sep" not in given:
+        best = [with_doubt_of_line_ends(best[0]), *best[1:]]
     found = _explain(best, parts, encoding, given, named)
     return found if line is None else _as_line_says(found)
 
@@ -126,7 +135,8 @@ def _in_utf8(sample: RawSample, encoding: str, line_sep: str | None = None) -> S
     codec = "utf-16-le" if encoding == "UTF-16" and sample.offset else codec
     text = sample.data.decode(codec, "ignore").removeprefix("\ufeff").encode()
     if line_sep is not None and line_sep.strip("\r\n"):
-        text = text.replace(b"\n", b" ").replace(b"\r", b" ").replace(line_sep.encode(), b"\n")
+        lines = text.split(line_sep.encode())
+        text = b"\n".join(line.replace(b"\n", b" ").replace(b"\r", b" ") for line in lines)
     if sample.offset:
         text = text[text.find(b"\n") + 1 :]
     return Sample(text, is_start=not sample.offset, is_end=sample.is_end)
@@ -154,6 +164,8 @@ def _stands_off(text: bytes, sep: str, quote: str) -> bool:
 
 def _pairs(text: bytes, given: Mapping[str, Any]) -> list[tuple[str, str | None]]:
     separators = [given["sep"]] if "sep" in given else [sep for sep in _SEPARATORS if sep.encode() in text] or [","]
+    if "sep" not in given and has_pipes_between_tabs(text):
+        separators = [*(sep for sep in separators if sep not in BETWEEN_TABS), BETWEEN_TABS]
     if "sep" not in given and text.count(b"||") * 2 == text.count(b"|") > 0:
         separators.append("||")
     candidates: list[tuple[str, str | None]] = []
@@ -162,7 +174,8 @@ def _pairs(text: bytes, given: Mapping[str, Any]) -> list[tuple[str, str | None]
             candidates.append((sep, given["quote"] or None))
             continue
         candidates.append((sep, '"'))
-        candidates += [(sep, quote) for quote in _QUOTES[1:] if quote != sep and _stands_at_edges(text, sep, quote)]
+        others = (quote for quote in _QUOTES[1:] if quote not in sep and not is_separator(text, sep, quote))
+        candidates += [(sep, quote) for quote in others if _stands_at_edges(text, sep, quote)]
         if _stands_at_edges(text, sep, '"'):
             candidates.append((sep, None))
     return candidates

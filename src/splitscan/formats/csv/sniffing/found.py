@@ -158,7 +158,7 @@ def shown(text: str | None) -> str:
     if not text:
         return "none"
     named = {"\t": "tab", " ": "space", "\n": r"\n", "\r\n": r"\r\n", "\r": r"\r"}.get(text, text)
-    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in named)
+    return "".join(each if each.isprintable() else r"\t" if each == "\t" else f"\\u{ord(each):04x}" for each in named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,23 @@
-"""Apostrophes, which begin some values and are no quotes."""
+"""Apostrophes that begin some values, and pipes between tabs: no quotes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from splitscan.formats.csv.sniffing.found import shown
 from splitscan.formats.csv.sniffing.reading import Reading, quotes_in_quotes
 from splitscan.formats.csv.sniffing.separators import LEAST_CONSISTENCY
 
+BETWEEN_TABS = "\t|\t"
+"""The separator of the files of NCBI, whose lines end with a tab and a pipe."""
+
 _USUAL = ('"', None)
 _QUOTED_SHARE = 0.9  # of the texts of a column, where a program quotes them
 _TWO = 2  # records or columns of a table
+_PIPE_SHARE = 0.9  # of those that stand between tabs, or at the ends of lines
+_LONE = 4  # one mark in so many stands alone between separators: that is no quote
+_AT_END = re.compile(rb"\t\|(?=[\r\n]|\Z)")
 
 
 def without_apostrophes(readings: Sequence[Reading]) -> list[Reading]:
@@ -40,8 +47,8 @@ def with_doubt_of_quotes(chosen: Reading) -> Reading:
     joins = f" and joins the lines of {over:,} value{'s' * (over != 1)}" if over else ""
     alike = round(100 * bare.consistency)
     return chosen.but(
-        doubt=f"The character {shown(chosen.quote)} encloses few of the values{joins}, and may be a part of them; without "
-        f"it {alike} % of the records have {bare.columns} fields: give quote, and an empty one where nothing is quoted."
+        doubt=f"The character {shown(chosen.quote)} encloses few of the values{joins}, and may be a part of them; "
+        f"without it {alike} % of the records have {bare.columns} fields: give quote, an empty one where none is."
     )
 
 
@@ -72,3 +79,41 @@ def _is_quoted(column: Sequence[tuple[bytes, bool]]) -> bool:
 def _has_quotes_in_quotes(reading: Reading) -> bool:
     """True if a quote in quotes is escaped: a program that writes quotes does so."""
     return any(quotes_in_quotes([reading.sample], reading.sep, reading.quote or "", trims=reading.trims))
+
+
+def is_separator(text: bytes, sep: str, mark: str) -> bool:
+    """True if a mark stands alone between separators, or between one and the end of a line: it encloses nothing.
+
+    Args:
+        text: Of a file.
+        sep: Separator.
+        mark: A quote to be tried.
+    """
+    edge = re.escape(sep.encode())
+    alone = rb"(?:(?<=" + edge + rb")|(?<=[\r\n]))" + re.escape(mark.encode()) + rb"(?=" + edge + rb"|[\r\n]|\Z)"
+    lone = len(re.findall(alone, text))
+    return lone > 0 if sep == "\t" and mark == "|" else lone * _LONE > text.count(mark.encode())
+
+
+def has_pipes_between_tabs(text: bytes) -> bool:
+    """True if nearly all pipes of a text stand between two tabs, or after one at the end of a line."""
+    pipes = text.count(b"|")
+    between = text.count(BETWEEN_TABS.encode())
+    return between > 0 and between + len(_AT_END.findall(text)) >= _PIPE_SHARE * pipes
+
+
+def with_doubt_of_line_ends(chosen: Reading) -> Reading:
+    """The reading, in doubt where each line ends with a part of the separator, which would stay in the last value.
+
+    Args:
+        chosen: The best reading.
+    """
+    text = chosen.sample.text
+    if chosen.doubt is not None or chosen.sep != BETWEEN_TABS or not _AT_END.search(text):
+        return chosen
+    end = re.search(rb"\r\n|\r|\n", text)
+    line_end = "" if end is None else repr(end[0].decode())[1:-1]
+    return chosen.but(
+        doubt=rf"Pipes between tabs separate {chosen.columns} values, and each line ends with a tab and a pipe: give "
+        rf"sep=\t|\t with a lineSep of tab, pipe and line end, in a shell -o $'lineSep=\t|{line_end}', and quote empty."
+    )

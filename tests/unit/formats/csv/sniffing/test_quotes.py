@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import splitscan as ss
+from splitscan.errors import SchemaError
 from splitscan.formats.csv.sniffing.detection import find_dialect
 from splitscan.formats.csv.sniffing.found import RawSample
 
@@ -58,3 +59,63 @@ def test_apostrophes_that_would_join_lines_of_a_table_that_is_not_even_are_in_do
     assert not dialect.doubts  # given is given
     dialect = found("id\tw\tn\n" + rows + "20\t'tis\t3\n21\to'\t4\n22\t'x\ty'\t5\n")
     assert dialect.quote != "'" or any("may be a part of them" in each for each in dialect.doubts)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["0\t|\t\t|\tnone\t|\t \t|", "1\t|\t\t|\tstandard\t|\tFFL\t|", "2\t|\t\t|\tyeast\t|\tGGL\t|"],
+        ["1\t|\tall\t|", "2\t|\tbac\t|", "3\t|\tvir\t|"],
+        ["1\t|\tall\t|\t\t|\tsynonym\t|", "2\t|\t'tis\t|\to'\t|\tname\t|", "3\t|\tc\t|\t\t|\tname\t|"],
+        ["id\t|\tv\t|", "1\t|\t2.5\t|", "2\t|\t3.5\t|", "4\t|\t7\t|"],
+        ["1\t|\ta, b\t|\tx\t|", "2\t|\tc, d\t|\ty\t|", "3\t|\te\t|\tz\t|", '4\t|\t"f"\t|\tz\t|'],
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_pipes_between_tabs_and_at_line_ends_are_refused_with_what_reads_them(tmp_path, rows, end):
+    path = tmp_path / "a.dmp"
+    path.write_bytes("".join(row + end for row in rows).encode())
+    with pytest.raises(SchemaError, match=r"give sep=\\t\|\\t with a lineSep of tab, pipe and line end"):
+        ss.scan_csv(path, dialect="auto")
+    scan = ss.scan_csv(path, sep="\t|\t", line_sep=f"\t|{end}", quote="", escape="", header=False)
+    read = [[value or "" for value in row.values()] for row in scan.to_arrow().to_pylist()]
+    assert read == [row.removesuffix("\t|").split("\t|\t") for row in rows]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["a\t|\tb\t|\tc", "1\t|\tx\t|\t2", "2\t|\ty\t|\t3"],
+        ["1\t|\t2", "2\t|\t3", "3\t|\t4", "4\t|\t5"],
+        ["id\t|\tname", "1\t|\t'tis", "2\t|\to'", "3\t|\tz"],
+    ],
+)
+def test_pipes_between_tabs_are_the_separator(rows):
+    dialect = found("\n".join(rows) + "\n")
+    assert (dialect.sep, dialect.columns, dialect.doubts) == ("\t|\t", len(rows[0].split("\t|\t")), ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\t|\tx\n2\t|\ty|z\n3\t|\tz\n",
+        "1\t2\t|\n2\t3\t|\n3\t4\t|\n",
+        "a\t|b\tc|\n1\t|\t2\n2\t|x\ty|\n3\t4\t5\n",
+        "1,|,2\n2,|,3\n3,|,4\n",
+        "|\t1\n|\t2\n|\t3\n",
+    ],
+)
+def test_pipes_that_stand_alone_are_no_quotes(text):
+    dialect = found(text)
+    assert dialect.quote != "|"
+    assert all(each.quote != "|" for each in dialect.candidates)
+
+
+def test_pipes_around_values_with_commas_are_quotes():
+    dialect = found("1,2,|a, b|\n2,3,|c, d|\n3,4,|e|\n")
+    assert (dialect.sep, dialect.quote, dialect.doubts) == (",", "|", ())
+
+
+def test_a_line_separator_that_holds_a_line_end_ends_the_lines_that_are_looked_at():
+    dialect = found("1\t|\tall\t|\n2\t|\tbac\t|\n3\t|\tvir\t|\n", lineSep="\t|\n")
+    assert (dialect.sep, dialect.columns, dialect.doubts) == ("\t|\t", 2, ())
