@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from splitscan.formats.csv.options import BLANK_RUNS
+from splitscan.formats.csv.sniffing.comments import with_comments
 from splitscan.formats.csv.sniffing.found import Confidence, shown
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading
@@ -55,9 +56,9 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
     if not is_line or 2 * sum(map(is_typed, lines)) > len(lines):
         return chosen
     if _is_table(between) and _is_named(between):
-        return between
+        return _below_names(between, given)
     if runs.columns > 1 and _is_table(runs) and _is_divided(runs, lines):
-        return runs
+        return _below_names(runs, given)
     if is_decimal:
         return chosen
     by_colon = chosen.but(sep=":")
@@ -65,6 +66,13 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
         return by_colon
     doubt = _of_blanks(lines) or _of_colons(chosen)
     return chosen if doubt is None else chosen.but(doubt=doubt)
+
+
+def _below_names(found: Reading, given: Mapping[str, Any]) -> Reading:
+    """The reading of fields between blanks, whose names may stand behind the mark of comments."""
+    if found.comment is None or "comment" in given:
+        return found
+    return with_comments(found.but(comment=None, finds_table=True))
 
 
 def _is_table(reading: Reading) -> bool:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.found import Confidence
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines
 from splitscan.formats.csv.sniffing.separators import IN_TEXT
+from splitscan.formats.csv.sniffing.values import is_typed
 
 _MARKS = (b"#", b"%", b"!")
 _MARKED = b"".join(_MARKS) + b" \t"
 _MOST_WORDS = 4  # of a name, or a value: with more it is a sentence
+_LEAST_NAMES = 2
+_LONG_RUN = re.compile(rb"[ \t]{2}|\t")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
@@ -56,17 +61,55 @@ def _below_comments(plain: Reading, without: Reading, lines: list[bytes], *, is_
     count = len(lines) - 1
     above = plain.but(sample=after_lines(plain.sample, count), skipped=count, finds_table=False)
     first = above.all_records[0] if above.all_records else []
+    if above.sep in (BLANK_RUNS, " ") and len(first) == without.columns + 1 and not first[0][0].strip(_MARKED):
+        return _below_loose_names(without, lines, [value for value, _ in first[1:]])
     if len(first) != without.columns or without.columns == 1 or find_header(without.records).value:
         return without
     if any(len(value.split()) > _MOST_WORDS for value, _ in first) or _is_sentence(above):
         return without
     unmarked = (first[0][0].lstrip(_MARKED), first[0][1])
     header = find_header([[unmarked, *first[1:]], *without.records])
-    if header.value and is_free:
+    if _has_names_above(plain, lines, without.columns):
+        both = " and ".join(map(quoted, lines[-2:]))
+        return without.but(
+            doubt=f"The lines {both} before the first record may both name the columns: give header=true with "
+            f"skipRows={plain.skipped + count} and an empty comment for the last one, or "
+            f"comment={chr(lines[-1][0])} with header=false and a schema."
+        )
+    if header.value and is_free and _are_names(lines[-1], above.sep):
         return above
     other = "the header" if header.confidence is not Confidence.CERTAIN or header.value else "a record as those below"
     seen = f"The line {quoted(lines[-1])} before the first record may be a comment, or {other}"
     return without.but(doubt=f"{seen}: give comment, or an empty one, with header.")
+
+
+def _below_loose_names(without: Reading, lines: Sequence[bytes], names: Sequence[bytes]) -> Reading:
+    """The reading of a table between blanks, in doubt where as many words as columns stand behind a mark above it."""
+    if without.columns < _LEAST_NAMES or any(map(is_typed, names)) or find_header(without.records).value:
+        return without
+    return without.but(
+        doubt=f"The line {quoted(lines[-1])} before the first record may be a comment, or name the columns: give "
+        f"comment={chr(lines[-1][0])} with header=false, and a schema for its names."
+    )
+
+
+def _has_names_above(plain: Reading, lines: Sequence[bytes], columns: int) -> bool:
+    """True if the last but one of the lines with a mark could name the columns too."""
+    if len(lines) < _LEAST_NAMES:
+        return False
+    sample = after_lines(plain.sample, len(lines) - 2)
+    other = plain.but(sample=sample, skipped=len(lines) - 2, finds_table=False)
+    record = [value.strip(_MARKED) for value, _ in other.all_records[0]]
+    return (
+        len(record) == columns
+        and all(value and not is_typed(value) and len(value.split()) <= _MOST_WORDS for value in record)
+        and not _is_sentence(other)
+    )
+
+
+def _are_names(line: bytes, sep: str) -> bool:
+    """True if a line is no sentence: between blanks, names stand in columns, or are no words of small letters."""
+    return sep not in (BLANK_RUNS, " ") or _LONG_RUN.search(line) is not None or line.upper() == line
 
 
 def _is_sentence(above: Reading) -> bool:

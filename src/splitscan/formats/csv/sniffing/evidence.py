@@ -95,6 +95,8 @@ def _about_escape(chosen: Reading, parts: Sequence[Sample]) -> Setting:
 def _about_header(chosen: Reading) -> Setting:
     """Evidence about the first record; a header of another width than the records is never certain."""
     header = find_header(chosen.records)
+    if chosen.doubt is not None and chosen.comment is not None and header.confidence is Confidence.CERTAIN:
+        return replace(header, confidence=Confidence.LIKELY, evidence=f"{header.evidence}; lines above may name them")
     if not header.value or len(chosen.records[0]) == chosen.columns:
         return header
     seen = (
@@ -112,6 +114,8 @@ def _about_blanks(chosen: Reading) -> Setting:
 def _about_preamble(chosen: Reading) -> Setting:
     if not chosen.skip_rows:
         return Setting(0, Confidence.LIKELY, "the table begins with the file")
+    if not chosen.preamble:
+        return Setting(chosen.skip_rows, Confidence.LIKELY, "the lines before the names begin like comments")
     lines = [quoted(line) for line in chosen.preamble if line.strip()]
     seen = f"the lines before have no {chosen.columns} values"
     if lines:
