@@ -23,6 +23,9 @@ from splitscan.formats.first_bytes import other_text, signed_text
 _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _RULE = re.compile(rb"[ \t]*[-=+|:][-=+|: \t]*[-=]{2}[-=+|: \t]*")
+_LEAST_BODY = 2  # records below names
+_TYPED_SHARE = 0.9
+_TEXT = re.compile(rb"[A-Za-z_\x80-\xff]")
 _MOST_NAMES = 4  # lines in which names, units and rules stand
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ARRAY = "columnsArray"  # a record may be as long as it is
@@ -181,11 +184,55 @@ def _about_first_lines(chosen: Reading, header: Setting) -> Iterator[str]:
         below = chosen.skip_rows + lines.index(rule) + 1
         fix = f"comment={mark.decode()}" if is_free else f"skipRows={below} with header=false"
         yield f"The line {quoted(rule)} is a rule, and no record: give {fix}."
-    elif not header.value or not all(name for name, _ in chosen.records[0][1:]):
+        return
+    names = _lines_of_names(chosen.records)
+    are_open = not header.value or not all(name for name, _ in chosen.records[0][1:])
+    if names and (are_open or names[-1] > 1 or not all(value for value, _ in chosen.records[names[0]])):
+        yield _of_several(chosen, lines, names)
+    elif are_open:
         number = next((n for n in range(1, _MOST_NAMES) if _are_names(chosen.records[n:])), None)
         if number is not None:
             seen = quoted(lines[number])
             yield f"The line {seen} may be the header: give header=true with skipRows={chosen.skip_rows + number}."
+
+
+def _lines_of_names(records: Sequence[Record]) -> list[int]:
+    """Which of the records below the first one are of names too: texts above typed values, where cells may be empty."""
+    for last in range(_MOST_NAMES - 1, 0, -1):
+        body = records[last + 1 :]
+        if len(body) >= _LEAST_BODY and _stands_above(records[last], body):
+            return [n for n in range(1, last + 1) if n == last or _stands_above(records[n], body)]
+    return []
+
+
+def _stands_above(record: Record, body: Sequence[Record]) -> bool:
+    """True if a record has texts that do not come again above typed values, in two columns or more, and few values."""
+    texts = typed = 0
+    for i, (value, _) in enumerate(record):
+        below = [each[i][0] for each in body if i < len(each) and each[i][0]]
+        if not value or 2 * len(below) <= len(body) or sum(map(is_typed, below)) < _TYPED_SHARE * len(below):
+            continue
+        typed += is_typed(value)
+        texts += _TEXT.match(value) is not None and not is_typed(value) and value not in below
+    return texts > max(1, typed)
+
+
+def _of_several(chosen: Reading, lines: Sequence[bytes], names: Sequence[int]) -> str:
+    """The doubt where several of the first lines name columns: the one with the most names may be the header."""
+    texts = [{value for value, _ in chosen.records[n] if value and not is_typed(value)} for n in range(names[-1] + 1)]
+    most = max(map(len, texts))
+    best = [n for n, each in enumerate(texts) if len(each) == most]
+    skipped, after = (
+        chosen.skip_rows,
+        f"give header=false with skipRows={chosen.skip_rows + names[-1] + 1} and a schema",
+    )
+    if best == [0]:
+        last = quoted(lines[names[-1]])
+        return f"The line {last} below the first one may be units or names, and no record: {after}, or header=true."
+    which = " or ".join(quoted(lines[n]) for n in best)
+    rows = " or ".join(f"skipRows={skipped + n}" for n in best)
+    others = "" if best == names[-1:] else f"; the lines below it may be no records either: {after} to leave all out"
+    return f"The line {which} may be the header: give header=true with {rows}{others}."
 
 
 def _without_mark(record: Record) -> Record:
