@@ -187,7 +187,8 @@ def _about_first_lines(chosen: Reading, header: Setting) -> Iterator[str]:
         return
     names = _lines_of_names(chosen.records)
     are_open = not header.value or not all(name for name, _ in chosen.records[0][1:])
-    if names and (are_open or names[-1] > 1 or not all(value for value, _ in chosen.records[names[0]])):
+    are_gaps = bool(names) and (names[-1] > 1 or not all(value for value, _ in chosen.records[names[0]]))
+    if names and (are_open or (are_gaps and _lines_with_most_names(chosen, names[-1]) != [0])):
         yield _of_several(chosen, lines, names)
     elif are_open:
         number = next((n for n in range(1, _MOST_NAMES) if _are_names(chosen.records[n:])), None)
@@ -217,11 +218,15 @@ def _stands_above(record: Record, body: Sequence[Record]) -> bool:
     return texts > max(1, typed)
 
 
+def _lines_with_most_names(chosen: Reading, last: int) -> list[int]:
+    """Which of the first records have the most different texts."""
+    texts = [{value for value, _ in record if value and not is_typed(value)} for record in chosen.records[: last + 1]]
+    return [n for n, each in enumerate(texts) if len(each) == max(map(len, texts))]
+
+
 def _of_several(chosen: Reading, lines: Sequence[bytes], names: Sequence[int]) -> str:
     """The doubt where several of the first lines name columns: the one with the most names may be the header."""
-    texts = [{value for value, _ in chosen.records[n] if value and not is_typed(value)} for n in range(names[-1] + 1)]
-    most = max(map(len, texts))
-    best = [n for n, each in enumerate(texts) if len(each) == most]
+    best = _lines_with_most_names(chosen, names[-1])
     skipped, after = (
         chosen.skip_rows,
         f"give header=false with skipRows={chosen.skip_rows + names[-1] + 1} and a schema",
