@@ -80,7 +80,7 @@ _IN_PYTHON = re.compile(
     r"(?:(?:=|: (?=addNew))'?([\w.]+)'?)?"
     r"|\b(layout|table|compression)='(\w+)'"
 )
-_OPTION = re.compile(r"(?<![-\w.'\"?&])([a-z]\w*)=('[^']*'|\"[^\"]*\"|[^\s,;)'\"]+)")
+_OPTION = re.compile(r"(?<![-\w.'\"?&])([a-z]\w*)=('[^']*'|\"[^\"]*\"|[^\s,;)'\"]*[^\s,;:)'\"]|:)")
 _BESIDE_PYTHON = re.compile(r" \(on the command line [^()]*\)")  # here it is the only spelling
 _REJECTS_IN_PYTHON = "scan.rejects() lists them"
 _REJECTS = "'splitscan check' shows the first of each rule"

@@ -188,7 +188,7 @@ def _about_first_lines(chosen: Reading, header: Setting) -> Iterator[str]:
     names = _lines_of_names(chosen.records)
     are_open = not header.value or not all(name for name, _ in chosen.records[0][1:])
     are_gaps = bool(names) and (names[-1] > 1 or not all(value for value, _ in chosen.records[names[0]]))
-    if names and (are_open or (are_gaps and _lines_with_most_names(chosen, names[-1]) != [0])):
+    if names and (are_open or (are_gaps and _may_name(chosen, names[-1]))):
         yield _of_several(chosen, lines, names)
     elif are_open:
         number = next((n for n in range(1, _MOST_NAMES) if _are_names(chosen.records[n:])), None)
@@ -222,6 +222,12 @@ def _lines_with_most_names(chosen: Reading, last: int) -> list[int]:
     """Which of the first records have the most different texts."""
     texts = [{value for value, _ in record if value and not is_typed(value)} for record in chosen.records[: last + 1]]
     return [n for n, each in enumerate(texts) if len(each) == max(map(len, texts))]
+
+
+def _may_name(chosen: Reading, last: int) -> bool:
+    """True if a line below a header may be the header: it has more names, or as many in the line that follows."""
+    best = _lines_with_most_names(chosen, last)
+    return best[0] != 0 or 1 in best
 
 
 def _of_several(chosen: Reading, lines: Sequence[bytes], names: Sequence[int]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import splitscan as ss
+from splitscan.cli.pasting import spell_hint
 from splitscan.errors import SchemaError
 from splitscan.formats.csv.sniffing.detection import find_dialect
 from splitscan.formats.csv.sniffing.found import RawSample
@@ -119,3 +120,14 @@ def test_pipes_around_values_with_commas_are_quotes():
 def test_a_line_separator_that_holds_a_line_end_ends_the_lines_that_are_looked_at():
     dialect = found("1\t|\tall\t|\n2\t|\tbac\t|\n3\t|\tvir\t|\n", lineSep="\t|\n")
     assert (dialect.sep, dialect.columns, dialect.doubts) == ("\t|\t", 2, ())
+
+
+@pytest.mark.parametrize(
+    ("hint", "spelled"),
+    [
+        ("set archivePathFilter=*: the files in it are read", "set -o 'archivePathFilter=*': the files in it are read"),
+        ("give sep=:, or for whole lines quote=|", "give --sep :, or for whole lines --quote '|'"),
+    ],
+)
+def test_a_colon_after_an_option_of_a_hint_is_no_part_of_it(hint, spelled):
+    assert spell_hint(hint) == spelled
