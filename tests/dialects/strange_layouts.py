@@ -85,6 +85,8 @@ BETWEEN_BLANKS: Iterable[Laid] = [
     ("a comment without names above columns", "a.txt",
      "# by the model\n" + _rows(lambda n: f"{n % 10}.5 {n % 10}.25 7.{n % 10} 2.5 5.5"),
      RightAnswer("blanks", "no", comment="#")),
+    ("a matrix below comments", "a.txt",
+     "# scores\n# of pairs\n   A  R  N\nA  4 -1 -2\nR -1  5  0\nN -2  0  6\n", _refused("skipRows=3")),
     ("sentences of five words", "a.txt",
      _rows(lambda n: f"the fox ran {['over', 'under', 'past'][n % 3]} them", 20), RightAnswer("none", "no")),
 ]  # fmt: skip

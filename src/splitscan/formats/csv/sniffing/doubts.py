@@ -163,7 +163,7 @@ def _about_width(chosen: Reading, header: Setting, given: Mapping[str, Any]) -> 
             "at their ends."
         )
         return
-    lines = chosen.skip_rows + 1
+    lines = chosen.lines_before(1) if chosen.comment and len(chosen.records) > 1 else chosen.skip_rows + 1
     yield (
         f"{seen}: give header=false with skipRows={lines} to read all fields, or header=true with enforceSchema=true "
         f"and a schema of {fields} columns to name them."

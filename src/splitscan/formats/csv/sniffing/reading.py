@@ -166,6 +166,15 @@ class Reading:
         start = int(self._frames.starts[self._first])
         return self.skipped + len(_LINE_END.findall(self.sample.text, 0, start))
 
+    def lines_before(self, record: int) -> int:
+        """Lines of the file before a record of the table, comments among them.
+
+        Args:
+            record: Its number; there must be one.
+        """
+        start = int(self._frames.starts[self._first + record])
+        return self.skipped + len(_LINE_END.findall(self.sample.text, 0, start))
+
     @property
     def columns(self) -> int:
         """Fields of most records."""
