@@ -153,7 +153,7 @@ class TaskDocuments:
 
 
 def head_of(preamble: Preamble) -> Head | None:
-    """What a file says of itself, as the kernel is told it; ``None`` where XML declares an encoding unknown to it."""
+    """Head of a file, as the kernel is told it; ``None`` where XML declares an encoding unknown to it."""
     head = {
         "data_start": preamble.data_start,
         "header": preamble.header,
