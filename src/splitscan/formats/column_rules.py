@@ -232,6 +232,18 @@ def own_rules_of(wanted: Projection) -> dict[str, Rules]:
     return {name: each for name, each in own.items() if each != rules}
 
 
+def written_of(wanted: Projection) -> Callable[[pa.Field], str]:
+    """Notation of the values of flat columns, for what faults say beside the type."""
+    rules = rules_of_format(wanted.options)
+    return lambda column: rules_of(column, rules).written(column.type, own=options_of(column).format is not None)
+
+
+def spelled_rescue(wanted: Projection) -> bool | None:
+    """Rescue as the kernel's block reader is told it: whether the text is asked for; ``None`` where there is none."""
+    name = wanted.rescued_column
+    return None if name is None else name in wanted.columns
+
+
 def block_fields(wanted: Projection, written: Callable[[pa.Field], str] = lambda _: "") -> list[dict[str, Any]] | None:
     """The columns to decode as the kernel's block reader is told them; ``None`` where only Python reads one of them.
 

@@ -21,6 +21,7 @@ from splitscan.formats.column_rules import (
     rescue_for,
     rules_of,
     rules_of_format,
+    written_of,
 )
 from splitscan.formats.contract import BlockSpelling, Projection
 from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout, text_of_blank
@@ -62,10 +63,7 @@ def columns_decoder(
 
 def block_spelling(wanted: Projection, csv: CsvOptions, format: QuotedFormat) -> BlockSpelling | None:
     """The columns as the kernel is told of them; the header of a file decides which field each is in."""
-    rules = rules_of_format(wanted.options)
-    fields = block_fields(
-        wanted, lambda field: rules_of(field, rules).written(field.type, own=options_of(field).format is not None)
-    )
+    fields = block_fields(wanted, written_of(wanted))
     if fields is None:
         return None
     has_names = bool(wanted.fields) or not wanted.delivers_no_value

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, Where, quote_bytes
-from splitscan.formats.decoding.contract import Decoded, Fault, FaultKind, Faults, FaultTemplate
+from splitscan.formats.decoding.contract import Decoded, Fault, Faults, FaultTemplate
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_of
 from splitscan.sizes import count_of
@@ -58,10 +58,6 @@ class BinaryDecoder:
         )
         columns = [pa.array(records_of(data, frames), pa.binary())] if self.wanted else []
         return Decoded(columns, len(frames), Faults.of(faults))
-
-    def word(self, _: FaultKind) -> FaultTemplate:
-        """Fault of the one record that may be broken."""
-        return SHORT_WORDING
 
 
 SHORT_WORDING = FaultTemplate(SHORT_RECORD, "the file ends inside the record")

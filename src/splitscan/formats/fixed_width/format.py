@@ -6,7 +6,15 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError, Where
-from splitscan.formats.column_rules import block_fields, filled, own_rules_of, rescue_for, rules_of, rules_of_format
+from splitscan.formats.column_rules import (
+    block_fields,
+    filled,
+    own_rules_of,
+    rescue_for,
+    rules_of_format,
+    spelled_rescue,
+    written_of,
+)
 from splitscan.formats.contract import NOTHING, BlockSpelling, FoundSchema, Heads, PlainFormat, Projection
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
@@ -60,14 +68,9 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
             or encoding == UTF_8
             or (is_text and plain_charset(encoding) is not None)
         )
-        rules = rules_of_format(wanted.options)
-        own_rules = own_rules_of(wanted)
-        fields = block_fields(
-            wanted, lambda column: rules_of(column, rules).written(column.type, own=column.name in own_rules)
-        )
+        fields = block_fields(wanted, written_of(wanted))
         if fields is None or not known:
             return None
-        name = wanted.rescued_column
         spelled = {
             "line_sep": own.line_sep,
             "record_length": own.record_length,
@@ -78,7 +81,7 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
             "null_value": own.null_value,
             "trim_leading": own.ignore_leading_white_space,
             "trim_trailing": own.ignore_trailing_white_space,
-            "rescue": None if name is None else name in wanted.columns,
+            "rescue": spelled_rescue(wanted),
         }
         return BlockSpelling({"fixed_width": spelled}, fields, needs_head=encoding != UTF_8)
 

@@ -8,7 +8,14 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError
-from splitscan.formats.column_rules import block_fields, filled, own_rules_of, rescue_for, rules_of_format
+from splitscan.formats.column_rules import (
+    block_fields,
+    filled,
+    own_rules_of,
+    rescue_for,
+    rules_of_format,
+    spelled_rescue,
+)
 from splitscan.formats.contract import (
     BlockSpelling,
     Contradiction,
@@ -77,12 +84,11 @@ class Json(PlainFormat[JsonOptions]):
             return None
         if not block_reads(format.encoding):
             return None
-        name = wanted.rescued_column
         spelled = {
             "multi_line": own.multi_line,
             "line_sep": own.line_sep,
             "dialect": asdict(JsonDialect.of(own)),
-            "rescue": None if name is None else name in wanted.columns,
+            "rescue": spelled_rescue(wanted),
         }
         return BlockSpelling({"json": spelled}, fields, own.multi_line or format.encoding != UTF_8)
 

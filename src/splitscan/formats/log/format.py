@@ -13,9 +13,10 @@ from splitscan.formats.column_rules import (
     filled,
     own_rules_of,
     rescue_for,
-    rules_of,
     rules_of_format,
+    spelled_rescue,
     with_options,
+    written_of,
 )
 from splitscan.formats.contract import NOTHING, VALUE, BlockSpelling, FoundSchema, Heads, PlainFormat, Projection
 from splitscan.formats.decoding.contract import Decoder
@@ -64,21 +65,16 @@ class Log(PlainFormat[LogOptions]):
 
     def block_spelling(self, own: LogOptions, wanted: Projection) -> BlockSpelling | None:
         """Files in UTF-8."""
-        rules = rules_of_format(wanted.options)
-        own_rules = own_rules_of(wanted)
-        fields = block_fields(
-            wanted, lambda column: rules_of(column, rules).written(column.type, own=column.name in own_rules)
-        )
+        fields = block_fields(wanted, written_of(wanted))
         if fields is None or resolve_encoding(own.encoding) != UTF_8:
             return None
-        name = wanted.rescued_column
         spelled = {
             "start": own.line_pattern,
             "continues": own.record_continues is not None,
             "pattern": own.whole_pattern,
             "groups": _groups(own, wanted),
             "null_value": own.null_value,
-            "rescue": None if name is None else name in wanted.columns,
+            "rescue": spelled_rescue(wanted),
         }
         return BlockSpelling({"log": spelled}, fields)
 

@@ -6,7 +6,14 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError
-from splitscan.formats.column_rules import block_fields, filled, own_rules_of, rescue_for, rules_of_format
+from splitscan.formats.column_rules import (
+    block_fields,
+    filled,
+    own_rules_of,
+    rescue_for,
+    rules_of_format,
+    spelled_rescue,
+)
 from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, PlainFormat, Projection
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.types import bounded
@@ -51,7 +58,6 @@ class Xml(PlainFormat[XmlOptions]):
         encoding, fields = resolve_encoding(own.text_encoding), block_fields(wanted)
         if fields is None or not block_reads(encoding):
             return None
-        name = wanted.rescued_column
         spelled = {
             "row_tag": own.row_tag,
             "attribute_prefix": own.attribute_prefix,
@@ -60,7 +66,7 @@ class Xml(PlainFormat[XmlOptions]):
             "ignore_namespace": own.ignore_namespace,
             "ignore_surrounding_spaces": own.ignore_surrounding_spaces,
             "null_value": own.null_value,
-            "rescue": None if name is None else name in wanted.columns,
+            "rescue": spelled_rescue(wanted),
         }
         return BlockSpelling({"xml": spelled}, fields, own.reads_declaration or encoding != UTF_8)
 
