@@ -1,6 +1,6 @@
 """The options of the ``scan_...`` functions, so that editors complete them and type checkers know them.
 
-Written by `python -m splitscan.cli.signatures > src/splitscan/options/signatures.py`; a test compares. What each
+Written by `python -m tools.option_signatures > src/splitscan/options/signatures.py`; a test compares. What each
 option means is in ``docs/options.md``. ``None`` means that it was not given.
 """
 

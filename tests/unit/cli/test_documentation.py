@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from splitscan.cli.documentation import cli_page
+from tools.cli_page import cli_page
 
 PAGE = Path(__file__).parents[3] / "docs" / "cli.md"
 COMMAND_WITH_OUTPUT = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -54,7 +53,7 @@ def printed(command, run):
 
 
 def test_the_page_is_what_the_commands_say():
-    assert PAGE.read_text(encoding="utf-8") == cli_page(), "run: python -m splitscan.cli.documentation > docs/cli.md"
+    assert PAGE.read_text(encoding="utf-8") == cli_page(), "run: python -m tools.cli_page > docs/cli.md"
 
 
 def test_the_page_does_not_depend_on_the_terminal(monkeypatch):
@@ -82,7 +81,7 @@ def test_the_page_shows_what_the_commands_print(run, tmp_path, monkeypatch, with
 
 @pytest.mark.slow
 def test_the_module_writes_the_page():
-    command = [sys.executable, "-m", "splitscan.cli.documentation"]
+    command = [sys.executable, "-m", "tools.cli_page"]
     done = subprocess.run(command, capture_output=True, check=True, timeout=300)
     assert done.stdout.decode() == cli_page()
 

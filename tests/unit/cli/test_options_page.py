@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
+from tools.options_page import options_page
 
-from splitscan.cli.options_page import options_page
 from splitscan.formats.registry import FORMATS, options_of
 from splitscan.options.spark_only import (
     ACCEPTED_UNUSED,
@@ -23,14 +23,12 @@ DOCS = pathlib.Path(__file__).parents[3] / "docs"
 
 def test_the_page_of_options_is_up_to_date():
     written = (DOCS / "options.md").read_text(encoding="utf-8")
-    assert written == options_page(), "run: python -m splitscan.cli.options_page > docs/options.md"
+    assert written == options_page(), "run: python -m tools.options_page > docs/options.md"
 
 
 @pytest.mark.slow
 def test_the_module_prints_the_page():
-    printed = subprocess.run(
-        [sys.executable, "-m", "splitscan.cli.options_page"], capture_output=True, text=True, check=True
-    )
+    printed = subprocess.run([sys.executable, "-m", "tools.options_page"], capture_output=True, text=True, check=True)
     assert printed.stdout == options_page()
 
 

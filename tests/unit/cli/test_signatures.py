@@ -4,17 +4,17 @@ import pathlib
 import typing
 
 import pytest
+from tools.option_signatures import signatures_module
 
 import splitscan as ss
 from splitscan.api import files
-from splitscan.cli.signatures import signatures_module
 from splitscan.formats.registry import FORMATS, options_of
 from splitscan.options import signatures
 
 
 def test_the_types_of_options_are_up_to_date():
     written = pathlib.Path(signatures.__file__).read_text(encoding="utf-8")
-    fix = "run: python -m splitscan.cli.signatures > src/splitscan/options/signatures.py"
+    fix = "run: python -m tools.option_signatures > src/splitscan/options/signatures.py"
     assert written == signatures_module(), fix
 
 

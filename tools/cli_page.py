@@ -1,4 +1,4 @@
-"""The page ``docs/cli.md``, written from the help of the commands: ``python -m splitscan.cli.documentation``."""
+"""The page ``docs/cli.md``, written from the help of the commands: ``python -m tools.cli_page``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDTH = 80
 _INTRODUCTION = """\
 # The command `splitscan`
 
-<!-- Written by `python -m splitscan.cli.documentation > docs/cli.md`; a test compares. Change the help texts in
+<!-- Written by `python -m tools.cli_page > docs/cli.md`; a test compares. Change the help texts in
 src/splitscan/cli instead. -->
 
 `ingest` and `watch` need Spark, and start a local one by themselves; all other commands run in one process and answer

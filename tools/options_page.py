@@ -1,4 +1,4 @@
-"""The page ``docs/options.md``, from the declarations: ``python -m splitscan.cli.options_page > docs/options.md``."""
+"""The page ``docs/options.md``, from the declarations: ``python -m tools.options_page > docs/options.md``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from splitscan.options.table import OptionDescription, declared_options, describ
 _INTRODUCTION = """\
 # Options
 
-<!-- Written by `python -m splitscan.cli.options_page > docs/options.md`; a test compares. Change
+<!-- Written by `python -m tools.options_page > docs/options.md`; a test compares. Change
 the declarations in src/splitscan/options and src/splitscan/formats instead. -->
 
 Options have Spark's own names and mean what they mean in Spark, except for what
