@@ -33,14 +33,12 @@ from splitscan.jobs.history import HistoryReader
 from splitscan.jobs.ledger import Ledger, describe_columns
 from splitscan.jobs.opening import open_destination
 from splitscan.jobs.parquet import ParquetFileWriter
-from splitscan.jobs.part_writing import PartTarget
+from splitscan.jobs.part_writing import BlockRows, PartTarget, run_part
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.parts import OutputPart, parquet_name, part_name
-from splitscan.jobs.runner import BlockRows
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import PartReport, Staging
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.jobs.tasks import run_part
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
 from splitscan.scan.rejects import OnRejects

@@ -29,7 +29,7 @@ from pyiceberg.exceptions import CommitFailedException
 from splitscan.errors import SplitscanError
 from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.tasks import run_part
+from splitscan.jobs.part_writing import run_part
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import open_reader, ScanPlanner
 from splitscan.jobs.partitioning import Layout

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from splitscan.jobs import verify
-from splitscan.jobs.tasks import run_part
+from splitscan.jobs.part_writing import run_part
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 from splitscan.scan import open_reader, ScanPlanner

@@ -11,7 +11,7 @@ import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.jobs import IngestReport, IngestSettings, VerifyReport
 from splitscan.jobs.watching import WatchedWindow
-from splitscan.rebalance.reading.planning import PlanExplanation
+from splitscan.rebalance.planning import PlanExplanation
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.tables.planning import TablePlan
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         TextKeywords,
         XmlKeywords,
     )
-    from splitscan.rebalance.reading.planning import PlanExplanation
+    from splitscan.rebalance.planning import PlanExplanation
     from splitscan.spark.applying import BatchFunction
 
 
@@ -266,7 +266,7 @@ class Scan(Rows):
         """
         if rebalance is None:
             rebalance = self.options.files.rebalance
-        from splitscan.rebalance.reading.planning import explain_plan  # noqa: PLC0415 - loaded by who explains
+        from splitscan.rebalance.planning import explain_plan  # noqa: PLC0415 - loaded by who explains
 
         if spark is None:
             return explain_plan(self.planner, os.cpu_count() or 1, rebalance=rebalance)

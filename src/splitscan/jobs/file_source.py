@@ -14,19 +14,16 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives import open_planned
 from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
-from splitscan.jobs.division import ClaimedDivision, Division, PlannedDivision
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.identity import Growth, compute_job_id, describe_read_options
 from splitscan.jobs.ledger import LedgerFile, field_ids, identify
 from splitscan.jobs.parts import BlockKey
 from splitscan.jobs.record_json import Json
-from splitscan.jobs.runner import Runner
 from splitscan.jobs.schema_evolution import settle_columns, with_new_columns
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.source import EvolvedSource, NamedJob, Source, WriteSpec
+from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source, WriteSpec
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options import OnFileChange
-from splitscan.rebalance.reading.planning import plan_blocks
 from splitscan.scan import ScanPlanner
 from splitscan.scan.dialects import contradiction
 from splitscan.scan.index import fill_index
@@ -164,11 +161,13 @@ class FileSource:
     def divide(self, files: Sequence[FileMetadata], runner: Runner) -> Division:
         """Let tasks claim what they read where that is wanted and possible; otherwise plan what each reads."""
         scan = self.scan.with_files(files)
-        if self.wants_claims and any(file.size_bytes for file in files) and runner.can_rebalance:
-            blocks = plan_blocks(scan, runner.index) if self.window is None else self._window_blocks(files)
-            return ClaimedDivision(blocks, files, scan.spec, scan.framing, runner)
+        windowed = None if self.window is None else self._window_blocks(files)
+        if self.wants_claims and any(file.size_bytes for file in files):
+            claimed = runner.divide_claimed(scan, files, windowed)
+            if claimed is not None:
+                return claimed
         index = {file.path: number for number, file in enumerate(files)}
-        blocks = list(scan.cut_fine().blocks()) if self.window is None else self._window_blocks(files)
+        blocks = list(scan.cut_fine().blocks()) if windowed is None else windowed
         indexed = fill_index(blocks, scan.framing, scan.spec.options, runner.index)
         plan: dict[BlockKey, BlockMetadata] = {(index[each.file.path], each.index): each for each in indexed}
         return PlannedDivision(

@@ -8,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TypeVar
 
-from splitscan.jobs.division import ReportWatch
 from splitscan.jobs.ledger import bytes_read
 from splitscan.jobs.part_writing import REMOTE_TELL_SECONDS, TELL_SECONDS
 from splitscan.jobs.reports import IngestProgress, Phase
-from splitscan.jobs.staging import PartProgress, PartReport, Staging, total
+from splitscan.jobs.staging import PartProgress, PartReport, ReportWatch, Staging, total
 
 T = TypeVar("T")
 

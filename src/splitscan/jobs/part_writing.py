@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.arrays import flags_of, number_array, numbers_of, text_scalar
-from splitscan.blocks import BlockReport, Reject
+from splitscan.blocks import BlockMetadata, BlockReport, Reject
 from splitscan.content.storage import locate, open_storage
 from splitscan.errors import InvariantError, Where
 from splitscan.jobs.ledger import REJECT_FOLDER, REJECT_SUFFIX, LedgerBlock, RowRange, WrittenFile, bytes_read
@@ -36,6 +36,7 @@ from splitscan.jobs.parts import ClaimedPart, OutputPart, parquet_name
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import PartProgress, PartReport, Staging
 from splitscan.redaction import redact
+from splitscan.scan.rejects import OnRejects
 
 MOST_OPEN = 32
 """Files that one part writes at a time: each holds a handle, and in an object store a buffer of some MB."""
@@ -413,3 +414,49 @@ def _miscounted(read: BlockReport, rows: int, rejects: int) -> InvariantError:
         f"{rows} rows and {rejects} rejects arrived, {read.rows} and {read.rejects} were reported",
         "report it with the options",
     )
+
+
+class BlockRows(Protocol):
+    """The rows of one block: iterate once, then ask for the report."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+
+    @property
+    def passed_bytes(self) -> int:
+        """Bytes of the block that were read."""
+
+    @property
+    def report(self) -> BlockReport:
+        """Span, rows and rejects; known once iteration has ended."""
+
+
+OpenBlock: TypeAlias = Callable[[BlockMetadata, OnRejects, bool], BlockRows]
+"""Opens a block: the block, who takes rejects, whether to hash the source bytes."""
+
+
+def run_part(target: PartTarget, part: OutputPart, open_block: OpenBlock) -> PartReport:
+    """Read the blocks of a part and write what they hold.
+
+    The files appear whole, and the report after them; a part whose report is there is not read again. Running the
+    same part twice, one after the other or at the same time, leaves the same bytes under the same names.
+
+    Args:
+        target: Where it goes.
+        part: What to read.
+        open_block: Opens a block for reading.
+    """
+    staging = target.open_staging()
+    report = staging.read_finished(part)
+    if report is not None:
+        return report
+    began = time.time()
+    with target.open_part(staging, part) as writer:
+        for file_index, block in part.blocks:
+            rows = open_block(block, writer.take_rejects, target.settings.source_digests)
+            for batch in rows:
+                writer.write(batch)
+                writer.tell(rows.passed_bytes)
+            writer.end_block(rows.report, file_index, block.index)
+    report = replace(writer.report(part.number), times=(began, time.time()))
+    staging.write_report(part, report)
+    return report

@@ -5,9 +5,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from splitscan.rebalance.report import RebalanceReport
 from splitscan.sizes import count_of
+
+if TYPE_CHECKING:
+    from splitscan.rebalance.report import RebalanceReport  # an optional room
 
 REJECTS_PUBLISHED = "rejects-published"
 

@@ -1,22 +1,150 @@
-"""The seam to whatever is ingested: files, or a table of a database."""
+"""Seams of an ingest: its source, who runs its tasks, and how its reading is divided into them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import pyarrow as pa
 
-from splitscan.blocks import FileMetadata
-from splitscan.jobs.division import Division
+from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable
+from splitscan.jobs.part_writing import OpenBlock, PartTarget
+from splitscan.jobs.parts import BlockKey, OutputPart, plan_parts
 from splitscan.jobs.record_json import Json
-from splitscan.jobs.runner import Runner
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
-from splitscan.jobs.staging import Staging
+from splitscan.jobs.staging import PartReport, ReportWatch, Staging
+from splitscan.jobs.tiling import check_matches_plan
 from splitscan.jobs.workplace import DestinationStorage
+from splitscan.scan import ScanPlanner
+from splitscan.scan.index import IndexTask, Summarised
+from splitscan.scan.spec import ScanSpec
+
+if TYPE_CHECKING:
+    from splitscan.rebalance.report import RebalanceReport  # an optional room
+
+
+@dataclass(frozen=True)
+class ReadTasks:
+    """Tasks that are ready to run.
+
+    Attributes:
+        run: Runs them, and returns their reports; for a thread of its own.
+        watch: Finds the reports that they leave meanwhile.
+    """
+
+    run: Callable[[], list[PartReport]]
+    watch: ReportWatch
+
+
+class Division(ABC):
+    """Division of the reading of a job into tasks.
+
+    Attributes:
+        blocks_total: Number of blocks; ``None`` where they come into being while they are read.
+        rebalance: Report of the claims, where tasks claimed what they read.
+    """
+
+    blocks_total: int | None
+    rebalance: RebalanceReport | None = None
+
+    @property
+    @abstractmethod
+    def blocks(self) -> Sequence[BlockMetadata]:
+        """Blocks to be read, in order."""
+
+    @abstractmethod
+    def finished(self, staging: Staging) -> list[PartReport]:
+        """Find the parts that earlier runs of the job have finished."""
+
+    @abstractmethod
+    def tasks(self, finished: Sequence[PartReport], target: PartTarget) -> ReadTasks | None:
+        """Make tasks of what is missing; ``None`` if nothing is."""
+
+    @abstractmethod
+    def account(self, reports: Iterable[PartReport]) -> list[PartReport]:
+        """The reports in the order of the plan, their blocks numbered.
+
+        Raises:
+            InvariantError: ``[not-accounted]`` if they do not tell of every planned block once.
+        """
+
+
+class PlannedDivision(Division):
+    """Parts of the plan, one task each.
+
+    Args:
+        plan: The blocks of the job, in order.
+        group: Gives the blocks of each task, in the same order.
+        run: Runs parts, in parallel: the target, and the parts.
+    """
+
+    def __init__(
+        self,
+        plan: Mapping[BlockKey, BlockMetadata],
+        group: Callable[[Iterable[BlockMetadata]], Iterable[Sequence[BlockMetadata]]],
+        run: Callable[[PartTarget, Sequence[OutputPart]], Iterable[PartReport]],
+    ) -> None:
+        self._plan, self._group, self._run = plan, group, run
+        self.blocks_total = len(plan)
+
+    @property
+    def blocks(self) -> Sequence[BlockMetadata]:
+        return list(self._plan.values())
+
+    def finished(self, staging: Staging) -> list[PartReport]:
+        return staging.finished(self._plan)
+
+    def tasks(self, finished: Sequence[PartReport], target: PartTarget) -> ReadTasks | None:
+        """Make tasks of what is missing. The whole plan is packed: a part is the same whatever is done of it."""
+        done = {block.key for report in finished for block in report.blocks}
+        if len(done) == len(self._plan):
+            return None
+        parts = plan_parts(self._plan, self._group(self._plan.values()), done)
+        return ReadTasks(lambda: list(self._run(target, parts)), ReportWatch.of_parts(parts))
+
+    def account(self, reports: Iterable[PartReport]) -> list[PartReport]:
+        ordered = sorted(reports, key=lambda report: report.number)
+        planned = ((*key, block.start, block.stop) for key, block in self._plan.items())
+        check_matches_plan(planned, (block for report in ordered for block in report.blocks))
+        return ordered
+
+
+class Runner(Protocol):
+    """Runs tasks: on Spark, or in this process."""
+
+    @property
+    def min_tasks(self) -> int:
+        """Number of tasks that can run at a time."""
+
+    def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
+        """Run the tasks of the boundary index, in order."""
+
+    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
+        """Read each part of files and write what it holds, one task per part; called in a thread of its own."""
+
+    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
+        """Read parts of a source that is no file, one task per part: *open_block* travels to the tasks."""
+
+    def divide_claimed(
+        self, scan: ScanPlanner, files: Sequence[FileMetadata], blocks: Sequence[BlockMetadata] | None
+    ) -> Division | None:
+        """Let tasks claim what they read. Warns if they cannot.
+
+        Args:
+            scan: Of the files.
+            files: What is read.
+            blocks: Their blocks; ``None`` to plan them.
+
+        Returns:
+            The division; ``None`` if tasks cannot claim.
+        """
+
+    def cancel(self) -> None:
+        """End running tasks soon; called from another thread."""
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import Storage
-from splitscan.errors import IngestError, SourceMissingError
+from splitscan.errors import IngestError, SourceMissingError, SplitscanError
 from splitscan.jobs.ledger import REJECT_FOLDER, LedgerBlock, WrittenFile
 from splitscan.jobs.parts import BlockKey, ClaimedPart, OutputPart, log_part_name, part_name
 from splitscan.jobs.record_json import from_plain, read_object, to_plain
@@ -270,6 +270,47 @@ class Staging:
         """Throw the folder away. What a late task still writes there is no part of anything."""
         with suppress(IngestError, SourceMissingError):
             self.storage.delete_tree(self.job_id)
+
+
+class ReportWatch:
+    """Finds the reports that running tasks leave in staging, each once.
+
+    Only folders in which one is missing are listed, in their order, up to the first in which there is none yet.
+
+    Args:
+        folders: Names of the parts whose reports come into each folder; ``None`` where nobody knows beforehand.
+    """
+
+    def __init__(self, folders: Mapping[str, Set[str] | None]) -> None:
+        self._folders = dict(folders)
+        self._seen: set[str] = set()
+
+    @classmethod
+    def of_parts(cls, parts: Iterable[OutputPart]) -> ReportWatch:
+        """Watch for the reports of planned parts."""
+        folders: dict[str, set[str]] = {}
+        for part in parts:
+            folders.setdefault(part.folder, set()).add(part.name)
+        return cls(folders)
+
+    def look(self, staging: Staging) -> Iterator[PartReport]:
+        """Read the reports that are there and were not seen before."""
+        for folder, names in list(self._folders.items()):
+            there = staging.list_reports(folder)
+            for name in sorted((there if names is None else there & names) - self._seen):
+                with suppress(SplitscanError):  # half a report is none: its part is counted when it is whole
+                    report = staging.read_report(folder, name)
+                    if report.is_final:  # otherwise it may be of an earlier run, and its part is being read again
+                        self._seen.add(name)
+                        yield report
+            if names is not None and names <= self._seen:
+                del self._folders[folder]
+            if not there:
+                break
+
+    def unseen(self, reports: Iterable[PartReport]) -> Iterator[PartReport]:
+        """Choose, of the reports that tasks handed back at the end, those that were never seen."""
+        return (report for report in reports if report.part_name not in self._seen)
 
 
 def _is_whole(report: PartReport, order: Sequence[tuple[BlockKey, BlockMetadata]], waiting: Collection[str]) -> bool:

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from splitscan.content.storage import redact
 from splitscan.jobs.destination import Destination
-from splitscan.jobs.division import ReadTasks
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import (
     History,
@@ -43,13 +42,11 @@ from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.replacing import Contents, check_live, write_rest
 from splitscan.jobs.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
-from splitscan.jobs.runner import Runner
 from splitscan.jobs.settings import IngestSettings, OnChanged
-from splitscan.jobs.source import Source, WriteSpec
+from splitscan.jobs.source import ReadTasks, Runner, Source, WriteSpec
 from splitscan.jobs.staging import PartReport
 from splitscan.jobs.tiling import check_keys, check_tiling, check_vanished
 from splitscan.jobs.workplace import DestinationStorage
-from splitscan.rebalance.report import RebalanceReport
 
 _MOST_REJECTED_FILES = 10
 
@@ -216,35 +213,30 @@ class _Job:
             lambda job_id, plan_id: target_of(job_id, plan_id, schema).open_staging(),
         )
         self._named = source.name_job(found.fresh, division, writing, runner)
-        self._division = self._named.division
+        self.division = self._named.division
         self._target = target_of(self._named.job_id, self._named.plan_id, self._named.writing.schema)
         self._staging = self._target.open_staging()
-        size_bytes = sum(block.cost_bytes for block in self._division.blocks)
-        self.monitor = Monitor(size_bytes, self._division.blocks_total, delivery.on_progress, self._check_budget)
+        size_bytes = sum(block.cost_bytes for block in self.division.blocks)
+        self.monitor = Monitor(size_bytes, self.division.blocks_total, delivery.on_progress, self._check_budget)
         self.blocks_resumed = 0
         self.first_rejects: tuple[str, ...] = ()
         self.tasks: tuple[TaskTimes, ...] = ()
 
-    @property
-    def rebalance(self) -> RebalanceReport | None:
-        """Report of the claims of a rebalanced job."""
-        return self._division.rebalance
-
     def read(self) -> Sequence[PartReport]:
         """Read every block that no earlier run has finished."""
-        reports = self._division.finished(self._staging)
+        reports = self.division.finished(self._staging)
         claim(self._staging, (file.identity for file in self._named.files))
         self.blocks_resumed = sum(len(report.blocks) for report in reports)
         self._staging.forget_progress()
         self.monitor.add(reports)
         self.monitor.tell(Phase.READ)
-        tasks = self._division.tasks(reports, self._target)
+        tasks = self.division.tasks(reports, self._target)
         fresh = [] if tasks is None else self._run_watched(tasks)
         self.tasks = tuple(_times(report) for report in fresh if report.times is not None)
         reports += fresh
         self.monitor.complete()
         self.monitor.tell(Phase.CHECK)
-        return self._division.account(reports)
+        return self.division.account(reports)
 
     def _run_watched(self, tasks: ReadTasks) -> list[PartReport]:
         """Run tasks, and look at what they leave in staging meanwhile."""
@@ -368,7 +360,7 @@ def _report(
         ledger=place.destination.path_of(ledger_name(ledger.sequence)),
         first_rejects=job.first_rejects,
         removed=tuple(removed),
-        rebalance=job.rebalance,
+        rebalance=job.division.rebalance,
         tasks=job.tasks,
         files_damaged=len(ledger.damages),
         lost_bytes=sum(damage.lost_bytes for _, damage in ledger.damages),

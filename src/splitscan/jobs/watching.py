@@ -20,8 +20,8 @@ from splitscan.jobs.ledger import OUR_FOLDER
 from splitscan.jobs.monitor import OnProgress
 from splitscan.jobs.opening import PLAIN, open_destination
 from splitscan.jobs.reports import IngestReport
-from splitscan.jobs.runner import Runner
 from splitscan.jobs.settings import IngestSettings, OnChanged
+from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.options.stream import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 from splitscan.block_json import read_blocks, write_blocks
 from splitscan.blocks import BlockMetadata
 from splitscan.formats.decoding.ddl import as_schema
-from splitscan.rebalance.reading.planning import plan_rebalance
+from splitscan.rebalance.planning import plan_rebalance
 from splitscan.scan import RowCount, ScanPlanner, ScanSpec, count_blocks, scan_blocks
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
 from splitscan.spark.connector import connector_frame, why_python

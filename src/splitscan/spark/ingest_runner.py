@@ -8,15 +8,16 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
-from splitscan.jobs.part_writing import PartTarget
+from splitscan.jobs.part_writing import BlockRows, OpenBlock, PartTarget, run_part
 from splitscan.jobs.parts import OutputPart
-from splitscan.jobs.runner import BlockRows, ClaimedRun, OpenBlock
+from splitscan.jobs.source import Division
 from splitscan.jobs.staging import PartReport
-from splitscan.jobs.tasks import run_part, run_partition
 from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
-from splitscan.rebalance.reading.planning import RebalancePlan
+from splitscan.rebalance.ingest import ClaimedDivision, ClaimedRun, run_partition
+from splitscan.rebalance.planning import RebalancePlan
+from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import ConsecutiveBlocks
 from splitscan.scan.index import IndexTask, Summarised, index_here
 from splitscan.scan.rejects import OnRejects
@@ -76,11 +77,12 @@ class SparkRunner:
         payloads = [part.to_json() for part in parts]
         return [PartReport.from_json(text) for text in self._run(lambda: run_tasks(self._spark, payloads, work))]
 
-    @property
-    def can_rebalance(self) -> bool:
+    def divide_claimed(
+        self, scan: ScanPlanner, files: Sequence[FileMetadata], blocks: Sequence[BlockMetadata] | None
+    ) -> Division | None:
         from splitscan.spark.coordination import has_coordinator  # noqa: PLC0415 -- Spark is optional
 
-        return has_coordinator(self._spark)
+        return ClaimedDivision(scan, files, blocks, self) if has_coordinator(self._spark) else None
 
     def register(self, plan: RebalancePlan) -> str:
         """Tell the coordinator what there is to claim.

@@ -19,7 +19,7 @@ from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, Us
 from splitscan.options.stream import parse_stream_options
 from splitscan.options.table import bad_option, show_value
 from splitscan.plan.files import list_files
-from splitscan.rebalance.reading.planning import plan_rebalance
+from splitscan.rebalance.planning import plan_rebalance
 from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
 from splitscan.scan.dialects import pin_dialect
 from splitscan.scan.finding_format import find_format

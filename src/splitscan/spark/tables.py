@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.rebalance import Chunk, ChunkStats, Claims, PositionSpace, Segment
-from splitscan.rebalance.reading.chunk_reader import ClaimSource
+from splitscan.rebalance.chunk_reader import ClaimSource
 from splitscan.spark.applying import BatchFunction, as_applied
 from splitscan.spark.coordination import RegisteredScan, reachable, register_in_planner, register_scan
 from splitscan.spark.coordination.jvm import find_jvm

@@ -23,14 +23,12 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where
-from splitscan.jobs.division import Division, PlannedDivision
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.ledger import KeyRange, LedgerFile, LedgerTable, describe_columns, field_ids, identify, table_path
 from splitscan.jobs.parts import BlockKey
 from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
-from splitscan.jobs.runner import Runner
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.source import EvolvedSource, NamedJob, Source, WriteSpec
+from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source, WriteSpec
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options.database import Snapshot

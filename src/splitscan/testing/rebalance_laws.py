@@ -13,9 +13,9 @@ from typing import Any
 
 from splitscan.api.files import Scan
 from splitscan.blocks import BlockReport, Reject
+from splitscan.rebalance.chunk_reader import ChunkReader
 from splitscan.rebalance.claiming import Chunk, ChunkStats, PositionSpace
-from splitscan.rebalance.reading.chunk_reader import ChunkReader
-from splitscan.rebalance.reading.planning import RebalancePlan, plan_rebalance
+from splitscan.rebalance.planning import RebalancePlan, plan_rebalance
 from splitscan.testing.laws import must_equal
 from splitscan.testing.scan_laws import check_ledger_law, shown_rows
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from splitscan.cli import main, runs
-from splitscan.jobs.tasks import run_part
+from splitscan.jobs.part_writing import run_part
 from splitscan.scan import open_reader
 from splitscan.spark import ingest_runner
 

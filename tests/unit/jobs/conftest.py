@@ -10,9 +10,9 @@ import pytest
 from splitscan.content.storage.local_destination import LocalStorage
 from splitscan.errors import IngestError
 from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.part_writing import run_part
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.jobs.tasks import run_part
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
 

@@ -4,12 +4,11 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import open_storage
-from splitscan.jobs.division import ReportWatch
 from splitscan.jobs.ledger import LedgerBlock
 from splitscan.jobs.monitor import Monitor, PhaseClock
 from splitscan.jobs.parts import REPORTS_PER_FOLDER, OutputPart
 from splitscan.jobs.reports import IngestProgress, Phase
-from splitscan.jobs.staging import PartProgress, PartReport, Staging
+from splitscan.jobs.staging import PartProgress, PartReport, ReportWatch, Staging
 
 FILE = FileMetadata("/in/a.csv", 10_000, 0, "1", "a.csv")
 PARTS = [OutputPart(number, ((0, BlockMetadata(FILE, number, number + 1, number)),)) for number in range(5000)]

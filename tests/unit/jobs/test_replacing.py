@@ -14,11 +14,11 @@ from splitscan.jobs import replacing, verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import parse_ledger, read_ledgers, render_ledger
 from splitscan.jobs.opening import open_destination
+from splitscan.jobs.part_writing import run_part
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.rejected import list_rejects
 from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution, on_changed_from
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
-from splitscan.jobs.tasks import run_part
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
 

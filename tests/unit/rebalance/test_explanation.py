@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import splitscan as ss
-from splitscan.rebalance.reading.planning import explain_plan
+from splitscan.rebalance.planning import explain_plan
 
 
 def two_files(tmp_path: Path) -> ss.Scan:

@@ -8,9 +8,8 @@ from backports import zstd
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, SourceError
-from splitscan.rebalance import Chunk, PositionSpace
-from splitscan.rebalance.reading import parts
-from splitscan.rebalance.reading.planning import plan_blocks, plan_rebalance
+from splitscan.rebalance import Chunk, PositionSpace, chunk_reader
+from splitscan.rebalance.planning import plan_blocks, plan_rebalance
 from splitscan.scan import ScanPlanner
 from splitscan.testing.byte_sources import MemorySource
 
@@ -28,11 +27,11 @@ def test_a_file_that_is_not_the_one_that_was_planned_is_closed(tmp_path, monkeyp
         monkeypatch.setattr(source, "close", lambda: (closed.append(source), close()), raising=False)
         return source
 
-    right = parts.open_listed
-    monkeypatch.setattr(parts, "open_listed", open_source)
+    right = chunk_reader.open_listed
+    monkeypatch.setattr(chunk_reader, "open_listed", open_source)
     path.write_text("1,a\n2,b\n3,c\n")
     with pytest.raises(SourceChangedError):
-        parts.Entries(scan.spec).open(planned).lend()
+        chunk_reader.Entries(scan.spec).open(planned).lend()
     assert len(closed) == 1
 
 
@@ -42,8 +41,8 @@ def test_only_one_file_is_open_at_a_time(tmp_path, monkeypatch):
     scan = ScanPlanner.of(str(tmp_path), "csv", "id long, text string")
     first, second = scan.files()
     sources = {file: MemorySource(b"1,a\n2,b\n", fingerprint=file.fingerprint) for file in (first, second)}
-    monkeypatch.setattr(parts, "open_listed", lambda file, _: sources[file])
-    entries = parts.Entries(scan.spec)
+    monkeypatch.setattr(chunk_reader, "open_listed", lambda file, _: sources[file])
+    entries = chunk_reader.Entries(scan.spec)
     for file, closed in ((first, [False, False]), (first, [False, False]), (second, [True, False])):
         assert entries.open(file).lend().read_at(0, 2) == b"1,"
         assert [source.closed for source in sources.values()] == closed
@@ -58,7 +57,7 @@ def test_a_file_that_has_become_a_compressed_one_is_not_read_in_pieces(tmp_path)
     (planned,) = scan.files()
     path.write_bytes(gzip.compress(b"1,a\n2,b\n"))
     with pytest.raises(SourceError, match="compressed-input"):
-        parts.Entries(scan.spec).open(planned).lend()
+        chunk_reader.Entries(scan.spec).open(planned).lend()
 
 
 @pytest.mark.parametrize(("block_size", "planned"), [("1g", 1), ("8m", 2)])
@@ -89,10 +88,11 @@ def test_a_compressed_file_whose_name_does_not_say_so_moves_as_a_whole(tmp_path,
 
 def test_only_a_part_at_the_start_of_a_block_begins_where_the_plan_says():
     block = BlockMetadata(FileMetadata("/a", 90, 0, "90-0", "a"), 30, 60, 1, first_record_start=33)
-    space = PositionSpace([parts.segment_of(block, parts.PathSecrets())])
+    space = PositionSpace([chunk_reader.segment_of(block, chunk_reader.PathSecrets())])
     starts = {
         start: [
-            part.block.first_record_start for part in parts.parts_of(Chunk(0, start, 20, space.pieces(start, 20)), ())
+            part.block.first_record_start
+            for part in chunk_reader.parts_of(Chunk(0, start, 20, space.pieces(start, 20)), ())
         ]
         for start in (0, 10)
     }

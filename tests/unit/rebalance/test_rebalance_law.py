@@ -16,9 +16,8 @@ import pytest
 from backports import zstd
 
 import splitscan as ss
-from splitscan.rebalance import PositionSpace
-from splitscan.rebalance.reading import chunk_reader, parts, planning
-from splitscan.rebalance.reading.planning import plan_rebalance
+from splitscan.rebalance import PositionSpace, chunk_reader, planning
+from splitscan.rebalance.planning import plan_rebalance
 from splitscan.testing.rebalance_laws import DealtChunks, RebalanceCensus, check_rebalance_law, read_log
 from splitscan.testing.scan_laws import read_block
 
@@ -294,18 +293,18 @@ def breaks(tmp_path: Path, name: str) -> bool:
 
 
 def test_a_part_that_is_entered_at_its_cut_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts.Entries, "enter", lambda _, part: part.block.starting_at(part.block.start))
+    monkeypatch.setattr(chunk_reader.Entries, "enter", lambda _, part: part.block.starting_at(part.block.start))
     assert breaks(tmp_path, "csv")
 
 
 def test_a_part_that_follows_any_other_breaks_the_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = parts.Entries.enter
+    right = chunk_reader.Entries.enter
 
-    def enter(self: parts.Entries, part: Any) -> Any:
+    def enter(self: chunk_reader.Entries, part: Any) -> Any:
         last = self._last
         return right(self, part) if last is None else part.block.starting_at(max(part.block.start, last.span_stop))
 
-    monkeypatch.setattr(parts.Entries, "enter", enter)
+    monkeypatch.setattr(chunk_reader.Entries, "enter", enter)
     assert breaks(tmp_path, "json array")
 
 

@@ -8,8 +8,8 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.formats.registry import parse_options
 from splitscan.rebalance import Chunk, PositionSpace
-from splitscan.rebalance.reading.parts import parts_of
-from splitscan.rebalance.reading.planning import plan_ranges
+from splitscan.rebalance.chunk_reader import parts_of
+from splitscan.rebalance.planning import plan_ranges
 
 PATHS = [
     "s3://AKIA7:s3cr/et@bucket/day=1/a.csv",

@@ -9,7 +9,7 @@ import pytest
 WORK = """
     import sys
     import splitscan as ss
-    from splitscan.jobs.tasks import run_part
+    from splitscan.jobs.part_writing import run_part
     from splitscan.jobs.part_writing import PartTarget
     from splitscan.jobs.partitioning import Partitioning
     from splitscan.jobs.parts import plan_parts

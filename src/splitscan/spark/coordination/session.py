@@ -19,8 +19,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from splitscan.errors import RebalanceError, UsageError
 from splitscan.rebalance import Claims, Coordinator, CoordinatorAddress, Segment
+from splitscan.rebalance.chunk_reader import ChunkReader
 from splitscan.rebalance.coordinator import ListenAddress, SharedCoordinator, shared_coordinator
-from splitscan.rebalance.reading.chunk_reader import ChunkReader
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan import ScanSpec
 from splitscan.scan.given_up import RejectCounter

@@ -17,7 +17,7 @@ from splitscan.options.files import FileOptions
 from splitscan.plan.cutting import describe_cut
 from splitscan.plan.files import list_files
 from splitscan.plan.tasks import balance_blocks, fill_evenly
-from splitscan.rebalance.reading.parts import PathSecrets, block_of, segment_of
+from splitscan.rebalance.chunk_reader import PathSecrets, block_of, segment_of
 from splitscan.spark.frames import pack_payload, unpack_payload
 from splitscan.testing.scan_laws import check_block_law
 

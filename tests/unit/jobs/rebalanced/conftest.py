@@ -10,16 +10,14 @@ from splitscan.errors import IngestError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.jobs.tasks import run_partition
 from splitscan.rebalance import ClaimLog, RebalanceReport, Sizing
+from splitscan.rebalance.ingest import ClaimedDivision, run_partition
 
 SMALL = Sizing(min_positions=64, first_positions=64, max_positions=700, min_seconds=0.0)
 
 
 class ClaimRunner:
     """Runs partitions in threads, which claim from one log. May fail after some chunks, or run partitions twice."""
-
-    can_rebalance = True
 
     def __init__(self, slots=3, stop_after=None, attempts=1):
         self.min_tasks = slots
@@ -31,6 +29,9 @@ class ClaimRunner:
 
     def index(self, tasks):
         return [task.run() for task in tasks]
+
+    def divide_claimed(self, scan, files, blocks):
+        return ClaimedDivision(scan, files, blocks, self)
 
     def register(self, plan):
         scan = uuid4().hex

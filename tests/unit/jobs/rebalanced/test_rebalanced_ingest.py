@@ -310,7 +310,8 @@ class TestFilesThatVanish:
 
 def test_where_no_coordinator_can_be_reached_all_is_planned(tmp_path, scan, run_claimed, runner):
     class Unreachable(runner):
-        can_rebalance = False
+        def divide_claimed(self, scan, files, blocks):
+            return None
 
     report = run_claimed(scan(), tmp_path / "out", Unreachable())
     assert report.rebalance is None
