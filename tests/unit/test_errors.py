@@ -7,6 +7,7 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,8 @@ from splitscan.errors import (
 
 PROJECT = Path(__file__).parents[2]
 SOURCES = sorted((PROJECT / "src").rglob("*.py"))
+JAVA_SOURCES = sorted((PROJECT / "connector" / "src").rglob("*.java"))
+JAVA_CODE = re.compile(r" \[([a-z-]+)\](?=\\n|\")")  # in the texts of errors
 PAGE = (PROJECT / "docs" / "errors.md").read_text(encoding="utf-8")
 CODE = re.compile(r"[a-z]+(-[a-z0-9]+)*")
 CODE_ARGUMENT = 4  # of SplitscanError, by position
@@ -88,7 +91,9 @@ def is_named_like(name: str, text: str) -> bool:
 
 @cache
 def codes_in_sources() -> set[str]:
-    return {code for path in SOURCES for code in codes_in(path.read_text(encoding="utf-8"))}
+    java = (JAVA_CODE.findall(path.read_text(encoding="utf-8")) for path in JAVA_SOURCES)
+    python = (codes_in(path.read_text(encoding="utf-8")) for path in SOURCES)
+    return {code for codes in chain(java, python) for code in codes}
 
 
 def documented_codes() -> list[str]:

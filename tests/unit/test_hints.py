@@ -1557,6 +1557,7 @@ ELSEWHERE = {
     "brokers of Kafka": ("no-kafka", "kafka-failed", "kafka-topic-missing", "kafka-data-loss", "not-one-record"),
     "a session of Spark and its workers": (
         "no-catalog-table", "read-only", "needs-newer-spark", "bad-block", "wrong-python", "other-connector",
+        "no-connector", "bad-plan",
         "unsupported-scan", "no-state-location", "not-for-spark", "server-lost", "task-failed",
     ),
     "the processes of a coordinator": (

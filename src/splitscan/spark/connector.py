@@ -133,7 +133,11 @@ def _why_no_document(spec: ScanSpec) -> str | None:
 
 
 def why_no_jar(spark: SparkSession) -> str | None:
-    """Why the connector cannot come to a session, or ``None`` if it can."""
+    """Why the connector cannot come to a session, or ``None`` if it can.
+
+    Raises:
+        UsageError: ``[bad-option]`` for a setting that is neither true nor false.
+    """
     if not is_switched_on(spark.conf.get(SETTING, "")):
         return f"{SETTING} is false"
     if connector_jar() is None:
@@ -145,8 +149,20 @@ def why_no_jar(spark: SparkSession) -> str | None:
 
 
 def is_switched_on(setting: str | None) -> bool:
-    """True if a session takes the connector: unless its setting says that it does not."""
-    return (setting or "").strip().lower() != "false"
+    """True if a session takes the connector: unless its setting says that it does not.
+
+    Raises:
+        UsageError: ``[bad-option]`` for a setting that Spark takes for no boolean either.
+    """
+    said = (setting or "true").strip().lower()
+    if said not in {"true", "false"}:
+        raise UsageError(
+            f"{SETTING} is true or false",
+            seen=repr(setting),
+            fix=f"set {SETTING}=false for Python to read, or leave it out",
+            code="bad-option",
+        )
+    return said == "true"
 
 
 def advise(spec: ScanSpec) -> None:

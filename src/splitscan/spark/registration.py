@@ -29,7 +29,8 @@ def register(spark: SparkSession) -> None:
 
     Raises:
         UsageError: ``[wrong-python]`` if Spark's Python workers lack what reading needs; it says what, and where.
-            ``[other-connector]`` if a connector of another version is attached already.
+            ``[other-connector]`` if a connector of another version is attached already; ``[bad-option]`` if the
+            session's setting for the connector is neither true nor false.
     """
     if not (is_switched_on(spark.conf.get(SETTING, "")) and attach(spark, DriverPlanner())):
         register_python(spark)
