@@ -80,7 +80,7 @@ _IN_PYTHON = re.compile(
     r"(?:(?:=|: (?=addNew))'?([\w.]+)'?)?"
     r"|\b(layout|table|compression)='(\w+)'"
 )
-_OPTION = re.compile(r"(?<![-\w.'\"?&])([a-z]\w*)=('[^']*'|\"[^\"]*\"|[^\s,;)'\"]*[^\s,;:)'\"]|:)")
+_OPTION = re.compile(r"(?:-o )?(?<![-\w.'\"?&])([a-z]\w*)=('[^']*'|\"[^\"]*\"|[^\s,;)'\"]*[^\s,;:)'\"]|:)")
 _BESIDE_PYTHON = re.compile(r" \(on the command line [^()]*\)")  # here it is the only spelling
 _REJECTS_IN_PYTHON = "scan.rejects() lists them"
 _REJECTS = "'splitscan check' shows the first of each rule"
@@ -135,7 +135,7 @@ def _as_flag(found: re.Match[str]) -> str:
 def _as_option(found: re.Match[str]) -> str:
     name = found[1]
     value = found[2][1:-1] if found[2][0] in "'\"" else found[2]
-    if name.lower() not in _known_options() | {"schema"}:
+    if name.lower() not in _known_options() | {"schema", "recordformat"}:
         return found[0]
     if name == "header" and value in {"true", "false"}:
         return "--header" if value == "true" else "--no-header"

@@ -94,6 +94,9 @@ def count(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
 ) -> None:
     """Count the records, by finding their boundaries only. Needs no Spark.
 
+    Values are not looked at: a record with too few fields, or values that do not fit, counts too. splitscan check says
+    how many there are.
+
     One that is longer than maxRecordBytes or never ends is no row, here as for head: a warning says how many there are,
     and where the first begins.
     """

@@ -33,12 +33,14 @@ class FoundSchema:
         merged: Where each was seen; without columns for formats whose records are one value.
         sampled: Number of files that were looked at.
         records: Number of records that were looked at, where each says its columns.
+        without_columns: How to read records that show no column.
     """
 
     schema: pa.Schema
     merged: MergedSchema
     sampled: int = 0
     records: int = 0
+    without_columns: str = "pass a schema"
 
 
 class Head(Protocol):

@@ -112,8 +112,8 @@ def beginning_of(head: bytes) -> Beginning | None:
         before = "all lines up to @data" if data is None else str(len(_LINE_END.findall(head[: data.end()])) + 1)
         return Beginning(
             "ARFF", None,
-            f"its rows are CSV below @data: set recordFormat=csv, skipRows={before}, comment=%, quote=' and "
-            "header=false",
+            f"its rows are CSV below @data: set recordFormat=csv, skipRows={before}, comment=%, quote=\"'\" "
+            "and header=false",
         )  # fmt: skip
     if _SAM.match(head):
         return Beginning(

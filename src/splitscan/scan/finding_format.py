@@ -116,8 +116,9 @@ def _check_required(paths: Paths, format: str, raw: Mapping[str, Any]) -> None:
         raise UsageError(
             f"record format {format} needs option {name}",
             Where(path),
-            seen="nothing" + (f"; elements below the root: {', '.join(found)}" if found else ""),
-            fix="give the name of the elements that are records" + (f", perhaps {name}={found[0]}" if found else ""),
+            seen=f"no {name}; elements below the root: {', '.join(found) or 'none in the first bytes'}",
+            fix="give the name of the elements that are records"
+            + (f", perhaps {name}={found[0]}" if found else "; or read lines as text with recordFormat=text"),
             code="bad-option",
         )
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from splitscan.content.codecs.formats import named_after
 from splitscan.errors import UsageError, Where
-from splitscan.formats.first_bytes import TOLD_BY_FIRST_BYTES, other_text
+from splitscan.formats.first_bytes import TOLD_BY_FIRST_BYTES, XML, other_text
 from splitscan.formats.registry import DEFAULT_FORMAT, endings
 from splitscan.redaction import redact
 
@@ -33,6 +33,7 @@ _MAGIC: Sequence[tuple[bytes, str]] = (
     (b"PAR1", "Parquet"), (b"ORC", "ORC"), (b"Obj\x01", "Avro"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Excel"),
     (b"ARROW1\0\0", "Feather"), (b"SQLite format 3\0", "SQLite"), (b"%PDF-", "PDF"),
 )  # fmt: skip
+_BLANKS = b"\xff\xfe\xef\xbb\xbf\0 \t\r\n"  # and marks, in any encoding
 _ZIP, _EXCEL_PART = b"PK\x03\x04", b"[Content_Types].xml"
 
 
@@ -131,6 +132,8 @@ def check_beginning(path: str, head: bytes) -> None:
 def about_kind(format: str, head: bytes) -> str | None:
     """Objection of the first bytes of a file to its format, be that said by its name or by the user."""
     begins = other_text(head)
+    if format == XML.format and head.strip(_BLANKS) and b"<" not in head:
+        return f"has no element in its first {len(head):,} bytes, and is read as {format}"
     if begins is None or format not in {DEFAULT_FORMAT, *TOLD_BY_FIRST_BYTES} - {begins.format}:
         return None
     return f"begins like {begins.kind}, and is read as {format}: {begins.hint}"

@@ -77,3 +77,44 @@ def test_what_is_advised_for_an_archive_fits_its_name_and_works(tmp_path):
 
 def test_names_of_xml_and_geojson_say_their_format():
     assert [kind_of([name]).format for name in ("a.xml", "a.xml.gz", "a.geojson")] == ["xml", "xml", "json"]
+
+
+@pytest.mark.parametrize(
+    "text", ["id,name\n1,a\n", "name\nann\n", "true story\n", "1,2,3\n4,5,6\n", "-\n", "# note\n1\n"]
+)
+def test_a_text_that_is_no_json_is_not_counted_as_json_without_a_word(tmp_path, caplog, text):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    assert ss.scan(path, "json", "a long").count() == text.count("\n")
+    assert f"a.csv begins with {text.splitlines()[0]!r}, which is no JSON, and is read as json" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1}\n', '{"a": 1\n', "[1]\n[2]\n", "1\n2\n", '"a"\n', "null\n", "\n\n{}\n", "\ufeff{}\n"]
+)
+def test_json_and_broken_objects_are_not_told_of_as_another_format(tmp_path, caplog, text):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    ss.scan(path, "json", "a long").count()
+    assert "which is no JSON" not in caplog.text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(("text", "is_said"), [("id,name\n1,a\n", True), ("<r><a/></r>", False), (" \n", False)])
+def test_a_text_without_elements_is_not_counted_as_xml_without_a_word(tmp_path, caplog, encoding, text, is_said):
+    path = tmp_path / "a.txt"
+    path.write_text(text, encoding=encoding)
+    ss.scan(path, "xml", "a long", row_tag="a", encoding=encoding).count()
+    assert ("has no element in its first" in caplog.text) is is_said
+
+
+@pytest.mark.parametrize(
+    "text", ["<note>hello</note>", "<?xml version='1.0'?>\n<note>a text, and no more</note>\n", "<a/>"]
+)
+def test_xml_without_elements_below_its_root_is_told_as_such(tmp_path, text):
+    path = tmp_path / "a.xml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="elements below the root: none in the first bytes") as caught:
+        ss.scan(path)
+    assert caught.value.fix.endswith("or read lines as text with recordFormat=text")
+    assert ss.scan(path, "text").count() == len(text.splitlines())

@@ -29,6 +29,17 @@ def test_records_of_json_without_members_are_no_missing_records(tmp_path, case):
     assert ss.scan_json(tmp_path / "a.json", "a string").to_arrow().num_rows == records
 
 
+@pytest.mark.parametrize("text", ["[[1,2],[3,4]]\n", "[1,2]\n[3,4]\n", "1\n2\n", '"a"\n"b"\n', "[1, [2]]\n[]\n"])
+def test_arrays_and_values_of_json_are_read_as_the_hint_says(tmp_path, text):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(SchemaError, match="no record shows a column") as caught:
+        _ = ss.scan_json(path).schema
+    assert "schema='_corrupt_record string' reads each as text, and recordFormat=text whole lines" in caught.value.fix
+    records = ss.scan_json(path, "_corrupt_record string").to_arrow()["_corrupt_record"].to_pylist()
+    assert records == ss.scan(path, "text").to_arrow()["value"].to_pylist() == text.splitlines()
+
+
 @pytest.mark.parametrize("text", ["<a><r/><r/></a>", "<a><r></r><r> </r></a>"])
 def test_elements_that_hold_nothing_are_no_missing_records(tmp_path, text):
     (tmp_path / "a.xml").write_text(text)

@@ -34,10 +34,10 @@ from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.framing import JsonFormat, reads_values
 from splitscan.formats.json.inference import JsonMembers
 from splitscan.formats.json.kernel import json_with_kernel
-from splitscan.formats.json.layout import first_values, later_values
+from splitscan.formats.json.layout import MARK_OR_BLANK, SEQUENCE, SHOWN_CHARACTERS, first_values, later_values
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
 from splitscan.formats.json.options import JsonOptions
-from splitscan.formats.json.text import JsonDialect
+from splitscan.formats.json.text import JsonDialect, NotJsonError, parse_json
 from splitscan.formats.members import infer_members, settled_schema
 from splitscan.options import ReadOptions
 
@@ -49,6 +49,18 @@ def _about_wrapped(text: str) -> str | None:
         f"is one JSON object around the array {array!r}, and is read as one record: for a row of each element explode "
         f"column {array} in Spark (unnest in DuckDB), or make lines of it: jq -c '.{array}[]'"
     )
+
+
+def _about_no_json(own: JsonOptions, text: str) -> str | None:
+    """Advice on a file whose first line is no value, and does not even begin like an object or array."""
+    line, end, _ = text.lstrip(MARK_OR_BLANK).partition("\n")
+    if own.multi_line or own.line_sep is not None or not end or line.startswith(("{", "[", SEQUENCE)):
+        return None
+    try:
+        parse_json(line, JsonDialect.of(own))
+    except NotJsonError:
+        return f"begins with {line.strip()[:SHOWN_CHARACTERS]!r}, which is no JSON, and is read as json"
+    return None
 
 
 class Json(PlainFormat[JsonOptions]):
@@ -95,7 +107,7 @@ class Json(PlainFormat[JsonOptions]):
     def advice(self, own: JsonOptions, text: str) -> str | None:
         """An array, or values over several lines, where a record is a line; or one object around all records."""
         if own.multi_line or own.line_sep is not None or first_values(text) is None:
-            return _about_wrapped(text)
+            return _about_wrapped(text) or _about_no_json(own, text)
         return "begins with an array, or a value over several lines: it probably wants option multiLine=true"
 
     def contradiction(
@@ -126,4 +138,10 @@ class Json(PlainFormat[JsonOptions]):
         return pa.struct(settled_schema(pa.schema(list(rules.kind_of(record) or ())), rules.settled))
 
     def infer(self, own: JsonOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
-        return infer_members(JsonMembers(own), options, heads, refuses_case=True)
+        found = infer_members(JsonMembers(own), options, heads, refuses_case=True)
+        corrupt = options.reading.column_name_of_corrupt_record
+        return replace(
+            found,
+            without_columns="pass a schema; of arrays, numbers and texts, which have no members, "
+            f"schema='{corrupt} string' reads each as text, and recordFormat=text whole lines",
+        )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_SHOWN_CHARACTERS = 40
-_MARK_OR_BLANK = "\ufeff\u00ef\u00bb\u00bf \t\r\n"  # the mark of UTF-8, decoded or byte by byte
-_SEQUENCE = "\x1e"  # begins a value of a text sequence (RFC 7464)
+SHOWN_CHARACTERS = 40
+MARK_OR_BLANK = "\ufeff\u00ef\u00bb\u00bf \t\r\n"  # the mark of UTF-8, decoded or byte by byte
+SEQUENCE = "\x1e"  # begins a value of a text sequence (RFC 7464)
 _BRACKETS_ALONE = frozenset({"{", "}", "},", "[", "]", "],"})
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|[\[\]{}\n]')
 
@@ -40,10 +40,10 @@ def first_values(text: str) -> str | None:
         >>> first_values('{\n  "id": 1\n}\n'), first_values('{"id": 1}{"id": 2}\n')
         ('{', '{"id": 1}{"id": 2}')
     """
-    text = text.lstrip(_MARK_OR_BLANK)
+    text = text.lstrip(MARK_OR_BLANK)
     line, _, others = text.partition("\n")
-    shown = line.strip()[:_SHOWN_CHARACTERS]
-    if text[:1] == _SEQUENCE:
+    shown = line.strip()[:SHOWN_CHARACTERS]
+    if text[:1] == SEQUENCE:
         return shown
     if text[:1] not in {"[", "{"}:
         return None
@@ -52,7 +52,7 @@ def first_values(text: str) -> str | None:
         unclosed = text[0] == "[" or (value.line_feeds > 0 and not _are_lines(others))
         return shown if unclosed else None
     after, _, below = text[value.stop :].partition("\n")
-    if value.line_feeds or after.strip()[:1] in {"{", "[", ",", _SEQUENCE}:
+    if value.line_feeds or after.strip()[:1] in {"{", "[", ",", SEQUENCE}:
         return shown
     return shown if text[0] == "[" and not below.strip() else None
 

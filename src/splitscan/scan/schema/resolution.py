@@ -144,7 +144,7 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: I
             "no record shows a column" if found.records else "no file has a record to take the columns from",
             Where(path=files[0].path if len(files) == 1 else None),
             seen=_without_columns(files, found.records),
-            fix="pass a schema",
+            fix=found.without_columns if found.records else "pass a schema",
             code="no-schema",
         )
     for hint in hints:
