@@ -134,11 +134,7 @@ fn check_names(
             .seen(format!("{} columns: {}", header.len(), shown_names(header)))
             .fix("raise maxColumns, if that is its header; else correct sep, quote, escape or skipRows"));
     }
-    let lower: HashSet<String> = known.iter().map(|name| name.to_lowercase()).collect();
-    let is_other = !names
-        .iter()
-        .any(|name| lower.contains(&name.to_lowercase()));
-    if !known.is_empty() && is_other {
+    if !known.is_empty() && !shares_a_name(names, known) {
         let what = "none of its columns is in the schema";
         return Err(mismatch(header, known, what));
     }
@@ -182,8 +178,10 @@ fn check_places(
     Ok(())
 }
 
+/// A header that does not agree with the schema: one that has no name in common with it may be a record.
 fn mismatch(header: &[String], known: &[String], what: &str) -> BlockError {
     let rule = "the header of a file does not agree with the schema";
+    let is_other = !shares_a_name(&unique_names(header), known);
     BlockError::new(Kind::Schema, "header-mismatch", rule)
         .at(0)
         .seen(format!(
@@ -191,10 +189,20 @@ fn mismatch(header: &[String], known: &[String], what: &str) -> BlockError {
             shown_names(header),
             shown_names(known)
         ))
-        .fix(
+        .fix(if is_other {
+            "if it is a record, read this file by itself, with header=false; else correct the schema, or set \
+             enforceSchema=true to take columns by position whatever the header says"
+        } else {
             "correct the schema; or set header=true and headerMapping=byName to match columns by name, or \
-             enforceSchema=true to take columns by position whatever the header says",
-        )
+             enforceSchema=true to take columns by position whatever the header says"
+        })
+}
+
+fn shares_a_name(names: &[String], known: &[String]) -> bool {
+    let lower: HashSet<String> = known.iter().map(|name| name.to_lowercase()).collect();
+    names
+        .iter()
+        .any(|name| lower.contains(&name.to_lowercase()))
 }
 
 /// Names for a message: on one line, and cut, since a header may be data.

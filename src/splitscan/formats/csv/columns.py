@@ -227,13 +227,23 @@ def _check_positions(wanted: Projection, file: FileMetadata, header: Sequence[st
 
 
 def header_mismatch(file: FileMetadata, header: Sequence[str], names: Sequence[str], what: str) -> SchemaError:
-    """The error for a header that does not agree with the schema, which has *names*."""
+    """The error for a header that does not agree with the schema, which has *names*: it may be a record."""
+    known = {name.lower() for name in names}
+    if known.isdisjoint(name.lower() for name in unique_names(header)):
+        fix = (
+            "if it is a record, read this file by itself, with header=false; else correct the schema, or set "
+            "enforceSchema=true to take columns by position whatever the header says"
+        )
+    else:
+        fix = (
+            "correct the schema; or set header=true and headerMapping=byName to match columns by name, or "
+            "enforceSchema=true to take columns by position whatever the header says"
+        )
     return SchemaError(
         "the header of a file does not agree with the schema",
         Where(file.path, offset=0),
         seen=f"{what}: header {shown_names(header)}; schema {shown_names(names)}",
-        fix="correct the schema; or set header=true and headerMapping=byName to match columns by name, or "
-        "enforceSchema=true to take columns by position whatever the header says",
+        fix=fix,
         code="header-mismatch",
     )
 

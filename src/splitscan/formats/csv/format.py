@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import InvariantError, SchemaError, Where
+from splitscan.errors import Advice, InvariantError, SchemaError, Where
 from splitscan.formats.contract import (
     BlockSpelling,
     Contradiction,
@@ -45,6 +46,9 @@ from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.frames import block_reads
 from splitscan.formats.merge import merge_schemas
 from splitscan.options import Mode, ReadOptions, SchemaOptions
+from splitscan.redaction import redact
+
+_LOG = logging.getLogger("splitscan")
 
 
 def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
@@ -59,7 +63,7 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
         names = _first_names(heads)  # all other headers are compared with it when they are read
         sampled = [file for file, _ in names]
     else:
-        looked_at = [(file, found) for file, found in heads.look_for_names(sampled, _names, _KEPT_NAMES) if found]
+        looked_at = _unique(heads.look_for_names(sampled, _names, _KEPT_NAMES))
         if csv.header and csv.header_mapping is HeaderMapping.NAME:
             _check_common_names(looked_at)
         names = _sampled_and_bringers(sampled, looked_at)
@@ -83,7 +87,7 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
     return FoundSchema(merged.schema, merged, max(len(sampled), len(types)))
 
 
-_KEPT_NAMES: Summaries[tuple[str, ...]] = Summaries("names", lambda one, other: one or other, list, tuple)
+_KEPT_NAMES: Summaries[tuple[str, ...]] = Summaries("headers", lambda one, other: one or other, list, tuple)
 
 
 def _typed(csv: CsvOptions, columns: pa.Schema, found: Sequence[TypeSummary]) -> pa.Schema:
@@ -93,10 +97,24 @@ def _typed(csv: CsvOptions, columns: pa.Schema, found: Sequence[TypeSummary]) ->
 
 def _first_names(heads: Heads) -> list[tuple[FileMetadata, tuple[str, ...]]]:
     for file in spread(heads.files, len(heads.files)):
-        for _, names in heads.look([file], _names):
-            if names:
-                return [(file, names)]
+        names = _unique(heads.look([file], _names))
+        if names:
+            return names
     return []
+
+
+def _unique(headers: Sequence[tuple[FileMetadata, tuple[str, ...]]]) -> list[tuple[FileMetadata, tuple[str, ...]]]:
+    """The columns of files by their headers, without files that have none; names that repeat are told of."""
+    found = [(file, header, tuple(unique_names(header))) for file, header in headers if header]
+    for file, header, names in found:
+        times = Counter(name.lower() for name in header if name)
+        renamed = [pair for pair in zip(header, names, strict=True) if times[pair[0].lower()] > 1]
+        if renamed:
+            before, after = (shown_names(each) for each in zip(*renamed, strict=True))
+            text = f"has names that differ in nothing, or in case only: {before} are read as {after}"
+            _LOG.warning("%s %s", redact(file.path), Advice(text))
+            break  # one file is enough
+    return [(file, names) for file, _, names in found]
 
 
 def _sampled_and_bringers(
@@ -151,10 +169,10 @@ def _by_position(
 
 
 def _names(head: Head) -> tuple[str, ...]:
-    """The names of a file's columns: its header's, or ``_c0``, ``_c1`` ...; none of a file without a record."""
+    """The header of a file as it is, or ``_c0``, ``_c1`` ...; nothing of a file without a record."""
     header, format = head.preamble.header, head.preamble.format
     if header is not None:
-        return tuple(unique_names(header))
+        return tuple(header)
     first = next(head.records(), None)
     if first is None or not isinstance(format, QuotedFormat):
         return ()
