@@ -19,7 +19,7 @@ from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample,
 from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of, parse_options, record_format
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
-from splitscan.read.contents import open_file
+from splitscan.read.contents import open_file, refuse_no_text
 from splitscan.scan.files import FileSet, Paths, as_paths
 from splitscan.scan.kinds import about_kind, check_beginning, separator_of
 from splitscan.scan.wide_text import advice_on_encoding, lenient, misread, wide_encoding
@@ -126,7 +126,7 @@ def unclear(found: Dialect, path: str | None) -> SchemaError:
 
 
 def sniff_files(options: ReadOptions, files: Sequence[FileMetadata]) -> Dialect:
-    """Find the dialect that files share, by looking at up to eight of them.
+    """Find the dialect that files share, by looking at up to eight of them, and log lines that may be no records.
 
     Args:
         options: Of the scan; those of the dialect that were given are taken as they are.
@@ -137,6 +137,8 @@ def sniff_files(options: ReadOptions, files: Sequence[FileMetadata]) -> Dialect:
     """
     given = _known(options)
     found = [(file, _sniff(options, file, given)) for file in spread(files, _SAMPLED_FILES)]
+    for file, note in ((file, note) for file, each in found for note in each.notes):
+        _LOG.warning("%s %s", redact(file.path), Advice(note))
     return _merged([(file, each) for file, each in found if each.columns or each.doubts]) if found else _nothing(given)
 
 
@@ -162,6 +164,8 @@ def _sniff(options: ReadOptions, file: FileMetadata, given: Mapping[str, Any]) -
     check_beginning(file.path, samples[0].data)
     named = separator_of(file.path)
     found = find_dialect(samples, given, named)
+    if not found.encoding:
+        refuse_no_text(file.path, record_format(options), samples[0].data)
     for head_bytes in _LONGER_HEADS:
         if not found.is_cut or samples[0].is_end:
             break
@@ -205,7 +209,8 @@ def _merged(found: Sequence[tuple[FileMetadata, Dialect]]) -> Dialect:
         records = {each.first_record for _, each in found}
         if len(records) == 1:
             settings["header"] = Setting(True, Confidence.LIKELY, "all files begin with the same record")
-    return _with_settings(first, settings, tuple(dict.fromkeys(doubts)))
+    notes = tuple(dict.fromkeys(note for _, each in found for note in each.notes))
+    return _with_settings(replace(first, notes=notes), settings, tuple(dict.fromkeys(doubts)))
 
 
 _OPEN = (Confidence.ASSUMED, Confidence.UNSURE)
@@ -320,7 +325,7 @@ def _about_dialect(options: ReadOptions, head: RawSample) -> str | None:
         and (setting.confidence is Confidence.CERTAIN or name in _LIKELY_IS_ENOUGH)
     }
     if not seen:
-        return None
+        return found.notes[0] if found.notes else None
     said = ", ".join(f"{name}={_spelled(setting.value)}" for name, setting in seen.items())
     because = "; ".join(setting.evidence for setting in seen.values())
     return f"probably wants option{'s' * (len(seen) > 1)} {said} ({because})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 
 from splitscan.formats.contract import Contradiction
-from splitscan.formats.csv.sniffing.found import utf16_without_mark
+from splitscan.formats.csv.sniffing.found import wide_without_mark
 
 _SHOWN_BYTES = 16
 _MARKS = (
@@ -30,7 +30,7 @@ def wide_encoding(head: bytes, encoding: str) -> str | None:
     """The encoding of bytes that are no text of one byte for a character, if *encoding* is one; else ``None``."""
     if _is_wide(encoding):
         return None
-    return _marked(head) or (utf16_without_mark(head) if 0 in head else None)
+    return _marked(head) or (wide_without_mark(head) if 0 in head else None)
 
 
 def _marked(head: bytes) -> str | None:

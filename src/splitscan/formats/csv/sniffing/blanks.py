@@ -22,6 +22,7 @@ _LOOKED_AT = 1000  # lines
 _TWO = 2  # columns: their names may be one name of two words
 _MORE_THAN_TIMES = 5  # columns: a time of day has two colons, and a sentence few
 _RARE_PREAMBLE = 4  # one line in so many
+_MOST_LINES_ALIKE = 20  # by chance, of sentences of as many words
 _MOST_WORDS = 5  # in each of so many lines
 _DIGIT = re.compile(rb"\d")
 _COMMENT = b"#"
@@ -65,7 +66,7 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
     if is_constant(by_colon) and _is_certain(by_colon):
         return by_colon
     doubt = _of_blanks(lines) or _of_colons(chosen)
-    return chosen if doubt is None else chosen.but(doubt=doubt)
+    return chosen if doubt is None else chosen.in_doubt(doubt)
 
 
 def _below_names(found: Reading, given: Mapping[str, Any]) -> Reading:
@@ -138,7 +139,7 @@ def _of_blanks(lines: Sequence[bytes]) -> str | None:
     alike = sum(len(each) == width for each in fields[1:])
     is_even = width > 1 and alike >= _EVEN_SHARE * (len(fields) - 1)
     table = [record for record in fields if len(record) == width]
-    if is_even and (_holds_values(table) or _is_wide(table)):
+    if is_even and (_holds_values(table) or _is_wide(table) or _has_codes(table)):
         places = f"; {_PLACES}" if _has_words_in_places(lines[1:], width) else ""
         return f"Each line has {width} values between blanks: {_ADVICE}{places}."
     with_runs = sum(_LONG_RUN.search(line.strip(BLANKS)) is not None for line in lines)
@@ -172,6 +173,14 @@ def _is_wide(records: Sequence[Record]) -> bool:
     columns = zip(*records, strict=True)
     has_digits = any(all(_DIGIT.search(value) for value, _ in column) for column in columns)
     return len(records) >= _MOST_WORDS and len(records[0]) >= _MOST_WORDS and has_digits
+
+
+def _has_codes(records: Sequence[Record]) -> bool:
+    """True if many lines have digits in nearly all values of one column: names of people and places have none."""
+    return len(records) >= _MOST_LINES_ALIKE and any(
+        sum(_DIGIT.search(value) is not None for value, _ in column) >= _TYPED_SHARE * len(column)
+        for column in zip(*records, strict=True)
+    )
 
 
 def _is_value(value: bytes) -> bool:

@@ -95,7 +95,7 @@ def _below_loose_names(without: Reading, lines: Sequence[bytes], names: Sequence
 
 def _has_names_above(plain: Reading, lines: Sequence[bytes], columns: int) -> bool:
     """True if the last but one of the lines with a mark could name the columns too."""
-    if len(lines) < _LEAST_NAMES:
+    if len(lines) < _LEAST_NAMES or not lines[-2]:
         return False
     sample = after_lines(plain.sample, len(lines) - 2)
     other = plain.but(sample=sample, skipped=len(lines) - 2, finds_table=False)

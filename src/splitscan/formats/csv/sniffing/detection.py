@@ -20,6 +20,7 @@ from splitscan.formats.csv.sniffing.found import (
     encodings_that_decode,
     find_encoding,
 )
+from splitscan.formats.csv.sniffing.notes import notes_of
 from splitscan.formats.csv.sniffing.quotes import (
     BETWEEN_TABS,
     has_pipes_between_tabs,
@@ -111,7 +112,7 @@ def _with_one_column(best: list[Reading], named: str | None) -> list[Reading]:
     one, is_sure = found
     if is_sure or named not in (None, best[0].sep):
         return [one]
-    return [best[0].but(doubt=may_be_one_column(best[0])), one, *best[1:]]
+    return [best[0].in_doubt(may_be_one_column(best[0])), one, *best[1:]]
 
 
 def _as_line_says(found: Dialect) -> Dialect:
@@ -208,6 +209,7 @@ def _explain(
     best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting, given: Mapping[str, Any], named: str | None
 ) -> Dialect:
     chosen, settings = best[0], settings_of(best, parts, encoding, given)
+    doubts = tuple(doubts_of(best, settings, given, parts, named))
     return Dialect(
         sep=chosen.sep,
         quote=chosen.quote,
@@ -224,7 +226,8 @@ def _explain(
         settings=settings,
         first_record=tuple(value.decode() for value, _ in (chosen.records or [[]])[0]),
         candidates=tuple(Candidate(each.sep, each.quote, each.score, each.columns) for each in best[:_SHOWN]),
-        doubts=tuple(doubts_of(best, settings, given, parts, named)),
+        doubts=doubts,
+        notes=() if doubts else tuple(notes_of(chosen, settings["header"])),
         objections=tuple(objections_of(best, settings, given, parts)),
         is_cut=any(each.is_cut for each in best),
     )
@@ -239,6 +242,14 @@ def _line_ends(text: bytes) -> str:
 def _without_encoding(samples: Sequence[RawSample]) -> Dialect:
     names = encodings_that_decode(samples)
     seen = f"the bytes are valid {' and '.join(names[:3])}" if names else "no character set that is known fits"
-    doubt = f"The text is no UTF-8 and no UTF-16, and has no mark; {seen}, and only who wrote it knows: give encoding."
+    doubt = (
+        f"The text is no UTF-8, UTF-16 or UTF-32, and has no mark; {seen}, and only who wrote it knows: give encoding."
+    )
+    zeros = samples[0].data.count(0)
+    if zeros:
+        doubt = (
+            f"{zeros:,} of the first {len(samples[0].data):,} bytes are zero: they may be no text, but records of "
+            f"bytes, which recordFormat=fixed reads. {doubt}"
+        )
     return Dialect(",", '"', '"', header=False, skip_rows=0, comment=None, multi_line=True, encoding="", line_ends="",
                    columns=0, score=0.0, doubts=(doubt,))  # fmt: skip

@@ -62,7 +62,7 @@ def doubts_of(
     if not chosen.records:
         return  # nothing can be read wrong
     if "sep" not in given:
-        yield from _about_table(chosen, parts[0].text)
+        yield from _about_table(chosen, parts[0].text, is_ragged=_ARRAY in given or _are_last_fields_left_out(chosen))
         yield from _about_fields(best, named, given)
     if settings["escape"].confidence is Confidence.UNSURE:
         yield f"{settings['escape'].evidence.capitalize()}."
@@ -92,9 +92,9 @@ def objections_of(
         yield from _about_width(chosen, settings["header"], given)
 
 
-def _about_table(chosen: Reading, text: bytes) -> Iterator[str]:
+def _about_table(chosen: Reading, text: bytes, *, is_ragged: bool) -> Iterator[str]:
     is_quoted = chosen.quoted_values >= len(chosen.records) - 1 > 0 and not chosen.damaged
-    is_no_table = chosen.score < LEAST_SCORE and chosen.sep != ONE_COLUMN and not is_quoted
+    is_no_table = chosen.score < LEAST_SCORE and chosen.sep != ONE_COLUMN and not is_quoted and not is_ragged
     if is_no_table:
         yield f"The best reading looks little like a table (score {chosen.score:.2f})."
     if chosen.sep == "\t" and chosen.columns > 1 and _is_indented(chosen):
@@ -116,14 +116,31 @@ def _is_indented(chosen: Reading) -> bool:
 def _about_fields(best: Sequence[Reading], named: str | None, given: Mapping[str, Any]) -> Iterator[str]:
     chosen, rival = best[0], rival_of(best)
     if chosen.consistency < LEAST_CONSISTENCY and _ARRAY not in given:
-        are_short = all(1 < len(record) <= chosen.columns for record in chosen.records)
-        whole = f", and the others fewer: {_ARRAY}=true reads each as long as it is" if are_short else ""
-        yield f"Only {round(100 * chosen.consistency)} % of the records have {chosen.columns} fields{whole}."
+        yield _of_any_width(chosen, has_sep="sep" in given)
     if rival is None or _is_settled(chosen, rival, named):
         return
     is_beaten = is_constant(chosen) and not is_constant(rival)
     if rival.score > chosen.score * (1 - LEAST_LEAD) and not is_beaten:
         yield f"sep {shown(rival.sep)} with quote {shown(rival.quote)} reads nearly as well."
+
+
+def _of_any_width(chosen: Reading, *, has_sep: bool) -> str:
+    """The doubt of records of several widths; where only last fields are left out, with what reads them."""
+    seen = f"Only {round(100 * chosen.consistency)} % of the records have {chosen.columns} fields"
+    if not _are_last_fields_left_out(chosen):
+        return f"{seen}."
+    first = len(chosen.records[0])
+    others = "fewer" if first <= chosen.columns else f"up to {first}"
+    sep = r"\t" if chosen.sep == "\t" else shown(chosen.sep)
+    fills = f", and sep={sep} with header=true fills them up with nulls, as rejects"
+    is_named = first >= chosen.columns and not has_sep
+    return f"{seen}, and the others {others}: {_ARRAY}=true reads each as long as it is{fills * is_named}."
+
+
+def _are_last_fields_left_out(chosen: Reading) -> bool:
+    """True if no record has more fields than most, or than the first, and none is a single value."""
+    widths = [len(record) for record in chosen.records]
+    return bool(widths) and min(widths) > 1 and max(widths) == max(chosen.columns, widths[0])
 
 
 def _is_settled(chosen: Reading, rival: Reading, named: str | None) -> bool:
@@ -148,7 +165,8 @@ def _about_width(chosen: Reading, header: Setting, given: Mapping[str, Any]) -> 
     if not given.keys().isdisjoint(_KEEPS_FIELDS):
         return
     names, fields = len(chosen.records[0]), chosen.columns
-    if names == fields:
+    is_told = names > fields and chosen.consistency < LEAST_CONSISTENCY and _are_last_fields_left_out(chosen)
+    if names == fields or is_told:
         return
     if not header.value:
         yield (
@@ -185,7 +203,7 @@ def _about_first_lines(chosen: Reading, header: Setting) -> Iterator[str]:
         fix = f"comment={mark.decode()}" if is_free else f"skipRows={below} with header=false"
         yield f"The line {quoted(rule)} is a rule, and no record: give {fix}."
         return
-    names = _lines_of_names(chosen.records)
+    names = lines_of_names(chosen.records)
     are_open = not header.value or not all(name for name, _ in chosen.records[0][1:])
     are_gaps = bool(names) and (names[-1] > 1 or not all(value for value, _ in chosen.records[names[0]]))
     if names and (are_open or (are_gaps and _may_name(chosen, names[-1]))):
@@ -197,7 +215,7 @@ def _about_first_lines(chosen: Reading, header: Setting) -> Iterator[str]:
             yield f"The line {seen} may be the header: give header=true with skipRows={chosen.skip_rows + number}."
 
 
-def _lines_of_names(records: Sequence[Record]) -> list[int]:
+def lines_of_names(records: Sequence[Record]) -> list[int]:
     """Which of the records below the first one are of names too: texts above typed values, where cells may be empty."""
     for last in range(_MOST_NAMES - 1, 0, -1):
         body = records[last + 1 :]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import enum
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,6 +93,7 @@ class Dialect:
         candidates: The separators and quotes that came closest, the best one first.
         doubts: Why the dialect must not be used unseen, one sentence each; empty if it may.
         objections: What the samples show against what the user said, one sentence each.
+        notes: Lines of the samples that may be no records, each as the end of a sentence that begins with the file.
         schema: Columns with inferred types; ``None`` where they were not asked for.
         ignore_leading_white_space: Whether blanks before values are no part of them: quotes stand after some.
         is_cut: Whether the first sample ends in a record of which a longer one shows more.
@@ -113,6 +115,7 @@ class Dialect:
     candidates: tuple[Candidate, ...] = ()
     doubts: tuple[str, ...] = ()
     objections: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     schema: pa.Schema | None = None
     ignore_leading_white_space: bool = False
     is_cut: bool = False
@@ -184,6 +187,7 @@ _ZERO_SHARE = 10  # one byte in so many is zero: text of two bytes for a charact
 _ZERO_LEAD = 4  # so many times as many in one half of each character as in the other; zeros that are data lie in both
 _OTHERS = ("windows-1252", "GB18030", "Shift_JIS", "EUC-KR", "Big5", "windows-1251", "ISO-8859-1")
 _LONGEST_BYTES = 4  # of a character
+_CONTROLS = re.compile("[\0-\x08\x0e-\x1f\x7f]")
 
 
 def find_encoding(samples: Sequence[RawSample]) -> Setting | None:
@@ -193,13 +197,13 @@ def find_encoding(samples: Sequence[RawSample]) -> Setting | None:
         samples: Its beginning first, then parts that may begin and end inside a character.
 
     Returns:
-        The setting; ``None`` if no mark says it, and the bytes are no UTF-8 and no UTF-16.
+        The setting; ``None`` if no mark says it, and the bytes are no UTF-8, UTF-16 or UTF-32.
     """
     head = samples[0].data if samples else b""
     marked = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     if marked is not None:
         return Setting(marked, Confidence.CERTAIN, "a byte order mark")
-    wide = utf16_without_mark(head)
+    wide = wide_without_mark(head)
     if wide is not None:
         return Setting(wide, Confidence.LIKELY, f"{head.count(0)} zero bytes in the first {len(head)}")
     if all(part.data.isascii() for part in samples):
@@ -209,21 +213,34 @@ def find_encoding(samples: Sequence[RawSample]) -> Setting | None:
     return None
 
 
-def utf16_without_mark(head: bytes) -> str | None:
-    r"""The UTF-16 that the zero bytes of a file speak for; ``None`` where they are few, or data.
+def wide_without_mark(head: bytes) -> str | None:
+    r"""The UTF-16 or UTF-32 that the zero bytes of a file speak for; ``None`` where they are few, or data.
 
     Example:
-        >>> utf16_without_mark("a,b".encode("utf-16-le")), utf16_without_mark(b"1,\0\0\n22,\0\0\n")
+        >>> wide_without_mark("a,b".encode("utf-16-le")), wide_without_mark(b"1,\0\0\n22,\0\0\n")
         ('UTF-16LE', None)
     """
     if head.count(0) * _ZERO_SHARE < max(len(head), 1):
         return None
+    if head.count(0) * 2 >= len(head) > _LONGEST_BYTES:
+        whole = head[: len(head) // 4 * 4]
+        longer = next((name for name in ("UTF-32LE", "UTF-32BE") if _is_plain(whole, name)), None)
+        if longer is not None:
+            return longer
     first, second = (head[half::2].count(0) for half in (0, 1))
     if max(first, second) < _ZERO_LEAD * min(first, second):
         return None
     name, pairs = ("UTF-16LE", (b"\n\0", b"\r\0")) if second > first else ("UTF-16BE", (b"\0\n", b"\0\r"))
     line_ends = head.count(b"\n") + head.count(b"\r")
     return name if 2 * sum(map(head.count, pairs)) >= line_ends else None  # line ends of one byte are those of ASCII
+
+
+def _is_plain(data: bytes, encoding: str) -> bool:
+    """True if bytes are text without control characters: small numbers are characters of UTF-32 too."""
+    try:
+        return _CONTROLS.search(data.decode(encoding)) is None
+    except UnicodeDecodeError:
+        return False
 
 
 def encodings_that_decode(samples: Sequence[RawSample]) -> list[str]:

@@ -46,8 +46,8 @@ def with_doubt_of_quotes(chosen: Reading) -> Reading:
     over = chosen.values_over_lines
     joins = f" and joins the lines of {over:,} value{'s' * (over != 1)}" if over else ""
     alike = round(100 * bare.consistency)
-    return chosen.but(
-        doubt=f"The character {shown(chosen.quote)} encloses few of the values{joins}, and may be a part of them; "
+    return chosen.in_doubt(
+        f"The character {shown(chosen.quote)} encloses few of the values{joins}, and may be a part of them; "
         f"without it {alike} % of the records have {bare.columns} fields: give quote, an empty one where none is."
     )
 

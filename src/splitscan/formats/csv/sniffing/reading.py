@@ -64,7 +64,7 @@ class Reading:
         skipped: Lines of the file before the sample.
         finds_table: Whether lines before the table are looked for; else it begins with the sample.
         marks: Whether lines that begin with a mark may be comments.
-        doubt: Why it must not be used unseen, as one sentence.
+        doubt: Why it must not be used unseen.
     """
 
     def __init__(  # noqa: PLR0913 -- what tells one candidate from another
@@ -112,6 +112,10 @@ class Reading:
                "comment": self.comment, "trims": self.trims, "skipped": self.skipped,
                "finds_table": self.finds_table, "marks": self.marks, "doubt": self.doubt}  # fmt: skip
         return Reading(**{**own, **others})
+
+    def in_doubt(self, doubt: str) -> Reading:
+        """Add a doubt to those there are."""
+        return self.but(doubt=doubt if self.doubt is None else f"{self.doubt} {doubt}")
 
     @cached_property
     def _common_width(self) -> int:

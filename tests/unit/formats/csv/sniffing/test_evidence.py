@@ -4,8 +4,10 @@ import math
 
 import pytest
 
+import splitscan as ss
+from splitscan.errors import SourceError
 from splitscan.formats.csv.sniffing.detection import find_dialect
-from splitscan.formats.csv.sniffing.found import Confidence, RawSample, utf16_without_mark
+from splitscan.formats.csv.sniffing.found import Confidence, RawSample, find_encoding, wide_without_mark
 
 ROWS = "".join(f"{number},a,b\n" for number in range(8))
 
@@ -68,14 +70,37 @@ def test_lines_with_half_the_fields_or_fewer_are_no_part_of_a_table(before, skip
     [(b"aaaaaaaaa\0", "UTF-16LE"), (b"aaaaaaaa\0a", "UTF-16BE"), (b"aaaaaaaaaaa\0", None), (b"", None)],
 )
 def test_one_zero_byte_in_ten_speaks_for_utf16(text, encoding):
-    assert utf16_without_mark(text) == encoding
+    assert wide_without_mark(text) == encoding
 
 
 @pytest.mark.parametrize(
     ("zeros", "encoding"), [(b"a\0a\0a\0a\0\0a", "UTF-16LE"), (b"a\0a\0a\0\0a", None), (b"\0a\0a\0a\0aa\0", "UTF-16BE")]
 )
 def test_four_times_as_many_zeros_in_one_half_speak_for_utf16(zeros, encoding):
-    assert utf16_without_mark(zeros) == encoding
+    assert wide_without_mark(zeros) == encoding
+
+
+NUMBERS = b"".join(number.to_bytes(4, "little") for number in range(1, 500))
+
+
+@pytest.mark.parametrize("encoding", ["UTF-32LE", "UTF-32BE"])
+@pytest.mark.parametrize("text", ["id,name\n1,ann\n", "id,n\u00e4me\r\n1,\U0001f600\r\n", "\u0a0a,\u0d0a\n" * 9])
+def test_text_of_four_bytes_for_a_character_is_known_without_a_mark(encoding, text):
+    assert wide_without_mark(text.encode(encoding)) == encoding
+    assert find_encoding([RawSample(text.encode(encoding)[:-1], 0, is_end=False)]).value == encoding
+
+
+@pytest.mark.parametrize("zeros", [NUMBERS, b"\0" * 100, b"a\0\0\0" + b"\1\0\0\0" * 9, b"ab\1\0" * 20])
+def test_numbers_of_four_bytes_are_no_text(zeros):
+    assert wide_without_mark(zeros) not in {"UTF-32LE", "UTF-32BE"}
+
+
+@pytest.mark.parametrize("data", [NUMBERS, bytes(range(256)) * 20, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xff\xee" * 20])
+def test_bytes_that_are_no_text_are_not_asked_for_their_encoding(tmp_path, data):
+    path = tmp_path / "a.dat"
+    path.write_bytes(data)
+    with pytest.raises(SourceError, match=r"(?s)not-text.*format fixed"):
+        ss.sniff_csv(path)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +112,7 @@ def test_four_times_as_many_zeros_in_one_half_speak_for_utf16(zeros, encoding):
     ],
 )
 def test_line_ends_of_one_byte_are_those_of_no_utf16(text, encoding):
-    assert utf16_without_mark(text) == encoding
+    assert wide_without_mark(text) == encoding
 
 
 # a share of (1 - 0.35 / columns) for the width, the mean of 1 for each number and 0.75 for each word

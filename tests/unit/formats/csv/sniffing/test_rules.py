@@ -105,6 +105,49 @@ def test_where_last_fields_are_left_out_the_hint_reads_each_record_as_long_as_it
     assert ["\t".join(each) for each in found] == rows.splitlines()
 
 
+@pytest.mark.parametrize("full", ["a,b,c,d,e,f", "1,2,3,4,5,6"])
+def test_the_hints_for_records_without_last_fields_are_not_refused_again(tmp_path, full):
+    """As the releases of distributions, of which the older ones lack last fields."""
+    path = tmp_path / "releases.csv"
+    rows = ["2,x,y"] * 6 + ["3,x,y,z"] * 3 + [full] * 2
+    path.write_text("\n".join(["version,codename,series,created,release,eol", *rows]) + "\n")
+    with pytest.raises(SchemaError, match=r"columnsArray=true reads each.* sep=, with header=true fills them up"):
+        ss.scan_csv(path, dialect="auto")
+    assert len(ss.scan_csv(path, dialect="auto", columns_array=True).to_arrow()) == 12
+    for given in ({"sep": ","}, {"sep": ",", "header": True}):
+        table = ss.scan_csv(path, dialect="auto", **given).to_arrow()
+        assert table.column_names == ["version", "codename", "series", "created", "release", "eol"]
+        assert table["created"].to_pylist() == [None] * 6 + ["z"] * 3 + [full.split(",")[3]] * 2
+
+
+def test_all_doubts_of_lines_that_may_be_one_text_are_told_at_once():
+    """As Unicode's lists of blocks: comments with semicolons, and blanks after the semicolons of all lines."""
+    text = "# Blocks\n\n# @missing: 0000..10FFFF; No_Block\n\n" + "".join(
+        f"{n:02X}80..{n:02X}FF; Block {chr(65 + n)}\n" for n in range(20)
+    )
+    doubts = " ".join(found(text).doubts)
+    assert "give comment, or an empty one" in doubts
+    assert "give sep, or for one column" in doubts
+    assert found(text, sep=";", comment="#").is_clear
+
+
+CODES = [f"{a}_{b}.UTF-8 {c}" for a in ("aa", "de", "fr", "en") for b in ("DJ", "ER") for c in ("UTF-8", "L1", "L15")]
+
+
+@pytest.mark.parametrize(
+    "lines", [CODES, [f"host{n} up" for n in range(20)], [f"{n:x}1a name of it" for n in range(40)]]
+)
+def test_values_between_single_blanks_are_no_column_without_a_word(lines):
+    assert any("values between blanks" in doubt for doubt in found("\n".join(lines) + "\n").doubts)
+
+
+@pytest.mark.parametrize(
+    "lines", [[f"{a} {b}" for a in ("Ann", "Bob", "Cid", "Eve") for b in ("Ames", "Bell", "Cole", "Dean", "Eck")]]
+)
+def test_names_of_two_words_are_one_column(lines):
+    assert found("\n".join(lines) + "\n").is_clear
+
+
 def test_years_in_order_above_years_in_order_are_records():
     lines = [",".join(map(str, range(year, year + 5))) for year in range(1990, 2000)]
     assert header_of("\n".join(lines) + "\n").confidence is Confidence.CERTAIN
