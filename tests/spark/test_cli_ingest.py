@@ -145,6 +145,21 @@ def test_verify_agrees_and_notices_damage(ingested, folder):
     assert f"where: {part}" in damaged.stdout
 
 
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_ended_while_spark_starts_it_leaves_no_log_of_spark(tmp_path, source, stop):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    with subprocess.Popen(
+        command("ingest", source, tmp_path / "out", *SCHEMA), env=environment(logs), stderr=subprocess.PIPE, text=True
+    ) as process:
+        wait_until("a log of Spark", lambda: list(logs.glob("splitscan-spark-*.log")), TIMEOUT_SECONDS)
+        process.send_signal(stop)
+        said = process.stderr.read()
+        assert process.wait(TIMEOUT_SECONDS) == 128 + stop
+    assert "run the same command again and it finishes the work" in said
+    assert list(logs.glob("splitscan-spark-*")) == []
+
+
 def test_an_error_of_a_worker_is_told_without_any_traceback(folder, source):
     failed = run(
         folder, "ingest", source, folder / "failed", *SCHEMA, "-o", "mode=FAILFAST", "--master", "local[1]", "-q"

@@ -19,7 +19,7 @@ _INSTEAD: Mapping[str, str] = {
     "Avro": "spark.read.format('avro')",
     "Excel": "save the sheet as CSV, or read it with pandas.read_excel",
     "Feather": "pyarrow.feather",
-    "SQLite": "ss.scan_table with a URL sqlite:///FILE",
+    "SQLite": "read its tables in Python, by ss.scan_table('sqlite:///FILE', TABLE, KEY)",
     _ARCHIVE: _ITS_FILES,
     "compressed with compress": "gzip -dc FILE | splitscan ... -, which reads what it holds",
     "PDF": "save its tables as CSV first",

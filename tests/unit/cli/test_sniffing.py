@@ -23,6 +23,27 @@ def test_count_and_head_look_at_a_file_of_which_nothing_is_said(run, notes):
     assert run("head", notes)[1] == 'id\tnote\n1\tsay "hi"\n2\tx\n3\ta\\nb\n'
 
 
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        ("01234\n", "string"),
+        ("1\n02\n3\n", "string"),
+        ("+07\n", "string"),
+        ("00\n", "string"),
+        ("-01.5\n", "string"),
+        ("00.5\n", "string"),
+        ("0\n0.5\n", "double"),
+        ("0\n10\n", "int"),
+        ("1" * 12 + "\n", "bigint"),
+        ('"007"\n', "string"),
+    ],
+)
+def test_sniff_proposes_no_number_for_what_ingest_keeps_as_text(run, tmp_path, rows, kind):
+    path = tmp_path / "a.csv"
+    path.write_text("name,zip\n" + "".join(f"x,{row}\n" for row in rows.split()))
+    assert f"schema:  name string, zip {kind}\n" in run("sniff", path)[1]
+
+
 def test_what_was_found_can_be_pasted_and_then_nothing_is_said(run, notes):
     _, _, said = run("count", notes)
     pasted = shlex.split(said.removeprefix("read with ").partition(" (")[0])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import pickle
 
@@ -12,7 +13,7 @@ from splitscan.formats.registry import FORMATS, describe_options, options_of, pa
 from splitscan.formats.text.format import TextOptions
 from splitscan.options import FileOptions, Mode, ReadingOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, REFUSED_IF_TRUE
-from splitscan.options.table import REQUIRED
+from splitscan.options.table import REQUIRED, python_twin
 
 NEEDED = {"fixed": {"recordLength": 4}, "xml": {"rowTag": "row"}, "fixed_width": {"layout": "a 1 2"}}
 
@@ -103,6 +104,32 @@ def test_one_option_in_two_spellings_must_have_one_value():
         "  seen:  ',' and ';'",
         "  fix:   give one of them",
     ]
+
+
+VALUES = ("true", "false", "1", "2", "a", "b", "{}", '{"a": 1}', "1 MiB", "2024-01-01", "UTC", "PERMISSIVE", "FAILFAST")
+
+
+def accepted(record_format: str, name: str) -> list[str]:
+    """Values that an option takes, all else being as it must."""
+    found = []
+    for value in VALUES:
+        with contextlib.suppress(UsageError):
+            parse_options(record_format, {**NEEDED.get(record_format, {}), name: value})
+            found.append(value)
+    return found
+
+
+@pytest.mark.parametrize("record_format", FORMATS)
+def test_no_option_has_two_values_by_two_of_its_names(record_format):
+    compared = 0
+    for option in options_of(record_format):
+        values = accepted(record_format, option.name)[:2]
+        for name in {option.name.upper(), python_twin(option.name), *option.aliases} - {option.name}:
+            if len(values) > 1:
+                error = refused(record_format, dict(zip((option.name, name), values, strict=True)))
+                assert "are the same option with two values" in str(error), (option.name, name)
+                compared += 1
+    assert compared > 30
 
 
 def test_a_misspelt_option_is_refused_with_a_suggestion_and_what_lists_the_names():

@@ -5,13 +5,14 @@ import os
 
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from splitscan.api.ingesting import ingest_table
-from splitscan.errors import IngestError, SchemaError, SourceChangedError, UsageError
+from splitscan.errors import IngestError, SchemaError, SourceChangedError, SplitscanError, UsageError
 from splitscan.jobs import OnChanged, verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings, schema_evolution_from
-from splitscan.jobs.steps import IngestTarget, plan_ingest
+from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.jobs.workplace import DestinationLock
 from splitscan.scan import ScanPlanner
 
@@ -154,6 +155,39 @@ def test_two_ingests_into_one_destination_exclude_each_other(tmp_path, make_scan
     ):
         run(make_scan(), tmp_path / "out")
     assert run(make_scan(), tmp_path / "out").rows == 200
+
+
+FIRST = {
+    "too many rejects": ({"bad": 200}, {}, None, "reject-budget"),
+    "no reject allowed": ({"bad": 1}, {"max_rejects": 0}, None, "reject-budget"),
+    "a record breaks a rule": ({"bad": 1, "mode": "FAILFAST"}, {}, None, "field-count"),
+    "killed after two blocks": ({}, {}, 2, "ingest"),
+    "killed before a block": ({}, {}, 0, "ingest"),
+}
+
+
+@pytest.mark.parametrize("table", [None, "delta", "iceberg"])
+@pytest.mark.parametrize("case", FIRST)
+def test_after_a_first_ingest_that_failed_the_corrected_one_may_have_other_columns(
+    tmp_path, make_scan, runner, case, table
+):
+    asked, settings, stop_after, code = FIRST[case]
+    out = tmp_path / "out"
+    with pytest.raises(SplitscanError) as caught:
+        run_ingest(
+            FileSource(make_scan(**asked)),
+            IngestTarget(out, IngestSettings(**settings), table=table),
+            runner(stop_after=stop_after),
+        )
+    assert caught.value.reason_code == code
+    for path in (tmp_path / "in").iterdir():
+        path.write_text("name,at,n\nann,2024-01-02,1\nbob,2024-01-03,2\n")
+    scan = make_scan(schema="name string, at date, n int")
+    report = run_ingest(FileSource(scan), IngestTarget(out, IngestSettings(), table=table), runner())
+    assert (report.rows, report.rejects) == (4, 0)
+    assert verify(out, deep=True).problems == ()
+    if table == "delta":
+        assert DeltaTable(out).to_pyarrow_table().column_names == ["name", "at", "n"]
 
 
 def test_a_limit_has_no_meaning_for_an_ingest(tmp_path, make_scan, run):

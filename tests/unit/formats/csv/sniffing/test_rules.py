@@ -207,9 +207,11 @@ def test_what_the_refusal_of_a_narrow_header_says_works(tmp_path):
     assert named.to_arrow().to_pylist()[1] == {"a": "r1", "b": 1, "c": 1.5}
 
 
-def test_what_the_refusal_of_separators_at_the_ends_of_records_says_works(tmp_path):
+@pytest.mark.parametrize("sep", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_what_the_refusal_of_separators_at_the_ends_of_records_says_works(tmp_path, sep, end):
     path = tmp_path / "a.csv"
-    path.write_text("a,b\n" + "".join(f"{i},x,\n" for i in range(20)))
+    path.write_bytes(("a,b\n" + "".join(f"{i},x,\n" for i in range(20))).replace(",", sep).replace("\n", end).encode())
     with pytest.raises(SchemaError, match="give header=true with rescuedDataColumn=_rescued"):
         ss.scan_csv(path, dialect="auto")
     scan = ss.scan_csv(path, dialect="auto", header=True, rescued_data_column="_rescued", mode="FAILFAST")
