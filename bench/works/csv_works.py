@@ -192,6 +192,7 @@ class MemberWorks(CsvWorks):
         return {
             name: {"splitscan": work["splitscan"], "spark, one gzip stream": work["spark"]}
             for name, work in super().all().items()
+            if "spark" in work
         }
 
     def _spark_frame(self) -> DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ import splitscan as ss
 from splitscan.testing.scan_laws import check_block_law
 
 from .test_json_laws import TEXTS
+
+pytestmark = pytest.mark.usefixtures("short_looks")
 
 SCHEMA = "a int, `b{` string, _corrupt_record string"
 

@@ -18,6 +18,8 @@ from splitscan.testing import check_block_law, check_ledger_law, check_projectio
 
 from .csv_strategies import csv_texts, dialects, separators
 
+pytestmark = pytest.mark.usefixtures("short_looks")
+
 FEW = settings(max_examples=settings().max_examples // 6)
 KINDS = ("string", "int", "double", "date", "timestamp", "boolean", "decimal(6,2)", "binary", "timestamp_ntz")
 ODD = ("1", "x", "2020-01-01", "true", "-1.5", "", '""', "NaN", "é", "\ufeff", "0x1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from splitscan.formats.framing.encodings import Encoding, resolve_encoding
 from splitscan.formats.xml.framing import XmlFormat
 from splitscan.testing import check_summary_law
 from splitscan.testing.scan_laws import check_block_law
+
+pytestmark = pytest.mark.usefixtures("short_looks")
 
 WORDS = st.sampled_from(
     ["<r>", "</r>", "</r ", "<r a='1'", "/>", ">", "<r>1</r>", "<r>1</r>", "<!--", "-->", "--", "<![CDATA[", "]]>",

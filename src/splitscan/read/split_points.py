@@ -7,11 +7,12 @@ boundary index, which looks at all that comes before, and it costs one small rea
 
 from __future__ import annotations
 
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import BlockMetadata, ByteRange
 from splitscan.content.codecs.content import BEGINNING
 from splitscan.content.storage import ByteSource
 from splitscan.formats.framing.contract import ContextFormat, Preamble, SplitPointFormat
 from splitscan.read.cursor import RecordCursor, Records, first_boundary
+from splitscan.read.pieces import summarise_pieces
 from splitscan.sizes import KIB, MIB
 
 LOOKS_BYTES = (64 * KIB, MIB)
@@ -36,8 +37,7 @@ def find_start_nearby(
     format, start, data_start = preamble.format, block.start, preamble.data_start
     if not isinstance(format, SplitPointFormat):
         return None
-    seek = BEGINNING if block.seek is None or block.file.packed is not None else block.seek  # else of the archive
-    entry = max(data_start, seek.content_offset)
+    entry = _entry(block, data_start)
     for look_bytes in LOOKS_BYTES:
         low = max(entry, start - look_bytes)
         window = source.read_at(low, start - low) if low < start else b""
@@ -53,6 +53,41 @@ def find_start_nearby(
         if low == entry:
             return None
     return None
+
+
+def guess_start(source: ByteSource, block: BlockMetadata, preamble: Preamble) -> int | None:
+    """Start of the first record of a block, if the bytes before it begin as bytes from anywhere mostly do.
+
+    That is the first state for which a summary of them has an answer: outside quotes, at the lowest depth. Only who
+    learns later where the first record starts may ask.
+
+    Args:
+        source: The open file.
+        block: The block.
+        preamble: What the file's head says.
+
+    Returns:
+        The offset, the stop of a block that is shorter than the look at it and has none; ``None`` if no record starts
+        soon after the start of another one, whatever the state.
+    """
+    format, start = preamble.format, block.start
+    if not isinstance(format, ContextFormat):
+        return None
+    low = max(_entry(block, preamble.data_start), start - LOOKS_BYTES[0])
+    around = ByteRange(low, min(start + LOOKS_BYTES[0], block.stop))
+    content = ByteRange(preamble.data_start, block.file.content_bytes)
+    piece = next(summarise_pieces(source, format, around, start, content, around.length_bytes), None)
+    runs = () if piece is None else piece.summary.runs
+    marked = next((run.marked for run in runs if run is not None and run.marked is not None), None)
+    if piece is None or marked is None:
+        return block.stop if around.stop == block.stop else None
+    return piece.start + marked
+
+
+def _entry(block: BlockMetadata, data_start: int) -> int:
+    """Offset from which on a block's file can be read without decompressing it from the beginning again."""
+    seek = BEGINNING if block.seek is None or block.file.packed is not None else block.seek  # else of the archive
+    return max(data_start, seek.content_offset)
 
 
 def shows_split_points(source: ByteSource, format: ContextFormat, data_start: int) -> bool:

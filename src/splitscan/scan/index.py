@@ -1,26 +1,29 @@
-"""The boundary index: the first record start of every block, where a format needs context to find it."""
+"""The boundary index: the first record start of every block, where a format needs context to find it.
+
+Who reads all of a file anyway gets the index of it for nothing (:func:`index_by_reading`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, groupby, islice
-from typing import TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.kept import IndexStore
 from splitscan.content.storage import ByteSource, check_unchanged
-from splitscan.errors import InvariantError, SourceMissingError, Where
+from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, Where
 from splitscan.formats.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
 from splitscan.read.boundaries import FileIndex, index_file
 from splitscan.read.contents import open_content, read_preamble
 from splitscan.read.pieces import Piece, summarise_block
-from splitscan.read.split_points import find_start_nearby
+from splitscan.read.split_points import find_start_nearby, guess_start
 from splitscan.scan.block_scan import in_threads, is_at_hand
 from splitscan.scan.own_formats import Reading
 
@@ -134,6 +137,99 @@ def index_files(
         yield file.finish(results)
 
 
+ReadsBlock: TypeAlias = Callable[[BlockMetadata], list[Any]]
+"""Reads a block to its end. Returns JSON values: what it found, and first byte and first byte after its span; none of
+them where its file is gone, and may be."""
+
+RunsReads: TypeAlias = Callable[[ReadsBlock, Sequence[BlockMetadata]], Iterable[list[Any]]]
+"""Reads every block, in parallel if it can, and returns the answers in the same order."""
+
+
+def index_by_reading(
+    blocks: Sequence[BlockMetadata],
+    format: Reading,
+    options: ReadOptions,
+    read: ReadsBlock,
+    run: RunsReads,
+    indexer: Indexer | None = None,
+) -> Iterator[tuple[BlockMetadata, list[Any]]]:
+    """Read all blocks of files, with no pass before that to find where the first record of each starts.
+
+    A block of a context format is entered where a record probably starts. That was right if its span begins where that
+    of the block before it ends. If all were right, their starts are the index of the file, and are kept; else the index
+    is found as always, and the blocks that were entered elsewhere are read again.
+
+    Args:
+        blocks: The blocks of one file are all there, and neighbours.
+        format: How records are found.
+        options: As for reading.
+        read: Reads a block; may be run elsewhere.
+        run: Runs it.
+        indexer: Runs the summaries, where they are needed.
+    """
+    if format.splittability is not Splittability.CONTEXT:
+        yield from zip(blocks, run(read, blocks), strict=True)
+        return
+    finder = cast(RecordFormat, format)
+    groups = groupby(blocks, key=lambda block: block.file.path)
+    files = [_Indexing(list(group), finder, options, wants_records=False) for _, group in groups]
+    answers = iter(
+        run(partial(_enter, finder, options, read), [block for file in files for block in file.prepare_reading()])
+    )
+    for file in files:
+        found = list(islice(answers, len(file.blocks)))
+        if file.take_spans(found):
+            yield from zip(file.blocks, found, strict=True)
+            continue
+        known = list(fill_index(file.blocks, format, options, indexer))
+        again = iter(
+            run(read, [block for block, answer in zip(known, found, strict=True) if not _is_of(answer, block)])
+        )
+        for block, answer in zip(known, found, strict=True):
+            yield block, answer if _is_of(answer, block) else next(again)
+
+
+def _enter(format: RecordFormat, options: ReadOptions, read: ReadsBlock, block: BlockMetadata) -> list[Any]:
+    """Read a block from where its first record probably starts; nothing where nothing tells that."""
+    if not _needs_start(block):
+        return read(block)
+    try:
+        start = probable_start(block, format, options, guesses=True)
+        return [] if start is None else read(block.starting_at(start))
+    except SplitscanError:
+        return []  # of bytes that may be no records; if they are, it is raised when the block is read again
+
+
+def _needs_start(block: BlockMetadata) -> bool:
+    return block.start > 0 and block.first_record_start is None and block.file.content_bytes != UNKNOWN_END
+
+
+def _is_of(answer: list[Any], block: BlockMetadata) -> bool:
+    """True if that was found in this block, and not in bytes that begin elsewhere."""
+    return bool(answer) and (not block.start or answer[1] == block.first_record_start)
+
+
+def probable_start(
+    block: BlockMetadata, format: RecordFormat, options: ReadOptions, *, guesses: bool = False
+) -> int | None:
+    """Offset of the first record of a block, by a look at the bytes around its start.
+
+    Args:
+        block: Not the first one of its file.
+        format: How records are found; it needs context.
+        options: As for reading.
+        guesses: Whether to take what is probable, where the bytes do not tell it for sure.
+
+    Returns:
+        The offset; ``None`` where nothing tells it.
+    """
+    limits = {"max_record_bytes": options.reading.max_record_bytes, "read_bytes": options.reading.read_bytes}
+    with closing(open_content(block, options.files, format)) as source:
+        preamble = read_preamble(source, block.file, format)
+        start = find_start_nearby(source, block, preamble, **limits)
+        return guess_start(source, block, preamble) if start is None and guesses else start
+
+
 class _Indexing:
     """The blocks of one file on their way to their first record starts."""
 
@@ -150,6 +246,36 @@ class _Indexing:
         self._options = options
         self._wants_records = wants_records
         self._preamble: Preamble | None = None
+
+    @property
+    def blocks(self) -> Sequence[BlockMetadata]:
+        """The blocks, as far as they are known."""
+        return self._blocks
+
+    def prepare_reading(self) -> Sequence[BlockMetadata]:
+        """Use a kept index, if there is one; a file that vanished is found missing again by whoever reads it."""
+        if any(map(_needs_start, self._blocks)):
+            with suppress(SourceMissingError), closing(self._open()) as source:
+                self._take_kept(source)
+        return self._blocks
+
+    def take_spans(self, answers: Sequence[list[Any]]) -> bool:
+        """Take the first record starts from the spans of the blocks.
+
+        Returns:
+            Whether each begins where the one before it ends, or all starts were known before.
+        """
+        if not any(map(_needs_start, self._blocks)):
+            return True
+        pairs = list(zip(answers, answers[1:], self._blocks[1:], strict=False))
+        if not all(one and other and one[2] == other[1] >= block.start for one, other, block in pairs):
+            return False
+        with suppress(SourceMissingError), closing(self._open()) as source:
+            starts = [read_preamble(source, self._blocks[0].file, self._format).data_start]
+            starts += [answer[2] for answer in answers[:-1]]
+            self._blocks = [block.starting_at(start) for block, start in zip(self._blocks, starts, strict=True)]
+            self._keep(source, self._blocks)
+        return True
 
     def prepare(self) -> list[IndexTask]:
         """Use a kept index, or say what has to be summarised.
@@ -168,13 +294,9 @@ class _Indexing:
             return []
 
     def _tasks(self) -> list[IndexTask]:
-        reading = self._options.reading
+        max_record_bytes = self._options.reading.max_record_bytes
         with closing(self._open()) as source:
-            self._check_unchanged(source)
-            max_record_bytes = reading.max_record_bytes
-            kept = IndexStore().load(source, self._blocks, repr(self._format), max_record_bytes)
-            if kept is not None:
-                self._blocks = kept
+            if self._take_kept(source):
                 return []
             preamble = read_preamble(source, self._blocks[0].file, self._format)
         files = self._options.files
@@ -183,6 +305,13 @@ class _Indexing:
             return []
         self._preamble = preamble
         return tasks
+
+    def _take_kept(self, source: ByteSource) -> bool:
+        """Use the index that was kept, if there is one."""
+        self._check_unchanged(source)
+        kept = IndexStore().load(source, self._blocks, repr(self._format), self._options.reading.max_record_bytes)
+        self._blocks = self._blocks if kept is None else kept
+        return kept is not None
 
     @property
     def _is_worth_summarising(self) -> bool:
@@ -230,9 +359,12 @@ class _Indexing:
                 max_record_bytes=reading.max_record_bytes,
                 read_bytes=reading.read_bytes,
             )
-            self._check_unchanged(source)
-            IndexStore().save(source, index.blocks, repr(self._format), reading.max_record_bytes)
+            self._keep(source, index.blocks)
         return index
+
+    def _keep(self, source: ByteSource, blocks: Sequence[BlockMetadata]) -> None:
+        self._check_unchanged(source)
+        IndexStore().save(source, blocks, repr(self._format), self._options.reading.max_record_bytes)
 
     def _check_unchanged(self, source: ByteSource) -> None:
         """An index of another version of the file would be no index."""

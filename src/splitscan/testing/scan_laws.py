@@ -21,6 +21,7 @@ from splitscan.read.contents import open_content
 from splitscan.scan import fill_index, open_reader
 from splitscan.scan.counting import count_blocks, count_rows, with_kept
 from splitscan.scan.given_up import GIVEN_UP, RowCount
+from splitscan.scan.index import index_by_reading
 from splitscan.scan.own_formats import ContextReading
 from splitscan.testing.laws import must_equal
 from splitscan.testing.memory_reader import UNFINISHED, read_range
@@ -52,6 +53,23 @@ def cut_blocks(scan: Scan, block_bytes: int) -> list[BlockMetadata]:
         block_bytes: Length of every block but the last of a file; 1 or more.
     """
     return list(fill_index(_cut(scan, block_bytes), scan.planner.framing, scan.options))
+
+
+def _check_reading_indexes(scan: Scan, block_bytes: int, expected: Sequence[BlockResult]) -> None:
+    """Check that blocks which are entered where a record probably starts are read as those of the index are."""
+
+    def read(block: BlockMetadata) -> list[Any]:
+        result = read_block(scan, block)
+        return [result, result.report.span_start, result.report.span_stop]
+
+    answers = index_by_reading(_cut(scan, block_bytes), scan.planner.framing, scan.options, read, map)
+    found = [answer[0] for _, answer in answers]
+    situation = f"block law, blocks of {block_bytes} bytes without an index"
+    for number, (one, other) in enumerate(zip(expected, found, strict=True)):
+        must_equal(shown_rows(one.rows), shown_rows(other.rows), f"{situation}, block {number}")
+        must_equal(one.rejects, other.rejects, f"{situation}, rejects of block {number}")
+        spans = [(result.report.span_start, result.report.span_stop) for result in (one, other)]
+        must_equal(spans[:1], spans[1:], f"{situation}, span of block {number}")
 
 
 def _cut(scan: Scan, block_bytes: int) -> list[BlockMetadata]:
@@ -92,6 +110,7 @@ def check_block_law(scan: Scan, block_sizes: Iterable[int]) -> int:
         found = list(itertools.chain.from_iterable(r.rejects for r in ordered))
         must_equal(rejects, found, f"{situation}, rejects")
         check_ledger_law(scan, [r.report for r in ordered])
+        _check_reading_indexes(scan, size, ordered)
         counts = [len(result.rows) for result in ordered]
         must_equal(counts, [result.report.rows for result in ordered], f"{situation}, reported rows")
         must_equal(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.content.archives import open_listed
 from splitscan.content.kept import SummaryStore, is_settled
 from splitscan.content.storage import check_unchanged
@@ -27,11 +27,11 @@ from splitscan.options import OnFileChange, ReadOptions
 from splitscan.plan.splitter import BlockLengths
 from splitscan.plan.tasks import TaskPlanner
 from splitscan.read.block_reader import FramedRecords
-from splitscan.read.contents import head_of, open_content, open_file, read_preamble
+from splitscan.read.contents import head_of, open_content, open_file
 from splitscan.read.cursor import RecordChunk
 from splitscan.scan.block_scan import in_threads, open_reader
 from splitscan.scan.framework import OutputPlan, ReaderPlan, ScanOperator
-from splitscan.scan.index import Indexer, IndexTask, fill_index
+from splitscan.scan.index import Indexer, ReadsBlock, index_by_reading, probable_start
 from splitscan.scan.own_formats import ManagedReading
 from splitscan.scan.spec import ScanSpec, make_spec
 from splitscan.sizes import KIB, format_size
@@ -157,8 +157,7 @@ class _Heads:
         look = partial(_summarise_rows, specs, columns, summarise)
         if not self._finds_types:
             blocks = [self._head_of(file, options, options.reading.sampling_bytes) for file in files]
-            found = in_threads(look, blocks)
-            return _by_file(zip(blocks, found, strict=True), kept)
+            return _by_file(zip(blocks, (summary for summary, _ in in_threads(look, blocks)), strict=True), kept)
         return self._kept_or_found(files, look, kept)
 
     def parts(self, at: Callable[[Head], T], kept: Summaries[T]) -> list[tuple[FileMetadata, T]]:
@@ -167,26 +166,31 @@ class _Heads:
         return self._kept_or_found(self.chosen, partial(_look_at, self._options, at), kept)
 
     def _kept_or_found(
-        self, files: Sequence[FileMetadata], look: Callable[[BlockMetadata], T], kept: Summaries[T]
+        self, files: Sequence[FileMetadata], look: Callable[[BlockMetadata], tuple[T, ByteRange]], kept: Summaries[T]
     ) -> list[tuple[FileMetadata, T]]:
         """The summary of each file that is still there; of one that was found before, without a look at it."""
         sample = [(file.path, file.fingerprint) for file in self.files] if self._is_too_much else None
         store = SummaryStore(_what_decides(self._options, kept.what, sample))
         known = {path: kept.of_plain(plain) for path, plain in store.load(files).items()}
         unknown = [file for file in files if file.path not in known]
-        blocks = list(self._sampled_blocks(unknown) if self._is_too_much else self._blocks(unknown))
         work = partial(_summarise, look, kept.plain, self._options.files.ignore_missing_files)
-        answers = zip(blocks, self._workers.run(work, blocks), strict=True)
+        answers = self._answers_of_sample(unknown, work) if self._is_too_much else self._answers(unknown, work)
         found = _by_file(((block, kept.of_plain(plain[0])) for block, plain in answers if plain), kept)
         self._keep(store, [(file, kept.plain(summary)) for file, summary in found])
         known.update((file.path, summary) for file, summary in found)
         return [(file, known[file.path]) for file in files if file.path in known]
 
-    def _blocks(self, files: Sequence[FileMetadata]) -> Iterator[BlockMetadata]:
-        """All of the files, cut for threads; what cannot be entered is decompressed once."""
+    def _answers(self, files: Sequence[FileMetadata], work: ReadsBlock) -> Iterator[tuple[BlockMetadata, list[Any]]]:
+        """Findings in all of the files, cut for threads; what cannot be entered is decompressed once."""
         options, format = self._options, record_format(self._options)
-        cut = TaskPlanner(files, options.files).blocks(format, most_shares=1)
-        return fill_index(cut, format, options, self._workers.indexer)
+        blocks = list(TaskPlanner(files, options.files).blocks(format, most_shares=1))
+        return index_by_reading(blocks, format, options, work, *self._workers)
+
+    def _answers_of_sample(
+        self, files: Sequence[FileMetadata], work: ReadsBlock
+    ) -> Iterator[tuple[BlockMetadata, list[Any]]]:
+        blocks = list(self._sampled_blocks(files))
+        return zip(blocks, self._workers.run(work, blocks), strict=True)
 
     def _sampled_blocks(self, files: Sequence[FileMetadata]) -> Iterator[BlockMetadata]:
         """The head of each file, and as many pieces from the middle of files as there is room for."""
@@ -205,11 +209,9 @@ class _Heads:
 
     def _entered(self, piece: BlockMetadata) -> Iterator[BlockMetadata]:
         """The piece with its first record start, if what is right before it tells where that is."""
-        options, format = self._options, record_format(self._options)
-        with closing(open_content(piece, options.files, format)) as source:
-            preamble = read_preamble(source, piece.file, format)
-        task = IndexTask(piece, preamble, options.reading.max_record_bytes, options.files)
-        start = task.find_start(min(options.reading.read_bytes, self._piece_bytes))
+        reading = self._options.reading
+        brief = replace(reading, read_bytes=min(reading.read_bytes, self._piece_bytes))
+        start = probable_start(piece, record_format(self._options), replace(self._options, reading=brief))
         if start is not None:
             yield piece.starting_at(start)
 
@@ -234,7 +236,8 @@ class _Heads:
         def look_at(file: FileMetadata) -> list[tuple[FileMetadata, T]]:
             try:
                 head = self._head_of(file, self._options, self._options.reading.sampling_bytes)
-                return [(file, _look_at(self._options, at, head))]
+                with closing(_Head(self._options, head)) as part:
+                    return [(file, at(part))]
             except SourceMissingError:
                 if not self._options.files.ignore_missing_files:
                     raise
@@ -277,22 +280,28 @@ def _summarise_rows(
     columns: Mapping[str, pa.Schema],
     summarise: Callable[[Iterator[pa.RecordBatch], pa.Schema], T],
     block: BlockMetadata,
-) -> T:
+) -> tuple[T, ByteRange]:
     path = block.file.path
-    return summarise(iter(open_reader(specs[path], block)), columns[path])
+    reader = open_reader(specs[path], block)
+    summary = summarise(iter(reader), columns[path])
+    return summary, ByteRange(reader.report.span_start, reader.report.span_stop)
 
 
-def _look_at(options: ReadOptions, at: Callable[[Head], T], block: BlockMetadata) -> T:
+def _look_at(options: ReadOptions, at: Callable[[Head], T], block: BlockMetadata) -> tuple[T, ByteRange]:
     with closing(_Head(options, block)) as part:
-        return at(part)
+        return at(part), part.span
 
 
 def _summarise(
-    look: Callable[[BlockMetadata], T], plain: Callable[[T], Any], may_vanish: bool, block: BlockMetadata
+    look: Callable[[BlockMetadata], tuple[T, ByteRange]],
+    plain: Callable[[T], Any],
+    may_vanish: bool,
+    block: BlockMetadata,
 ) -> list[Any]:
-    """The summary of a block as JSON values, in a list; an empty one if its file is gone, where it may."""
+    """See :data:`splitscan.scan.index.ReadsBlock`."""
     try:
-        return [plain(look(block))]
+        summary, span = look(block)
+        return [plain(summary), *span]
     except SourceMissingError:
         if not may_vanish:
             raise
@@ -340,6 +349,11 @@ class _Head:
     def records(self) -> Iterator[bytes]:
         for data, frames in self.frames():
             yield from records_of(data, frames)
+
+    @property
+    def span(self) -> ByteRange:
+        """The bytes of its records, once they were read to the end."""
+        return self._reader.span
 
     def close(self) -> None:
         """Close the file."""

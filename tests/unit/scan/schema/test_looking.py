@@ -194,3 +194,40 @@ def test_others_find_what_is_found_here(tmp_path, kind):
     assert planner.found_by(Workers(travelling)) is planner  # its columns are known
     assert replace(found).schema == found.schema
     assert len(run) == 1
+
+
+def in_array(lines):
+    """JSON Lines as the elements of one array."""
+    return b"[" + b",\n".join(lines.splitlines()) + b"]"
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "xml"])
+def test_columns_and_index_are_found_in_one_pass(settled, kind, monkeypatch):
+    index = sys.modules["splitscan.scan.index"]
+    monkeypatch.setattr(index.IndexTask, "run", lambda _: pytest.fail("the file is read for its index"))
+    content = rows(kind, [1] * 240_000 + ["x"])
+    path = settled("a", in_array(content) if kind == "json" else content)
+    options = {"multi_line": True} if kind == "json" else {}
+    cut = scan(path, kind, block_size="2m", **options)
+    assert bytes_read(lambda: cut.schema) < 1.4 * path.stat().st_size  # also the bytes around the start of each block
+    assert cut.schema.field("v").type == pa.string()
+    blocks = cut.plan()
+    assert len(blocks) > 2
+    assert all(block.first_record_start is not None for block in blocks[1:])
+    assert sum(batch.num_rows for batch in cut.to_batches()) == 240_001
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "xml"])
+def test_a_block_that_begins_in_other_content_than_it_seems_to_is_read_again(tmp_path, kind):
+    """In the middle one value is longer than a block, and holds what looks like records."""
+    row = {"csv": "{},{}\n", "json": '{{"v": {}, "w": {}}},\n', "xml": "<r><v>{}</v><w>{}</w></r>\n"}[kind]
+    long = {"csv": '"{}"', "json": '"{}"', "xml": "<![CDATA[{}]]>"}[kind]
+    trap = row.format(0.5, "x").replace('"', "'").replace("\n", " " if kind == "json" else "\n") * 400_000
+    content = row.format(1, 2) * 10 + row.format(long.format(trap), 2) + row.format(1, 2) * 10
+    before, after = {"csv": ("v,w\n", ""), "json": ("[", '{"v": 1}]'), "xml": ("<all>", "</all>")}[kind]
+    path = tmp_path / "a"
+    path.write_text(before + content + after)
+    options = {"multi_line": True} if kind == "json" else {}
+    whole = scan(path, kind, **options).schema
+    assert scan(path, kind, block_size="600k", **options).schema == whole
+    assert [str(field.type) for field in whole] == ["string", "int32" if kind == "csv" else "int64"]
