@@ -16,7 +16,7 @@ from types import ModuleType
 
 from splitscan.errors import UsageError
 
-SEAM = 14  # what the kernel must speak: raised with every change of a name, an argument or a meaning
+SEAM = 15  # what the kernel must speak: raised with every change of a name, an argument or a meaning
 
 _VARIABLE = "SPLITSCAN_ENGINE"
 _KERNEL, _REFERENCE = "kernel", "reference"

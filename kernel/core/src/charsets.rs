@@ -2,7 +2,9 @@
 //! the error handler "replace".
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use crate::codes::Codes;
 use crate::frames::Frames;
 
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
@@ -15,6 +17,8 @@ pub enum Charset {
     Utf8,
     /// One byte for each character, the first 128 as in ASCII.
     Table(Box<[char; 256]>),
+    /// One byte for a character of ASCII, several for most others.
+    Codes(Arc<Codes>),
     /// UTF-16, big-endian or not.
     Utf16(bool),
     /// UTF-32, big-endian or not.
@@ -43,7 +47,7 @@ impl Charset {
     /// Bytes of one code unit, and whether the first is the highest.
     pub fn unit(&self) -> (usize, bool) {
         match *self {
-            Charset::Utf8 | Charset::Table(_) => (1, false),
+            Charset::Utf8 | Charset::Table(_) | Charset::Codes(_) => (1, false),
             Charset::Utf16(big_endian) => (2, big_endian),
             Charset::Utf32(big_endian) => (4, big_endian),
         }
@@ -69,9 +73,26 @@ impl Charset {
                 one_byte(data, table, texts);
                 true
             }
+            Charset::Codes(codes) => {
+                codes.append(data, texts);
+                true
+            }
             Charset::Utf16(big_endian) => utf16(data, *big_endian, texts),
             Charset::Utf32(big_endian) => utf32(data, *big_endian, texts),
         }
+    }
+
+    /// A mark as files have it, where records are found in their own bytes.
+    ///
+    /// # Errors
+    /// If it is not known.
+    pub fn write(&self, mark: &str) -> Result<Vec<u8>, String> {
+        let written = match self {
+            Charset::Codes(codes) if !mark.is_ascii() => codes.written(mark),
+            _ => Some(mark.as_bytes()),
+        };
+        let written = written.map(<[u8]>::to_vec);
+        written.ok_or_else(|| format!("a mark as the encoding has it: {mark}"))
     }
 
     /// `data` as a text.

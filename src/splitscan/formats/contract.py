@@ -11,6 +11,7 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import Frames
 from splitscan.formats.merge import Evidence, MergedSchema
 from splitscan.options import ReadOptions, RecordOptions
@@ -283,12 +284,21 @@ class BlockSpelling(NamedTuple):
     Attributes:
         format: Its name and its options.
         fields: Name, type and rules of each column of ``Projection.validated``.
-        needs_head: Whether only Python knows what the head of a file says, beside a header.
+        encoding: Of files that do not say another one.
+        marks: What tells where records are, where it is text.
+        reads_head: Whether only Python knows what the head of a file says, beside a header and a byte order mark.
     """
 
     format: dict[str, Any]
     fields: list[dict[str, Any]]
-    needs_head: bool = False
+    encoding: Encoding = UTF_8
+    marks: tuple[str, ...] = ()
+    reads_head: bool = False
+
+    @property
+    def needs_head(self) -> bool:
+        """True if a block must say what the head of its file says, in the words of the kernel."""
+        return self.reads_head or self.encoding != UTF_8
 
 
 @runtime_checkable

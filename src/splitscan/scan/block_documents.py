@@ -15,10 +15,10 @@ from splitscan.block_json import plain_block, plain_file
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource, redact
 from splitscan.engine import kernel
-from splitscan.errors import UsageError, Where
-from splitscan.formats.contract import BlockFormat, ShapedFormat
+from splitscan.formats.contract import BlockFormat, BlockSpelling, ShapedFormat
 from splitscan.formats.decoding.contract import can_cross, type_name
 from splitscan.formats.decoding.values import as_text
+from splitscan.formats.framing.codes import code_tables
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import plain_charset
@@ -40,6 +40,11 @@ def scan_document(spec: ScanSpec) -> str | None:
 
     Which they are does not depend on any file: planning can ask.
     """
+    document = _document_of(spec)
+    return None if document is None else document[0]
+
+
+def _document_of(spec: ScanSpec) -> tuple[str, BlockSpelling] | None:
     module = kernel()
     if module is None:
         return None
@@ -48,7 +53,7 @@ def scan_document(spec: ScanSpec) -> str | None:
     return spec.documents[0]
 
 
-def _document(spec: ScanSpec, module: ModuleType) -> str | None:
+def _document(spec: ScanSpec, module: ModuleType) -> tuple[str, BlockSpelling] | None:
     format = format_of(spec.options)
     if spec.framing is not None or not isinstance(format, BlockFormat) or not all(map(can_cross, spec.schema)):
         return None
@@ -56,12 +61,13 @@ def _document(spec: ScanSpec, module: ModuleType) -> str | None:
     columns = _columns(spec)
     if spelling is None:
         return None
-    reading = spec.options.reading
+    reading, encoding = spec.options.reading, spelling.encoding
     document = json.dumps(
         {
             "version": VERSION,
             "format": spelling.format,
             "needs_head": spelling.needs_head,
+            "codes": code_tables(encoding) if encoding.longest_bytes > 1 else None,
             "notices": bool(spec.notices) and isinstance(format, ShapedFormat),
             "fields": spelling.fields,
             "columns": columns,
@@ -77,7 +83,7 @@ def _document(spec: ScanSpec, module: ModuleType) -> str | None:
         module.BlockReader.check(document)
     except module.Unsupported:
         return None
-    return document
+    return document, spelling
 
 
 def block_document(request: BlockRequest, block: BlockMetadata, head: Head | None) -> str:
@@ -139,11 +145,7 @@ class TaskDocuments:
         if self._needs_head and format is not None:
             preamble = preamble_for(source, file, format, 0)
             check_header(self._spec, file, preamble)
-            head = head_of(preamble)
-            if head is None:
-                rule = "the file declares an encoding that only Python's codecs know"
-                raise UsageError(rule, Where(file.path), code="unsupported-scan")
-            self._heads[file] = head
+            self._heads[file] = head_of(self._spec, preamble)
 
     def _head(self, file: FileMetadata) -> Head | None:
         if self._needs_head and file not in self._heads:
@@ -152,16 +154,19 @@ class TaskDocuments:
         return self._heads.get(file)
 
 
-def head_of(preamble: Preamble) -> Head | None:
-    """Head of a file, as the kernel is told it; ``None`` where XML declares an encoding unknown to it."""
+def head_of(spec: ScanSpec, preamble: Preamble) -> Head:
+    """Head of a file, as the kernel is told it."""
     head = {
         "data_start": preamble.data_start,
         "header": preamble.header,
         **getattr(preamble.format, "block_head", {}),
     }
-    if (encoding := getattr(preamble.format, "encoding", UTF_8)) != UTF_8:
-        head["charset"] = charset = plain_charset(encoding)
-        return None if charset is None else head
+    document = _document_of(spec)
+    if document is not None:
+        _, scan = document
+        encoding = getattr(preamble.format, "encoding", scan.encoding)
+        if encoding != UTF_8:
+            head["charset"] = plain_charset(encoding, scan.marks, is_known=encoding == scan.encoding)
     return head
 
 

@@ -22,6 +22,7 @@ from splitscan.formats.decoding.contract import (
 )
 from splitscan.formats.decoding.values import BinaryDecoder, ObjectDecoder
 from splitscan.formats.framing.contract import Preamble, TextFormat
+from splitscan.formats.framing.encodings import UTF_8, Encoding, resolve_encoding
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
@@ -104,10 +105,12 @@ def step_decoder(
     return decode_values
 
 
-def codec_of(reader: FramedRecords | ContextReader) -> str:
-    """Python's name of the encoding of a file's text, its byte order resolved."""
+def encoding_of(spec: ScanSpec, reader: FramedRecords | ContextReader) -> Encoding:
+    """Encoding of a file's text, its byte order resolved."""
     format = None if reader.preamble is None else reader.preamble.format
-    return format.encoding.codec if isinstance(format, TextFormat) else "utf-8"
+    if isinstance(format, TextFormat):
+        return format.encoding
+    return resolve_encoding(spec.options.format.text_encoding or UTF_8.name)
 
 
 def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:

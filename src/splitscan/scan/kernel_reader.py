@@ -37,7 +37,6 @@ from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import RowCount
 from splitscan.scan.noticing import Noticing
-from splitscan.scan.record_reader import RecordBlockReader
 from splitscan.scan.rejects import RejectBatch, failed_fast
 
 _KINDS: dict[str, type[SplitscanError]] = {
@@ -101,8 +100,6 @@ class KernelBlockReader:
                 return RowCount()
             with closing(source):
                 self._open(source)
-                if self._reader is None:
-                    return RecordBlockReader(self._request).count()
                 rows, given_up, first = self._reader.count()
         offset, code = first or (-1, None)
         return RowCount(rows, given_up, self._block.file.path if given_up else "", offset, code)
@@ -117,11 +114,6 @@ class KernelBlockReader:
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
         self._open(source)
-        if self._reader is None:
-            other = RecordBlockReader(self._request)
-            yield from other
-            self.result = other.result
-            return
         left = self._request.limit
         while (batch := self._next()) is not None:
             left = None if left is None else left - batch.num_rows
@@ -156,18 +148,14 @@ class KernelBlockReader:
         return pa.RecordBatch.from_arrays(list(columns), schema=schema)
 
     def _open(self, source: ByteSource) -> None:
-        """Open the kernel's reader, unless the file declares an encoding that only Python's codecs know."""
         block, format, module = in_content(self._block, source), self._spec.record_format, kernel()
         if format is None or module is None:
             raise InvariantError("the kernel reads record formats", self._request.where)
         preamble = self._preamble(source, block, format)
-        head = head_of(preamble)
-        if head is None:
-            return
         block = self._with_start(source, block, preamble)
         if self._spec.notices and isinstance(shaped := format_of(self._spec.options), ShapedFormat):
             self._noticing = Noticing(self._spec, shaped)
-        document = block_document(self._request, block, head)
+        document = block_document(self._request, block, head_of(self._spec, preamble))
         descriptor = getattr(source, "descriptor", None)
         self._reader = module.BlockReader(self._document, document, source, descriptor)
 

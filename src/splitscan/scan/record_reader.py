@@ -22,12 +22,13 @@ from splitscan.errors import (
 )
 from splitscan.formats.column_rules import default_of, rules_of_format
 from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, quoted
+from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import RAW_BYTES, RecordChunk, Skipped
 from splitscan.read.reader_context import ContextReader
 from splitscan.scan.block_request import BlockRejects, BlockRequest, failed_to_read, missing_report
-from splitscan.scan.decoders import check_header, codec_of, step_decoder
+from splitscan.scan.decoders import check_header, encoding_of, step_decoder
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import first_row, has_forbidden_null, is_required_somewhere, prune_array
 from splitscan.scan.framework.conform import rows_without_columns
@@ -148,7 +149,7 @@ class RecordBlockReader:
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
         records = self._open_records(source)
-        self._codec = codec_of(records)
+        self._encoding = encoding_of(self._spec, records)
         self._decode = step_decoder(
             self._spec, self._block, records, validate=self._request.on_reject is not None, on_notice=self._notice
         )
@@ -235,7 +236,7 @@ class RecordBlockReader:
         spec = self._spec
         rules, own = rules_of_format(spec.options), {field.name: field for field in spec.fields}
         known = {
-            spec.corrupt_column: step.raw.decode(self._codec, "replace"),
+            spec.corrupt_column: self._encoding.text(step.raw),
             spec.reason_column: reason_text(step.code, reason_of(step.code, spec.options.reading.max_record_bytes)),
             "record_offset": step.offset,
             "record_length": step.length_bytes,
@@ -316,9 +317,9 @@ class RecordBlockReader:
         broken, frames = decoded.faults.records, step.frames
         raw = slices(step.data, frames.starts[broken], frames.stops[broken])
         try:
-            texts = raw.cast(pa.string()) if self._codec == "utf-8" else _decoded(raw, self._codec)
+            texts = raw.cast(pa.string()) if self._encoding == UTF_8 else _decoded(raw, self._encoding)
         except pa.ArrowInvalid:
-            texts = _decoded(raw, self._codec)
+            texts = _decoded(raw, self._encoding)
         return beside_rows(texts, broken, decoded.rows)
 
     # ---------------------------------------------------------------- errors
@@ -355,6 +356,6 @@ def _repeat(value: pa.Scalar, rows: int) -> pa.Array:
     return pa.repeat(value, rows) if value.is_valid else pa.nulls(rows, value.type)
 
 
-def _decoded(raw: pa.Array, codec: str) -> pa.Array:
+def _decoded(raw: pa.Array, encoding: Encoding) -> pa.Array:
     """Text of records, with replacement characters where their bytes are none."""
-    return text_array([record.decode(codec, "replace") for record in raw.to_pylist()], pa.string())
+    return text_array([encoding.text(record) for record in raw.to_pylist()], pa.string())

@@ -12,6 +12,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.column_rules import is_array, with_column_options
+from splitscan.formats.contract import BlockSpelling
 from splitscan.formats.decoding.contract import Decoder, type_name
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.types import check_types
@@ -148,8 +149,8 @@ class ScanSpec:
         return {}
 
     @cached_property
-    def documents(self) -> list[str | None]:
-        """Documents of this scan for the kernel, once asked for; or the reason why it does not read such scans."""
+    def documents(self) -> list[tuple[str, BlockSpelling] | None]:
+        """Document of this scan for the kernel, once asked for, and what it spells; or ``None`` where Python reads."""
         return []
 
     @cached_property

@@ -6,6 +6,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::cursor::UNCLOSED;
 use super::error::{BlockError, Kind};
+use super::framed::Framed;
 use super::layout::FileLayout;
 use super::lines::{Lines, Look};
 use super::spec::{CsvSpec, Format, Head, ScanSpec, TextSpec};
@@ -34,6 +35,14 @@ pub(super) trait Engine: Send {
     /// Find those records, and decode nothing.
     fn find(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
         Ok(found(|data, at_end| self.frame(data, at_end), data, bounds))
+    }
+
+    /// Read records of UTF-8 that were found before, and notice what each has besides if that is wanted; those without
+    /// room in a column are left out.
+    fn parse_framed(&self, _: &[u8], _: Frames, _notices: bool) -> Result<Parsed, BlockError> {
+        Err(BlockError::invariant(
+            "records of this format are found and read at once",
+        ))
     }
 
     /// The records at the front of `data`.
@@ -155,11 +164,13 @@ struct Text {
     framing: text::Parser,
 }
 
-/// The engine of a scan. `tail` ends the texts of what does not fit: it names the file, whose head says `head`.
+/// The engine of a scan. `tail` ends the texts of what does not fit: it names the file, whose head says `head`, and whose
+/// encoding is `charset`.
 pub(super) fn engine_of(
     spec: &ScanSpec,
     tail: &str,
     head: Option<&Head>,
+    charset: &Charset,
 ) -> Result<Box<dyn Engine>, BlockError> {
     let fields = spec
         .fields
@@ -168,49 +179,63 @@ pub(super) fn engine_of(
     let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>, _>>()?));
     let rules = spec.fields.iter().map(|field| field.rules.rules());
     let rules = rules.collect::<Result<Vec<_>, _>>()?;
-    let charset = Head::charset(head)?;
-    let is_raw = charset.unit().0 == 1 && has_ascii_marks(&spec.format);
-    let made: Result<Box<dyn Engine>, String> = match &spec.format {
+    let header = head.and_then(|head| head.header.as_deref());
+    let layout = match &spec.format {
         Format::Csv(own) => {
-            let header = head.and_then(|head| head.header.as_deref());
-            let layout = own.columns.as_ref();
-            let layout = layout
+            let columns = own.columns.as_ref();
+            columns
                 .map(|columns| FileLayout::new(own, columns, &spec.fields, header, tail))
-                .transpose()?;
-            csv_engine(own, layout, &schema, &rules).map(|made| Box::new(made) as _)
+                .transpose()?
         }
-        Format::Text(own) => {
-            let charset = if is_raw { &charset } else { &Charset::Utf8 };
-            text_engine(own, &schema, charset).map(|made| Box::new(made) as _)
-        }
-        Format::Fixed(own) => fixed::pieces(own, &schema),
-        Format::FixedWidth(own) => fixed::columns(own, schema, rules, tail, charset.clone()),
-        Format::Log(own) => log::engine(own, schema, rules, tail),
-        Format::Json(own) => json::engine(
-            own,
-            schema,
-            rules,
-            tail,
-            head.and_then(|head| head.values.as_ref()),
-        ),
-        Format::Xml(own) => xml::engine(own, &schema, &rules, tail),
+        _ => None,
     };
-    let made = made.map_err(unsupported)?;
+    let has_own_codes = matches!(charset, Charset::Codes(_));
+    let is_raw = has_own_codes || (charset.unit().0 == 1 && has_ascii_marks(&spec.format));
+    let with_marks = |marks: &Charset| -> Result<Box<dyn Engine>, String> {
+        let (schema, rules) = (schema.clone(), rules.clone());
+        match &spec.format {
+            Format::Csv(own) => csv_engine(own, layout.clone(), &schema, &rules, marks)
+                .map(|made| Box::new(made) as _),
+            Format::Text(own) => {
+                let charset = if is_raw { charset } else { &Charset::Utf8 };
+                text_engine(own, &schema, charset).map(|made| Box::new(made) as _)
+            }
+            Format::Fixed(own) => fixed::pieces(own, &schema),
+            Format::FixedWidth(own) => {
+                fixed::columns(own, schema, rules, tail, charset.clone(), marks)
+            }
+            Format::Log(own) => log::engine(own, schema, rules, tail, marks),
+            Format::Json(own) => {
+                let values = head.and_then(|head| head.values.as_ref());
+                json::engine(own, schema, rules, tail, values, marks)
+            }
+            Format::Xml(own) => xml::engine(own, &schema, &rules, tail, marks),
+        }
+    };
+    let made = |marks| with_marks(marks).map_err(unsupported);
+    let inner = made(&Charset::Utf8)?;
     let has_charset = match &spec.format {
-        _ if charset == Charset::Utf8 => true,
+        _ if *charset == Charset::Utf8 => true,
         Format::Fixed(_) => true,
         Format::Text(_) => is_raw,
         Format::FixedWidth(own) => own.record_length.is_some(),
         _ => false,
     };
     if has_charset {
-        return Ok(made);
+        return Ok(inner);
+    }
+    if has_own_codes || matches!(spec.format, Format::Log(_)) {
+        return Ok(Box::new(Framed {
+            charset: charset.clone(),
+            raw: made(charset)?,
+            inner,
+        }));
     }
     Ok(Box::new(Transcoded {
         is_raw,
         keeps_part: !matches!(spec.format, Format::Csv(_) | Format::Xml(_)),
-        charset,
-        inner: made,
+        charset: charset.clone(),
+        inner,
     }))
 }
 
@@ -269,6 +294,13 @@ pub(super) fn found(frame: impl Fn(&[u8], bool) -> Frames, data: &[u8], bounds: 
 }
 
 impl Engine for Csv {
+    fn parse_framed(&self, data: &[u8], frames: Frames, _: bool) -> Result<Parsed, BlockError> {
+        let parsed = self
+            .parser
+            .parse_framed(data, &frames.starts, &frames.stops);
+        parsed.map_err(BlockError::invariant)
+    }
+
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
         let parsed = self.parser.parse(data, limits(bounds));
         parsed.map_err(BlockError::invariant)
@@ -368,14 +400,17 @@ fn csv_engine(
     layout: Option<FileLayout>,
     schema: &SchemaRef,
     rules: &[Rules],
+    marks: &Charset,
 ) -> Result<Csv, String> {
+    let line_sep = own.line_sep.as_deref().map(|mark| marks.write(mark));
+    let line_sep = line_sep.transpose()?;
     let grammar = Grammar::new(Dialect {
-        sep: own.sep.clone().into_bytes(),
+        sep: marks.write(&own.sep)?,
         quote: own.quote.map(byte).transpose()?,
         escape: own.escape.map(byte).transpose()?,
         doubled: own.doubled,
         comment: own.comment.map(byte).transpose()?,
-        line_sep: own.line_sep.clone().map(String::into_bytes),
+        line_sep: line_sep.clone(),
         multi_line: own.multi_line,
         trim_leading: own.trim_leading,
     })?;
@@ -407,7 +442,7 @@ fn csv_engine(
     };
     let nothing = Arc::new(Schema::empty());
     Ok(Csv {
-        lines: Lines::new(own.line_sep.clone().map(String::into_bytes), None)?,
+        lines: Lines::new(line_sep, None)?,
         trim_trailing: own.trim_trailing,
         parser: parser(shape, meaning, own.max_field_chars, schema, rules)?,
         framing: parser(Shape::Nothing, Meaning::default(), None, nothing, vec![])?,
@@ -438,12 +473,10 @@ fn decoded(
 }
 
 fn text_engine(own: &TextSpec, schema: &SchemaRef, charset: &Charset) -> Result<Text, String> {
-    let (delimiter, escape) = (own.line_sep.as_ref(), own.escape.as_ref());
-    let (delimiter, escape) = (
-        delimiter.map(String::as_bytes),
-        escape.map(String::as_bytes),
-    );
-    let grammar = LineGrammar::new(delimiter, escape, 1, false)?;
+    let delimiter = own.line_sep.as_deref().map(|mark| charset.write(mark));
+    let (delimiter, escape) = (delimiter.transpose()?, own.escape.as_ref());
+    let escape = escape.map(String::as_bytes);
+    let grammar = LineGrammar::new(delimiter.as_deref(), escape, 1, false)?;
     let field = match schema.fields().as_ref() {
         [] => None,
         [field] => Some(field.as_ref()),
@@ -451,10 +484,7 @@ fn text_engine(own: &TextSpec, schema: &SchemaRef, charset: &Charset) -> Result<
     };
     let parser = |field| text::Parser::new(grammar.clone(), charset.clone(), field);
     Ok(Text {
-        lines: Lines::new(
-            delimiter.map(<[u8]>::to_vec),
-            escape.and_then(<[u8]>::first).copied(),
-        )?,
+        lines: Lines::new(delimiter, escape.and_then(<[u8]>::first).copied())?,
         parser: parser(field)?,
         framing: parser(None)?,
         grammar,

@@ -34,13 +34,15 @@ pub(super) fn pieces(own: &FixedSpec, schema: &SchemaRef) -> Result<Box<dyn Engi
     }))
 }
 
-/// The engine of columns at fixed places; records of a fixed length are texts of a charset.
+/// The engine of columns at fixed places; records of a fixed length are texts of a charset, lines are found by the marks
+/// of another.
 pub(super) fn columns(
     own: &FixedWidthSpec,
     schema: SchemaRef,
     rules: Vec<Rules>,
     tail: &str,
     charset: Charset,
+    marks: &Charset,
 ) -> Result<Box<dyn Engine>, String> {
     let layout = Layout {
         places: own.places.clone(),
@@ -66,11 +68,12 @@ pub(super) fn columns(
             },
         }));
     }
-    let mark = own.line_sep.as_ref().map(String::as_bytes);
-    let grammar = Grammar::new(mark, None, 1, false)?;
+    let mark = own.line_sep.as_deref().map(|mark| marks.write(mark));
+    let mark = mark.transpose()?;
+    let grammar = Grammar::new(mark.as_deref(), None, 1, false)?;
     let framing = Framing::Lines(grammar.clone());
     Ok(Box::new(FixedLines {
-        lines: Lines::new(mark.map(<[u8]>::to_vec), None)?,
+        lines: Lines::new(mark, None)?,
         parser: Parser::new(framing, schema, layout, rules, rescue)?,
         grammar,
     }))
@@ -129,6 +132,11 @@ struct FixedLines {
 }
 
 impl Engine for FixedLines {
+    fn parse_framed(&self, data: &[u8], frames: Frames, _: bool) -> Result<Parsed, BlockError> {
+        let parsed = self.parser.parse_framed(data, frames);
+        parsed.map_err(BlockError::invariant)
+    }
+
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
         let parsed = self.parser.parse(data, bounds);
         parsed.map_err(BlockError::invariant)

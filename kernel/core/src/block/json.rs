@@ -7,6 +7,7 @@ use super::engine::Engine;
 use super::error::BlockError;
 use super::lines::Lines;
 use super::spec::{self, JsonSpec};
+use crate::charsets::Charset;
 use crate::filling::Rescue;
 use crate::frames::{Counted, Frames};
 use crate::json::lines::{blank_bytes, count_lines, frame_lines};
@@ -26,6 +27,7 @@ pub(super) fn engine(
     rules: Vec<Rules>,
     tail: &str,
     values: Option<&spec::Values>,
+    marks: &Charset,
 ) -> Result<Box<dyn Engine>, String> {
     let rescue = |wanted, is_fault| Rescue {
         tail: tail.to_string(),
@@ -55,10 +57,11 @@ pub(super) fn engine(
             indent: said.indent,
         }));
     }
-    let mark = own.line_sep.as_ref().map(String::as_bytes);
-    let grammar = Grammar::new(mark, None, 1, false)?;
+    let mark = own.line_sep.as_deref().map(|mark| marks.write(mark));
+    let mark = mark.transpose()?;
+    let grammar = Grammar::new(mark.as_deref(), None, 1, false)?;
     Ok(Box::new(JsonLines {
-        lines: Lines::new(mark.map(<[u8]>::to_vec), None)?,
+        lines: Lines::new(mark, None)?,
         parsers: parsers(Framing::Lines(grammar.clone()))?,
         grammar,
     }))
@@ -67,6 +70,12 @@ pub(super) fn engine(
 struct Parsers {
     plain: Parser,
     noticing: Parser,
+}
+
+impl Parsers {
+    fn of(&self, notices: bool) -> &Parser {
+        if notices { &self.noticing } else { &self.plain }
+    }
 }
 
 fn read(parser: &Parser, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
@@ -80,6 +89,17 @@ struct JsonLines {
 }
 
 impl Engine for JsonLines {
+    fn parse_framed(
+        &self,
+        data: &[u8],
+        frames: Frames,
+        notices: bool,
+    ) -> Result<Parsed, BlockError> {
+        let parser = self.parsers.of(notices);
+        let parsed = parser.parse_framed(data, &frames.starts, &frames.stops);
+        parsed.map_err(BlockError::invariant)
+    }
+
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
         read(&self.parsers.plain, data, bounds)
     }
@@ -122,6 +142,17 @@ struct Values {
 }
 
 impl Engine for Values {
+    fn parse_framed(
+        &self,
+        data: &[u8],
+        frames: Frames,
+        notices: bool,
+    ) -> Result<Parsed, BlockError> {
+        let parser = self.parsers.of(notices);
+        let parsed = parser.parse_framed(data, &frames.starts, &frames.stops);
+        parsed.map_err(BlockError::invariant)
+    }
+
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
         read(&self.parsers.plain, data, bounds)
     }

@@ -16,7 +16,7 @@ use crate::frames::{Counted, Frames};
 use crate::lines::grammar::Grammar;
 use crate::lines::{Bounds, Taking, text};
 use crate::log::{RecordPattern, Starts};
-use crate::parsed::Parsed;
+use crate::parsed::{Parsed, Stopped};
 use crate::rules::Rules;
 
 struct Log {
@@ -32,17 +32,17 @@ enum Values {
     Whole(text::Parser),
 }
 
-/// The engine of the records of a log.
+/// The engine of the records of a log: found in the bytes of `marks`, and read in UTF-8.
 pub(super) fn engine(
     own: &LogSpec,
     schema: SchemaRef,
     rules: Vec<Rules>,
     tail: &str,
+    marks: &Charset,
 ) -> Result<Box<dyn Engine>, String> {
-    let starts = Starts::new(own.start.as_deref(), own.continues)?;
     let values = match &own.pattern {
         Some(pattern) => {
-            let framing = Framing::Log(starts.clone(), RecordPattern::new(pattern, &own.groups)?);
+            let framing = Framing::Log(RecordPattern::new(pattern, &own.groups)?);
             let layout = Layout {
                 null_value: own.null_value.clone(),
                 ..Layout::default()
@@ -68,40 +68,52 @@ pub(super) fn engine(
     };
     Ok(Box::new(Log {
         lines: Lines::new(None, None)?,
-        starts,
+        starts: Starts::new(own.start.as_deref(), own.continues, marks)?,
         values,
     }))
 }
 
-impl Log {
-    fn found(&self, data: &[u8], bounds: Bounds) -> Parsed {
-        let mut taking = Taking::new(bounds);
-        self.starts.each(data, bounds.at_end, |start, stop, next| {
-            taking.take(start, stop, next)
-        });
-        taking.finish(data.len())
-    }
-}
-
 impl Engine for Log {
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        let found = self.find(data, bounds)?;
+        let parsed = self.parse_framed(data, found.frames, false)?;
+        let stopped = match parsed.stopped {
+            Stopped::End => found.stopped,
+            other => other,
+        };
+        Ok(Parsed { stopped, ..parsed })
+    }
+
+    fn parse_framed(&self, data: &[u8], frames: Frames, _: bool) -> Result<Parsed, BlockError> {
         match &self.values {
-            Values::Groups(parser) => parser.parse(data, bounds).map_err(BlockError::invariant),
+            Values::Groups(parser) => {
+                let parsed = parser.parse_framed(data, frames);
+                parsed.map_err(BlockError::invariant)
+            }
             Values::Whole(parser) => {
-                let found = self.found(data, bounds);
-                let stop = found.frames.stops.first().map_or(0, |&stop| stop as usize);
-                let first = data.get(..stop).unwrap_or_default();
-                let is_begun = found.rows == 0 || self.starts.is_begun(first);
-                let mut parsed = parser.parse_framed(data, found.frames);
-                parsed.stopped = found.stopped;
+                let is_begun = frames.malformed.is_empty();
+                let mut parsed = parser.parse_framed(data, frames);
                 parsed.faults = (!is_begun).then(not_begun).into_iter().collect();
                 Ok(parsed)
             }
         }
     }
 
+    /// The first record is malformed if nothing begins it.
     fn find(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        Ok(self.found(data, bounds))
+        let mut taking = Taking::new(bounds);
+        self.starts.each(data, bounds.at_end, |start, stop, next| {
+            taking.take(start, stop, next)
+        });
+        let mut found = taking.finish(data.len());
+        if let Some(&stop) = found.frames.stops.first()
+            && !self
+                .starts
+                .is_begun(data.get(..stop as usize).unwrap_or_default())
+        {
+            found.frames.malformed.push(0);
+        }
+        Ok(found)
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {

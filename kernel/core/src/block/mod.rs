@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod filling;
 mod fixed;
+mod framed;
 mod head;
 mod json;
 mod kinds;

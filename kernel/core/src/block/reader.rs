@@ -17,7 +17,8 @@ use super::lines::Look;
 use super::rejects::Reject;
 use super::rows::{Delivered, Rows};
 use super::source::ReadAt;
-use super::spec::{BlockSpec, Mode, ScanSpec, UNKNOWN_END};
+use super::spec::{BlockSpec, Head, Mode, ScanSpec, UNKNOWN_END};
+use crate::charsets::Charset;
 
 const LOOK_BYTES: u64 = 4096; // first look; doubled while it does not decide
 const LONGEST_LOOK_BYTES: u64 = 1 << 20; // from here on the look slides along a record that has no end in sight
@@ -175,8 +176,9 @@ impl BlockReader {
             let rule = "the host says what the head of a file of this format says";
             return Err(place(BlockError::bad_document(rule, "no head")));
         }
-        let engine = engine_of(&spec, &tail, head).map_err(place)?;
-        let mut rows = Rows::new(&spec, &block).map_err(place)?;
+        let charset = Head::charset(head, spec.codes.as_ref()).map_err(place)?;
+        let engine = engine_of(&spec, &tail, head, &charset).map_err(place)?;
+        let mut rows = Rows::new(&spec, &block, charset).map_err(place)?;
         rows.set_layout(&spec, engine.layout().cloned());
         let is_first = start == 0 || block.is_aligned();
         Ok(BlockReader {
@@ -530,7 +532,12 @@ impl BlockReader {
                 let engine = self.engine.as_ref();
                 let head = head::read(&mut self.source, engine, &self.spec, start, content_bytes)?;
                 if head.header.is_some() {
-                    self.engine = engine_of(&self.spec, &tail_of(&self.block), Some(&head))?;
+                    self.engine = engine_of(
+                        &self.spec,
+                        &tail_of(&self.block),
+                        Some(&head),
+                        &Charset::Utf8,
+                    )?;
                     let layout = self.engine.layout().cloned();
                     self.rows.set_layout(&self.spec, layout);
                 }
@@ -668,7 +675,7 @@ impl BlockReader {
 /// # Errors
 /// If not: what is not supported, or has no meaning.
 pub fn check(spec_json: &str) -> Result<(), BlockError> {
-    ScanSpec::read(spec_json).and_then(|spec| engine_of(&spec, "}", None).map(drop))
+    ScanSpec::read(spec_json).and_then(|spec| engine_of(&spec, "}", None, &Charset::Utf8).map(drop))
 }
 
 /// What ends the texts of what does not fit.

@@ -19,7 +19,7 @@ use super::kinds::field;
 use super::layout::FileLayout;
 use super::reader::{Batch, Noticed};
 use super::rejects::{Reject, Words, is_structural, quoted};
-use super::spec::{BlockSpec, Head, Mode, Required, ScanSpec, Source};
+use super::spec::{BlockSpec, Mode, Required, ScanSpec, Source};
 use crate::charsets::Charset;
 use crate::columns::{Column, Pushed};
 use crate::fault::Fault;
@@ -60,7 +60,11 @@ pub(super) struct Delivered {
 }
 
 impl Rows {
-    pub(super) fn new(spec: &ScanSpec, block: &BlockSpec) -> Result<Rows, BlockError> {
+    pub(super) fn new(
+        spec: &ScanSpec,
+        block: &BlockSpec,
+        charset: Charset,
+    ) -> Result<Rows, BlockError> {
         let planned = |column: &super::spec::ColumnSpec| {
             let field = field(&column.name, &column.kind, column.nullable)?;
             let value = match column.source {
@@ -86,7 +90,7 @@ impl Rows {
             reports: block.validate || spec.mode == Mode::FailFast,
             keeps_given_up: spec.keeps_given_up,
             fields: spec.fields.len(),
-            charset: Head::charset(block.head.as_ref())?,
+            charset,
             fillings: Fillings::of(spec)?,
             words: Words::of(spec, None),
             layout: None,

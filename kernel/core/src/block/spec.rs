@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::error::BlockError;
 use crate::charsets::Charset;
+use crate::codes::{CodeTables, Codes};
 use crate::json::Dialect;
 use crate::rules::Rules;
 use crate::value::zone;
@@ -44,6 +45,9 @@ pub struct ScanSpec {
     /// Whether a block says what the head of its file says: the format, or the encoding, depends on it.
     #[serde(default)]
     pub needs_head: bool,
+    /// Tables of the encoding that the scan names, if some of its characters have several bytes.
+    #[serde(default)]
+    pub codes: Option<CodeTables>,
     /// Whether records are handed over that have what no column takes.
     #[serde(default)]
     pub notices: bool,
@@ -384,9 +388,12 @@ pub struct Head {
 
 impl Head {
     /// How the texts of a file are encoded.
-    pub(super) fn charset(head: Option<&Head>) -> Result<Charset, BlockError> {
+    pub(super) fn charset(
+        head: Option<&Head>,
+        codes: Option<&CodeTables>,
+    ) -> Result<Charset, BlockError> {
         let said = head.and_then(|head| head.charset.as_ref());
-        let charset = said.map_or(Ok(Charset::Utf8), CharsetSpec::charset);
+        let charset = said.map_or(Ok(Charset::Utf8), |said| said.charset(codes));
         charset.map_err(|rule| BlockError::bad_document(rule, "another"))
     }
 }
@@ -399,15 +406,27 @@ pub enum CharsetSpec {
     Units(usize, bool),
     /// A character for each byte.
     Table(String),
+    /// Several bytes for some characters; without tables, those of the scan.
+    Codes {
+        /// What each sequence of bytes is.
+        tables: Option<CodeTables>,
+        /// Marks beyond ASCII as the file has them.
+        written: HashMap<String, Vec<u8>>,
+    },
 }
 
 impl CharsetSpec {
-    fn charset(&self) -> Result<Charset, String> {
+    fn charset(&self, codes: Option<&CodeTables>) -> Result<Charset, String> {
         match self {
             CharsetSpec::Units(2, big_endian) => Ok(Charset::Utf16(*big_endian)),
             CharsetSpec::Units(4, big_endian) => Ok(Charset::Utf32(*big_endian)),
             CharsetSpec::Units(..) => Err("code units of 2 or 4 bytes".into()),
             CharsetSpec::Table(characters) => Charset::table(characters),
+            CharsetSpec::Codes { tables, written } => {
+                let tables = tables.as_ref().or(codes);
+                let tables = tables.ok_or("tables of the scan or of the file")?;
+                Ok(Charset::Codes(Codes::new(tables, written.clone())?.into()))
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use super::error::BlockError;
 use super::json::UNFINISHED;
 use super::lines::Look;
 use super::spec::XmlSpec;
+use crate::charsets::Charset;
 use crate::filling::Rescue;
 use crate::frames::{Counted, Frames};
 use crate::lines::Bounds;
@@ -20,8 +21,9 @@ pub(super) fn engine(
     schema: &SchemaRef,
     rules: &[Rules],
     tail: &str,
+    marks: &Charset,
 ) -> Result<Box<dyn Engine>, String> {
-    let tag = RowTag::new(own.row_tag.as_bytes(), 1, false)?;
+    let tag = RowTag::new(&marks.write(&own.row_tag)?, 1, false)?;
     let naming = Naming {
         attribute_prefix: own.attribute_prefix.clone(),
         value_tag: own.value_tag.clone(),
@@ -53,6 +55,17 @@ struct Xml {
 }
 
 impl Engine for Xml {
+    fn parse_framed(
+        &self,
+        data: &[u8],
+        frames: Frames,
+        notices: bool,
+    ) -> Result<Parsed, BlockError> {
+        let parser = if notices { &self.noticing } else { &self.plain };
+        let parsed = parser.parse_framed(data, &frames.starts, &frames.stops);
+        parsed.map_err(BlockError::invariant)
+    }
+
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
         let parsed = self.plain.parse(data, bounds);
         parsed.map_err(BlockError::invariant)

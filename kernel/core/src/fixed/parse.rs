@@ -14,7 +14,7 @@ use crate::frames::Frames;
 use crate::kinds::kind_name;
 use crate::lines::grammar::Grammar;
 use crate::lines::{Bounds, Records, Taking, equal_pieces};
-use crate::log::{RecordPattern, Starts};
+use crate::log::RecordPattern;
 use crate::parsed::{Parsed, Stopped};
 use crate::quoting::Members;
 use crate::rules::Rules;
@@ -29,8 +29,8 @@ pub enum Framing {
     Lines(Grammar),
     /// So many bytes, which are places, and texts of an encoding.
     Length(NonZero<usize>, Charset),
-    /// Lines of a log, in UTF-8; places are those of the groups of a pattern.
-    Log(Starts, RecordPattern),
+    /// Records of a log that were found before, in UTF-8; places are those of the groups of a pattern.
+    Log(RecordPattern),
 }
 
 /// Where columns are, and how their texts are written.
@@ -130,9 +130,7 @@ impl Parser {
                 records.each(0, |start, stop, next| taking.take(start, stop, next));
             }
             Framing::Length(length, _) => equal_pieces(data, *length, bounds.at_end, &mut taking),
-            Framing::Log(starts, _) => starts.each(data, bounds.at_end, |start, stop, next| {
-                taking.take(start, stop, next)
-            }),
+            Framing::Log(_) => return Err("records of a log are found before they are read".into()),
         }
         let found = taking.finish(data.len());
         self.fill(data, found.frames, found.stopped)
@@ -170,7 +168,8 @@ impl Parser {
                 break;
             }
             let mut spans = (from..to).filter_map(|row| span(&frames, row));
-            tile.hold(data, spans.clone(), &self.places(from == 0));
+            let is_begun = from > 0 || frames.malformed.first() != Some(&0);
+            tile.hold(data, spans.clone(), &self.places(is_begun));
             let next = spans.next_back().map_or(end, |(_, stop)| stop);
             self.push(data, bytes, &tile, &mut filling, &mut refused);
             filling.expect(end.saturating_sub(next), rows - to);
@@ -190,12 +189,12 @@ impl Parser {
         })
     }
 
-    /// How columns are found in records; the first of the data may be none.
-    fn places(&self, are_first: bool) -> Places<'_> {
+    /// How columns are found in records; something begins the first of them, or nothing does.
+    fn places(&self, is_begun: bool) -> Places<'_> {
         match &self.framing {
             Framing::Lines(_) => Places::Characters(&self.extents),
             Framing::Length(_, charset) => Places::Bytes(&self.extents, charset),
-            Framing::Log(starts, pattern) => Places::Groups(pattern, are_first.then_some(starts)),
+            Framing::Log(pattern) => Places::Groups(pattern, is_begun),
         }
     }
 
@@ -263,7 +262,7 @@ impl Parser {
         let mut left = refused.iter().peekable();
         for row in 0..tile.len() {
             let (length, _) = tile.size(row);
-            let (mut fault, mut members) = (self.short(data, tile, row), Members::default());
+            let (mut fault, mut members) = (self.short(tile, row), Members::default());
             while let Some(&(_, number)) = left.next_if(|&&(at, _)| at == row) {
                 let extent = self.extents.get(number).copied();
                 let cells = extent.map(|extent| column_of(number, extent));
@@ -292,7 +291,7 @@ impl Parser {
     }
 
     /// What is wrong with a record that has too few places.
-    fn short(&self, data: &[u8], tile: &Tile, row: usize) -> Option<Fault> {
+    fn short(&self, tile: &Tile, row: usize) -> Option<Fault> {
         let (_, places) = tile.size(row);
         if places >= self.least {
             return None;
@@ -300,7 +299,8 @@ impl Parser {
         let (code, seen) = match &self.framing {
             Framing::Length(..) => (Code::ShortRecord, String::new()),
             Framing::Lines(_) => (Code::MissingPlaces, places.to_string()),
-            Framing::Log(starts, _) => (starts.why_not(tile.record(data, row)), String::new()),
+            Framing::Log(_) if tile.is_begun(row) => (Code::NoMatch, String::new()),
+            Framing::Log(_) => (Code::NotBegun, String::new()),
         };
         Some(Fault {
             record: 0,

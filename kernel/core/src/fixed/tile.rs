@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::charsets::Charset;
 use crate::columns::{Cells, Place};
-use crate::log::{RecordPattern, Starts};
+use crate::log::RecordPattern;
 
 /// White space at the edges of texts: this byte and those below it.
 const LAST_SPACE: u8 = b' ';
@@ -55,9 +55,8 @@ pub(super) enum Places<'a> {
     Characters(&'a [Extent]),
     /// Bytes, in this encoding.
     Bytes(&'a [Extent], &'a Charset),
-    /// Groups of a pattern; the record has one place if it matches. A first record must also begin with a line that
-    /// begins records.
-    Groups(&'a RecordPattern, Option<&'a Starts>),
+    /// Groups of a pattern; a record has one place if it matches. The first one has none if nothing begins it.
+    Groups(&'a RecordPattern, bool),
 }
 
 /// Where the places of a column are.
@@ -80,7 +79,8 @@ struct Row {
 pub(super) struct Tile {
     rows: Vec<Row>,
     spans: Vec<Span>,
-    apart: Vec<u8>, // texts that are not in the data: UTF-8
+    apart: Vec<u8>,        // texts that are not in the data: UTF-8
+    lacks_beginning: bool, // of the first record: nothing begins it
 }
 
 impl Tile {
@@ -97,8 +97,8 @@ impl Tile {
         let (extents, charset) = match places {
             Places::Characters(extents) => (*extents, None),
             Places::Bytes(extents, charset) => (*extents, Some(*charset)),
-            Places::Groups(pattern, first) => {
-                return self.hold_groups(data, records, pattern, *first);
+            Places::Groups(pattern, is_begun) => {
+                return self.hold_groups(data, records, pattern, *is_begun);
             }
         };
         let is_wide = charset.is_some_and(|charset| charset.unit().0 > 1);
@@ -130,13 +130,14 @@ impl Tile {
         data: &[u8],
         records: impl Iterator<Item = (usize, usize)>,
         pattern: &RecordPattern,
-        mut first: Option<&Starts>,
+        first_is_begun: bool,
     ) {
         let mut captures = pattern.captures();
+        self.lacks_beginning = !first_is_begun;
         for (start, stop) in records {
             let record = data.get(start..stop).unwrap_or_default();
             let text = String::from_utf8_lossy(record);
-            let is_begun = first.take().is_none_or(|starts| starts.is_begun(record));
+            let is_begun = self.is_begun(self.rows.len());
             let looked_up = self.spans.len();
             let spans = &mut self.spans;
             let is_match = match &text {
@@ -164,11 +165,9 @@ impl Tile {
         }
     }
 
-    /// The bytes of a record.
-    pub(super) fn record<'a>(&self, data: &'a [u8], row: usize) -> &'a [u8] {
-        let row = self.rows.get(row);
-        row.and_then(|row| data.get(row.start..row.stop))
-            .unwrap_or_default()
+    /// Whether something begins a record.
+    pub(super) fn is_begun(&self, row: usize) -> bool {
+        row > 0 || !self.lacks_beginning
     }
 
     /// How many records there are.
@@ -210,7 +209,7 @@ impl Tile {
             let bytes = record.get(from..to).unwrap_or_default();
             let is_here = match charset {
                 Charset::Utf8 => std::str::from_utf8(bytes).is_ok(),
-                Charset::Table(_) => bytes.is_ascii(),
+                Charset::Table(_) | Charset::Codes(_) => bytes.is_ascii(),
                 Charset::Utf16(_) | Charset::Utf32(_) => false,
             };
             if extent.is_binary || is_here {

@@ -3,7 +3,7 @@
 use memchr::memchr2;
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::fault::Code;
+use crate::charsets::Charset;
 use crate::frames::Frames;
 use crate::lines::Records;
 use crate::lines::grammar::Grammar;
@@ -26,12 +26,17 @@ pub enum StartsWith {
 pub struct Starts {
     lines: Grammar,
     which: StartsWith,
+    charset: Charset,
 }
 
 impl Starts {
     /// Records whose first line begins with what matches `pattern`, or, with `continues`, with what does not. Without a
-    /// pattern every line is a record. An error says what is wrong with it.
-    pub fn new(pattern: Option<&str>, continues: bool) -> Result<Starts, String> {
+    /// pattern every line is a record. Lines are found in their own bytes. An error says what is wrong with it.
+    pub fn new(
+        pattern: Option<&str>,
+        continues: bool,
+        charset: &Charset,
+    ) -> Result<Starts, String> {
         let which = match pattern {
             None => StartsWith::AnyLine,
             Some(pattern) => {
@@ -43,6 +48,7 @@ impl Starts {
         Ok(Starts {
             lines: Grammar::new(None, None, 1, false)?,
             which,
+            charset: charset.clone(),
         })
     }
 
@@ -53,9 +59,15 @@ impl Starts {
             return true;
         };
         let head = line.get(..HEAD_BYTES).unwrap_or(line);
-        let is_match = pattern.is_match(head)
-            || (std::str::from_utf8(head).is_err()
-                && pattern.is_match(String::from_utf8_lossy(head).as_bytes()));
+        let is_match = match (&self.charset, head.is_ascii()) {
+            (Charset::Utf8, false) => {
+                pattern.is_match(head)
+                    || (std::str::from_utf8(head).is_err()
+                        && pattern.is_match(String::from_utf8_lossy(head).as_bytes()))
+            }
+            (charset, false) => pattern.is_match(charset.text(head).as_bytes()),
+            (_, true) => pattern.is_match(head),
+        };
         is_match == *wanted
     }
 
@@ -63,14 +75,6 @@ impl Starts {
     pub(crate) fn is_begun(&self, record: &[u8]) -> bool {
         let line = memchr2(b'\r', b'\n', record).and_then(|stop| record.get(..stop));
         self.begins(line.unwrap_or(record))
-    }
-
-    /// What is wrong with a record that is none.
-    pub(crate) fn why_not(&self, record: &[u8]) -> Code {
-        match self.is_begun(record) {
-            true => Code::NoMatch,
-            false => Code::NotBegun,
-        }
     }
 
     /// Whether what is shown of a line that is not complete is enough.
@@ -223,7 +227,7 @@ mod tests {
 
         #[test]
         fn records_begin_with_lines_that_match(data in text(), continues in any::<bool>(), shown in 0usize..60) {
-            let starts = Starts::new(Some(if continues { "b| " } else { "a" }), continues).expect("a pattern");
+            let starts = Starts::new(Some(if continues { "b| " } else { "a" }), continues, &Charset::Utf8).expect("a pattern");
             let begins = |line: &[u8]| match continues {
                 true => !line.starts_with(b"b") && !line.starts_with(b" "),
                 false => line.starts_with(b"a"),
@@ -248,7 +252,7 @@ mod tests {
 
     #[test]
     fn the_beginning_of_a_long_line_is_enough() {
-        let starts = Starts::new(Some("a"), false).expect("a pattern");
+        let starts = Starts::new(Some("a"), false, &Charset::Utf8).expect("a pattern");
         let mut data = b"x\na".to_vec();
         data.resize(data.len() + HEAD_BYTES - 1, b' ');
         assert_eq!(found(&starts, &data, false), [(0, 1)]);

@@ -30,7 +30,6 @@ from splitscan.formats.csv.kernel import arrays_with_kernel, with_kernel
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder, format_ddl
 from splitscan.formats.decoding.rescue import Rescue
-from splitscan.formats.framing.encodings import UTF_8
 
 _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message
 
@@ -77,7 +76,7 @@ def block_spelling(wanted: Projection, csv: CsvOptions, format: QuotedFormat) ->
         "comment": dialect.comment,
         "line_sep": dialect.line_sep,
         "multi_line": dialect.multi_line,
-        "trim_leading": csv.ignore_leading_white_space,
+        "trim_leading": dialect.trim_leading,
         "trim_trailing": csv.ignore_trailing_white_space,
         "header": csv.header,
         "checks_header": csv.header and not csv.enforce_schema,
@@ -98,7 +97,8 @@ def block_spelling(wanted: Projection, csv: CsvOptions, format: QuotedFormat) ->
         "items": {"elements": wanted.elements} if wanted.is_array else None,
         "rescue": None if rescued is None else {"wanted": rescued in wanted.columns},
     }  # fmt: skip
-    return BlockSpelling({"csv": spelled}, fields, format.encoding != UTF_8)
+    marks = (dialect.sep_marks, dialect.line_sep or "")
+    return BlockSpelling({"csv": spelled}, fields, format.encoding, marks)
 
 
 def _fields_decoder(

@@ -43,7 +43,6 @@ from splitscan.formats.csv.inference import KEPT_TYPES, TypeSummary, summarise_c
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.framing.frames import block_reads
 from splitscan.formats.merge import merge_schemas
 from splitscan.options import Mode, ReadOptions, SchemaOptions
 from splitscan.redaction import redact
@@ -254,11 +253,8 @@ class Csv:
         return columns_decoder(wanted, own, preamble.format, file, preamble.header)
 
     def block_spelling(self, own: CsvOptions, wanted: Projection) -> BlockSpelling | None:
-        """Fields in encodings that the kernel knows."""
         format = self.framing(own)
-        if not isinstance(format, QuotedFormat):
-            return None
-        return block_spelling(wanted, own, format) if block_reads(format.encoding) else None
+        return block_spelling(wanted, own, format) if isinstance(format, QuotedFormat) else None
 
     def check_header(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """The header agrees with the schema, unless nobody reads it."""

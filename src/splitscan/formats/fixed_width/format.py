@@ -23,8 +23,7 @@ from splitscan.formats.fixed_width.decoder import FixedWidthDecoder
 from splitscan.formats.fixed_width.kernel import with_kernel
 from splitscan.formats.fixed_width.options import FixedWidthOptions
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
-from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
-from splitscan.formats.framing.frames import block_reads, plain_charset
+from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.delimited import line_format
 from splitscan.options import ReadOptions
 
@@ -58,18 +57,9 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
         return filled(wanted, with_kernel(decoder, format))
 
     def block_spelling(self, own: FixedWidthOptions, wanted: Projection) -> BlockSpelling | None:
-        """Lines in encodings that the kernel knows; records of a fixed length in all that the kernel knows."""
         places = {each.name.lower(): each for each in own.layout}
-        encoding = resolve_encoding(own.encoding)
-        is_text = own.record_length is not None and isinstance(self.framing(own), TextFormat)
-        is_lines = own.record_length is None
-        known = (
-            (is_lines and block_reads(encoding))
-            or encoding == UTF_8
-            or (is_text and plain_charset(encoding) is not None)
-        )
         fields = block_fields(wanted, written_of(wanted))
-        if fields is None or not known:
+        if fields is None:
             return None
         spelled = {
             "line_sep": own.line_sep,
@@ -83,7 +73,7 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
             "trim_trailing": own.ignore_trailing_white_space,
             "rescue": spelled_rescue(wanted),
         }
-        return BlockSpelling({"fixed_width": spelled}, fields, needs_head=encoding != UTF_8)
+        return BlockSpelling({"fixed_width": spelled}, fields, resolve_encoding(own.encoding), (own.line_sep or "",))
 
     def check_schema(self, own: FixedWidthOptions, options: ReadOptions, fields: pa.Schema) -> None:
         places = {each.name.lower() for each in own.layout}

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.engine import kernel
+from splitscan.formats.framing.codes import code_tables
 from splitscan.formats.framing.encodings import Encoding
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
@@ -337,16 +338,18 @@ def native_charset(encoding: Encoding) -> Any | None:
     return None if kernel() is None or encoding.longest_bytes > 1 else _native_charset(encoding)
 
 
-def block_reads(encoding: Encoding) -> bool:
-    """True if the kernel's block reader knows an encoding: not one with several bytes for some characters."""
-    return encoding.longest_bytes == 1
-
-
 @lru_cache(maxsize=64)
-def plain_charset(encoding: Encoding) -> dict[str, Any] | None:
-    """An encoding as the kernel's block reader is told it: JSON values; ``None`` where only Python's codec knows it."""
+def plain_charset(encoding: Encoding, marks: tuple[str, ...], *, is_known: bool) -> dict[str, Any]:
+    """An encoding as the kernel's block reader is told it: JSON values.
+
+    Args:
+        encoding: Of a file.
+        marks: What tells where records are.
+        is_known: Whether the tables of its characters of several bytes are told elsewhere.
+    """
     if encoding.longest_bytes > 1:
-        return None
+        written = {mark: list(encoding.encode(mark)) for mark in marks if not mark.isascii()}
+        return {"codes": {"tables": None if is_known else code_tables(encoding), "written": written}}
     if encoding.unit_bytes > 1:
         return {"units": [encoding.unit_bytes, encoding.big_endian]}
     return {"table": bytes(range(256)).decode(encoding.codec, "replace")}

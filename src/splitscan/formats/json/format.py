@@ -28,8 +28,7 @@ from splitscan.formats.contract import (
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.first_bytes import HEAD_BYTES, wrapped_array
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
-from splitscan.formats.framing.frames import block_reads
+from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.framing import JsonFormat, reads_values
 from splitscan.formats.json.inference import JsonMembers
@@ -90,11 +89,9 @@ class Json(PlainFormat[JsonOptions]):
         return filled(wanted, decoder)
 
     def block_spelling(self, own: JsonOptions, wanted: Projection) -> BlockSpelling | None:
-        """In encodings that the kernel knows."""
+        """A head says how values are written."""
         format, fields = self.framing(own), block_fields(wanted)
         if fields is None or not isinstance(format, JsonFormat | JsonLinesFormat):
-            return None
-        if not block_reads(format.encoding):
             return None
         spelled = {
             "multi_line": own.multi_line,
@@ -102,7 +99,7 @@ class Json(PlainFormat[JsonOptions]):
             "dialect": asdict(JsonDialect.of(own)),
             "rescue": spelled_rescue(wanted),
         }
-        return BlockSpelling({"json": spelled}, fields, own.multi_line or format.encoding != UTF_8)
+        return BlockSpelling({"json": spelled}, fields, format.encoding, (own.line_sep or "",), own.multi_line)
 
     def advice(self, own: JsonOptions, text: str) -> str | None:
         """An array, or values over several lines, where a record is a line; or one object around all records."""

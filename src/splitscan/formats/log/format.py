@@ -22,7 +22,7 @@ from splitscan.formats.contract import NOTHING, VALUE, BlockSpelling, FoundSchem
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
-from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
+from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.log.decoder import GroupsDecoder, WholeDecoder
 from splitscan.formats.log.framing import LogFormat
 from splitscan.formats.log.matching import begins
@@ -64,9 +64,8 @@ class Log(PlainFormat[LogOptions]):
         return filled(wanted, decoder)
 
     def block_spelling(self, own: LogOptions, wanted: Projection) -> BlockSpelling | None:
-        """Files in UTF-8."""
         fields = block_fields(wanted, written_of(wanted))
-        if fields is None or resolve_encoding(own.encoding) != UTF_8:
+        if fields is None:
             return None
         spelled = {
             "start": own.line_pattern,
@@ -76,7 +75,7 @@ class Log(PlainFormat[LogOptions]):
             "null_value": own.null_value,
             "rescue": spelled_rescue(wanted),
         }
-        return BlockSpelling({"log": spelled}, fields)
+        return BlockSpelling({"log": spelled}, fields, resolve_encoding(own.encoding))
 
     def check_schema(self, own: LogOptions, options: ReadOptions, fields: pa.Schema) -> None:
         """Every column is a named group, and is one value."""

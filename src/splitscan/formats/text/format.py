@@ -17,8 +17,8 @@ from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, PlainF
 from splitscan.formats.decoding.contract import Decoder, NativeDecoder
 from splitscan.formats.decoding.values import SHORT_WORDING, TextDecoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
-from splitscan.formats.framing.frames import block_reads, native_charset, native_lines
+from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.frames import native_charset, native_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 from splitscan.options import ReadOptions
@@ -81,12 +81,11 @@ class Text(PlainFormat[TextOptions]):
         return with_kernel(TextDecoder(format.encoding, wanted=bool(wanted.validated)), format)
 
     def block_spelling(self, own: TextOptions, wanted: Projection) -> BlockSpelling | None:
-        """Lines in encodings that the kernel knows."""
-        encoding, fields = resolve_encoding(own.encoding), block_fields(wanted)
-        if fields is None or not block_reads(encoding):
+        fields = block_fields(wanted)
+        if fields is None:
             return None
         spelled = {"line_sep": own.line_sep, "escape": own.escape}
-        return BlockSpelling({"text": spelled}, fields, needs_head=encoding != UTF_8)
+        return BlockSpelling({"text": spelled}, fields, resolve_encoding(own.encoding), (own.line_sep or "",))
 
     def infer(self, own: TextOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         return one_value(pa.string())

@@ -18,8 +18,7 @@ from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, PlainF
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.types import bounded
 from splitscan.formats.framing.contract import Preamble, RecordFormat
-from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
-from splitscan.formats.framing.frames import block_reads
+from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.members import infer_members
 from splitscan.formats.xml.decoder import XmlDecoder
 from splitscan.formats.xml.framing import XmlFormat
@@ -54,9 +53,9 @@ class Xml(PlainFormat[XmlOptions]):
         return filled(wanted, xml_with_kernel(reference))
 
     def block_spelling(self, own: XmlOptions, wanted: Projection) -> BlockSpelling | None:
-        """In encodings that the kernel knows, which each file may declare."""
-        encoding, fields = resolve_encoding(own.text_encoding), block_fields(wanted)
-        if fields is None or not block_reads(encoding):
+        """Each file may declare its encoding."""
+        fields = block_fields(wanted)
+        if fields is None:
             return None
         spelled = {
             "row_tag": own.row_tag,
@@ -68,7 +67,9 @@ class Xml(PlainFormat[XmlOptions]):
             "null_value": own.null_value,
             "rescue": spelled_rescue(wanted),
         }
-        return BlockSpelling({"xml": spelled}, fields, own.reads_declaration or encoding != UTF_8)
+        return BlockSpelling(
+            {"xml": spelled}, fields, resolve_encoding(own.text_encoding), (own.row_tag,), own.reads_declaration
+        )
 
     def shape(self, own: XmlOptions, options: ReadOptions, record: bytes) -> pa.DataType:
         """The attributes, texts and child elements of a record."""
