@@ -346,9 +346,12 @@ def plain_charset(encoding: Encoding, marks: tuple[str, ...], *, is_known: bool)
         encoding: Of a file.
         marks: What tells where records are.
         is_known: Whether the tables of its characters of several bytes are told elsewhere.
+
+    Raises:
+        UsageError: If the encoding lacks a character of a mark.
     """
+    written = {mark: list(encoding.encode(mark)) for mark in marks if not mark.isascii()}
     if encoding.longest_bytes > 1:
-        written = {mark: list(encoding.encode(mark)) for mark in marks if not mark.isascii()}
         return {"codes": {"tables": None if is_known else code_tables(encoding), "written": written}}
     if encoding.unit_bytes > 1:
         return {"units": [encoding.unit_bytes, encoding.big_endian]}
