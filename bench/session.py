@@ -32,7 +32,9 @@ def session(*, recommended: bool = False) -> SparkSession:
     )
     for name, value in ss.recommended_conf().items() if recommended else ():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    ss.register(spark)
+    return spark
 
 
 @contextmanager

@@ -18,7 +18,7 @@ import splitscan as ss
 from bench.generated import SCHEMA
 from bench.measure import Work
 from bench.session import one_core
-from bench.works.file_works import BLOCK_SIZE, FileWorks, content_of, duckdb_row, whole
+from bench.works.file_works import BLOCK_SIZE, PLAIN, FrameWorks, content_of, duckdb_row, whole
 
 _DUCK_TYPES = "{'id':'BIGINT','name':'VARCHAR','price':'DOUBLE','qty':'INTEGER','comment':'VARCHAR'}"
 _POLARS_TYPES = {"id": pl.Int64, "name": pl.String, "price": pl.Float64, "qty": pl.Int32, "comment": pl.String}
@@ -28,7 +28,7 @@ _ARROW_TYPES = {
 _PRICE_UNIT = 10_000  # sums of fractions depend on the order; this much of them does not
 
 
-class CsvWorks(FileWorks):
+class CsvWorks(FrameWorks):
     """Works on generated CSV.
 
     Args:
@@ -46,6 +46,7 @@ class CsvWorks(FileWorks):
         works: dict[str, Work] = {
             "aggregate": {
                 "splitscan": lambda: _aggregate(self._scan().to_spark(self._spark)),
+                PLAIN: lambda: _aggregate(self._frame()),
                 "spark": lambda: _aggregate(self._spark_frame()),
                 "duckdb": self._duckdb_aggregate,
                 "polars": self._polars_aggregate,
@@ -53,6 +54,7 @@ class CsvWorks(FileWorks):
             },
             "two columns": {
                 "splitscan": lambda: _aggregate_two(self._scan().select("id", "qty").to_spark(self._spark)),
+                PLAIN: lambda: _aggregate_two(self._frame()),
                 "spark": lambda: _aggregate_two(self._spark_frame()),
                 "duckdb": lambda: duckdb_row(f"select sum(id), sum(qty) from {self._table}"),
                 "polars": self._polars_two,
@@ -60,6 +62,7 @@ class CsvWorks(FileWorks):
             },
             "count": {
                 "splitscan": lambda: self._scan().count(self._spark),
+                PLAIN: lambda: self._frame().count(),
                 "spark": lambda: self._spark_frame().count(),
                 "duckdb": lambda: duckdb_row(f"select count(*) from {self._table}")[0],
                 "polars": lambda: self._polars().select(pl.len()).collect().item(),
@@ -70,7 +73,8 @@ class CsvWorks(FileWorks):
                 "duckdb": lambda: duckdb_row(f"select count(*) from (describe select * from {self._untyped})")[0],
                 "polars": lambda: len(self._polars_for_types().collect_schema()),
             },
-            "noop": {"splitscan": self._splitscan_noop, "spark": self._spark_noop},
+            "noop": {"splitscan": self._splitscan_noop, PLAIN: self._frame_noop, "spark": self._spark_noop},
+            "first rows": self._first_rows(),
             **self.ingest(),
         }  # fmt: skip
         return works
@@ -126,6 +130,10 @@ class CsvWorks(FileWorks):
 
     def _polars_for_types(self) -> pl.LazyFrame:
         return pl.scan_csv(self._files, has_header=False, infer_schema_length=None)
+
+    def _frame(self) -> DataFrame:
+        reader = self._spark.read.format("splitscan").schema(SCHEMA).option("recordFormat", "csv")
+        return reader.options(multiLine=self._multi_line, escape='"').load(self._source)
 
     def _scan(self, block_size: str = BLOCK_SIZE) -> ss.Scan:
         return ss.scan_csv(self._source, SCHEMA, multi_line=self._multi_line, escape='"', block_size=block_size)

@@ -23,6 +23,8 @@ from bench import CORES
 from bench.measure import Work
 
 BLOCK_SIZE = "64m"
+PLAIN = "splitscan, DataFrame"
+"""Contender that reads by ``spark.read.format("splitscan")``."""
 
 
 class FileWorks(ABC):
@@ -89,6 +91,24 @@ class FileWorks(ABC):
         target = self._empty("polars.parquet")
         frame.sink_parquet(target, compression="zstd", compression_level=3)
         return partial(content_of, target)
+
+
+class FrameWorks(FileWorks):
+    """Works on one file that plain DataFrame code does too: a newcomer's, with Spark's names."""
+
+    @abstractmethod
+    def _frame(self) -> DataFrame:
+        """The input, read by ``spark.read.format("splitscan")``."""
+
+    def _frame_noop(self) -> None:
+        self._frame().write.format("noop").mode("overwrite").save()
+
+    def _first_rows(self) -> Work:
+        """Ten rows, which a limit may find at once."""
+        return {
+            PLAIN: lambda: len(self._frame().limit(10).collect()),
+            "spark": lambda: len(self._spark_frame().limit(10).collect()),
+        }
 
 
 def duckdb_connection() -> duckdb.DuckDBPyConnection:

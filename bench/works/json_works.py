@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 import splitscan as ss
 from bench.generated_json import JSON_SCHEMA, JsonLayout
 from bench.measure import Work
-from bench.works.file_works import BLOCK_SIZE, FileWorks, duckdb_row, whole
+from bench.works.file_works import BLOCK_SIZE, PLAIN, FrameWorks, duckdb_row, whole
 
 _DUCK_TYPES = (
     "{'id': 'BIGINT', 'name': 'VARCHAR', 'price': 'DOUBLE', 'active': 'BOOLEAN', 'at': 'TIMESTAMPTZ', "
@@ -47,7 +47,7 @@ _SUMMED = ("id", "name", "note", "address", "tags")
 _DUCK_FORMATS = {JsonLayout.ARRAY: "array", JsonLayout.LINES: "newline_delimited"}
 
 
-class JsonWorks(FileWorks):
+class JsonWorks(FrameWorks):
     """All works on one JSON file.
 
     Args:
@@ -66,6 +66,7 @@ class JsonWorks(FileWorks):
         works: dict[str, dict[str, object]] = {
             "aggregate": {
                 "splitscan": lambda: _aggregate(self._scan().select(*_SUMMED).to_spark(self._spark)),
+                PLAIN: lambda: _aggregate(self._frame()),
                 "spark": lambda: _aggregate(self._spark_frame()),
                 "duckdb": self._duckdb_aggregate,
                 "polars": self._polars_aggregate,
@@ -73,11 +74,13 @@ class JsonWorks(FileWorks):
             },
             "two columns": {
                 "splitscan": lambda: _aggregate_two(self._scan().select("id", "name").to_spark(self._spark)),
+                PLAIN: lambda: _aggregate_two(self._frame()),
                 "spark": lambda: _aggregate_two(self._spark_frame()),
                 "duckdb": lambda: duckdb_row(f"select sum(id), sum(length(name)) from {self._table}"),
             },
             "count": {
                 "splitscan": lambda: self._scan().count(self._spark),
+                PLAIN: lambda: self._frame().count(),
                 "spark": lambda: self._spark_frame().count(),
                 "duckdb": lambda: duckdb_row(f"select count(*) from {self._table}")[0],
                 "polars": lambda: self._polars().select(pl.len()).collect().item(),
@@ -101,6 +104,10 @@ class JsonWorks(FileWorks):
 
     def _spark_frame(self) -> DataFrame:
         return self._spark.read.schema(JSON_SCHEMA).json(self._source, multiLine=self._is_array)
+
+    def _frame(self) -> DataFrame:
+        reader = self._spark.read.format("splitscan").schema(JSON_SCHEMA).option("recordFormat", "json")
+        return reader.options(multiLine=self._is_array).load(self._source)
 
     def _scan(self, block_size: str = BLOCK_SIZE) -> ss.Scan:
         return ss.scan_json(self._source, JSON_SCHEMA, multi_line=self._is_array, block_size=block_size)

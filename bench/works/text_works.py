@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
 import splitscan as ss
 from bench.measure import Work
-from bench.works.file_works import BLOCK_SIZE, FileWorks, duckdb_row, whole
+from bench.works.file_works import BLOCK_SIZE, PLAIN, FileWorks, FrameWorks, duckdb_row, whole
 
 FIXED_BYTES = 64
 """Length of a record of fixed length."""
@@ -19,24 +19,27 @@ FIXED_BYTES = 64
 _NOWHERE = "\x01"  # a separator that no line has, for readers of tables
 
 
-class LineWorks(FileWorks):
+class LineWorks(FrameWorks):
     """Works on plain lines."""
 
     def all(self) -> dict[str, Work]:
         return {
             "aggregate": {
                 "splitscan": lambda: _aggregate(self._scan().to_spark(self._spark)),
+                PLAIN: lambda: _aggregate(self._frame()),
                 "spark": lambda: _aggregate(self._spark_frame()),
                 "duckdb": lambda: duckdb_row(f"select count(*), sum(length(value)) from {self._table}"),
                 "polars": self._polars_aggregate,
             },
             "count": {
                 "splitscan": lambda: self._scan().count(self._spark),
+                PLAIN: lambda: self._frame().count(),
                 "spark": lambda: self._spark_frame().count(),
                 "duckdb": lambda: duckdb_row(f"select count(*) from {self._table}")[0],
                 "polars": lambda: self._polars().select(pl.len()).collect().item(),
             },
-            "noop": {"splitscan": self._splitscan_noop, "spark": self._spark_noop},
+            "noop": {"splitscan": self._splitscan_noop, PLAIN: self._frame_noop, "spark": self._spark_noop},
+            "first rows": self._first_rows(),
             "ingest": {
                 "splitscan": self._splitscan_parquet,
                 "spark": self._spark_parquet,
@@ -47,6 +50,9 @@ class LineWorks(FileWorks):
 
     def _spark_frame(self) -> DataFrame:
         return self._spark.read.text(self._source)
+
+    def _frame(self) -> DataFrame:
+        return self._spark.read.format("splitscan").option("recordFormat", "text").load(self._source)
 
     def _scan(self, block_size: str = BLOCK_SIZE) -> ss.Scan:
         return ss.scan_text(self._source, block_size=block_size)
