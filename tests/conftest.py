@@ -76,7 +76,8 @@ _ROOT = Path(__file__).resolve().parents[1]
 # Files whose tests run on one worker, so that they share what takes long to start. Of others each is a group.
 _GROUPS = {
     "cluster": {
-        "tests/fault/test_stream_on_a_cluster.py", "tests/fault/test_tasks_that_fail.py",
+        "tests/fault/test_connector_on_a_cluster.py", "tests/fault/test_stream_on_a_cluster.py",
+        "tests/fault/test_tasks_that_fail.py",
         "tests/fault/rebalance/test_command_line.py", "tests/fault/rebalance/test_coordinators_that_fail.py",
         "tests/fault/rebalance/test_ends.py", "tests/fault/rebalance/test_lost_outputs.py",
     },
