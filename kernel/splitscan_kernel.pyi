@@ -91,6 +91,9 @@ class BlockReader:
 def convert_texts(values: list[str | None], schema: Any, rules: dict[str, Any]) -> tuple[Batch, list[int]]:
     """Convert texts as CSV has them; also which are bad."""
 
+def project_document(scan: str, wanted: str) -> str | None:
+    """The document of a scan for some columns and members, a struct in Spark's JSON; ``None`` if it has not all."""
+
 def fit_texts(batch: Any, kinds: list[int], rules: dict[str, Any]) -> list[tuple[int, int, bool]]:
     """Which types the columns of a batch of texts fit, of those in *kinds*, a bit for each.
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use pyo3::prelude::*;
+use splitscan_kernel_core::block::project;
 use splitscan_kernel_core::columns::{Cells, Column, Place, Pushed};
 
 use crate::Unsupported;
@@ -95,4 +96,13 @@ fn converted(
     .map_err(Unsupported::new_err)?;
     let bad = (0..pushed.len()).filter(|&index| pushed[index] != Pushed::Stored);
     Ok((batch(schema.0, vec![array], pushed.len())?, bad.collect()))
+}
+
+/// The document of a scan that delivers some columns and members, as the connector makes it.
+#[pyfunction]
+pub fn project_document(scan: &str, wanted: &str) -> PyResult<Option<String>> {
+    let parsed = |text: &str| {
+        serde_json::from_str(text).map_err(|error| Unsupported::new_err(error.to_string()))
+    };
+    Ok(project(parsed(scan)?, &parsed(wanted)?).map(|document| document.to_string()))
 }

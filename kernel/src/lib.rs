@@ -61,7 +61,7 @@ mod splitscan_kernel {
     #[pymodule_export]
     use json::{Json, JsonParser};
     #[pymodule_export]
-    use laws::{convert_json, convert_texts};
+    use laws::{convert_json, convert_texts, project_document};
     #[pymodule_export]
     use lines::{Lines, LinesParser};
     #[pymodule_export]

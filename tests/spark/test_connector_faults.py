@@ -33,6 +33,24 @@ def _open_readers(spark: SparkSession) -> int:
     return int(spark._jvm.splitscan.connector.Kernel.openReaders())
 
 
+def _native_bytes(spark: SparkSession) -> int:
+    return int(spark._jvm.splitscan.connector.Kernel.nativeBytes())
+
+
+def _metrics(spark: SparkSession) -> dict[str, str]:
+    """What Spark's UI says of the last query."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    execution = store.executionsList().last()
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    values = store.executionMetrics(execution.executionId())
+    found: dict[str, str] = {}
+    for number in range(execution.metrics().size()):
+        metric = execution.metrics().apply(number)
+        value = values.get(metric.accumulatorId())
+        found[metric.name()] = value.get() if value.isDefined() else None
+    return found
+
+
 def _until(is_so: Callable[[], bool], seconds: float = 20) -> float:
     """Seconds until something is so."""
     began = time.monotonic()
@@ -71,9 +89,12 @@ def test_tasks_that_are_killed_at_random_leave_nothing(spark: SparkSession, tmp_
     path = tmp_path / "a.csv"
     path.write_text("".join(f'{i},"v\n{i % 1000}"\n' for i in range(400_000)))
     rows = ss.scan_csv(path, "k int, v string", dialect="spark", multi_line=True, block_size=1 << 20).to_spark(spark)
+    assert rows.count() == 400_000
+    before = _native_bytes(spark)
     works = (lambda: rows.groupBy("v").count().collect(), lambda: rows.orderBy("v").toPandas(), endless.collect)
     for _ in range(200):
         assert _cancelled(spark, chance.choice(works), chance.random() / 3) < 1
+    assert _native_bytes(spark) == before
     assert rows.count() == 400_000
 
 
@@ -143,16 +164,22 @@ def test_sparks_ui_says_what_was_read(spark: SparkSession, tmp_path: Path) -> No
     path = tmp_path / "a.csv"
     path.write_text("1,2\nx,3\n4\n")
     ss.scan_csv(path, "k int, v int", dialect="spark").to_spark(spark).collect()
-    store = spark._jsparkSession.sharedState().statusStore()
-    execution = store.executionsList().last()
-    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    values = store.executionMetrics(execution.executionId())
-    found = {}
-    for number in range(execution.metrics().size()):
-        metric = execution.metrics().apply(number)
-        value = values.get(metric.accumulatorId())
-        found[metric.name()] = value.get() if value.isDefined() else None
+    found = _metrics(spark)
     assert found["bytes of files read"] == "10"
     assert found["records that break a rule"] == "2"
     assert found["time in the kernel"].endswith(" s")
     assert found["number of output rows"] == "3"
+    assert found["peak native memory of a task"].endswith(" MiB")
+
+
+def test_native_memory_is_bounded_whatever_the_length_of_a_file(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("".join(f'{i},"some text\n{i % 1000}"\n' for i in range(1_000_000)))
+    options: dict[str, Any] = {"batch_rows": 10_000, "read_bytes": 1 << 18, "block_size": 1 << 30}
+    frame = ss.scan_csv(path, "k int, v string", dialect="spark", multi_line=True, **options).to_spark(spark)
+    assert frame.groupBy("v").count().count() == 1_000
+    before = _native_bytes(spark)
+    frame.groupBy("v").count().collect()
+    assert _native_bytes(spark) == before
+    peak = float(_metrics(spark)["peak native memory of a task"].split()[0])
+    assert 0.3 < peak < 4

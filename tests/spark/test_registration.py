@@ -39,6 +39,7 @@ def _question(about: str, path: str, schema: str = "", **others: str) -> dict[st
     return {
         "version": str(VERSION), "connector": jar_version(_JAR), "about": about, "id": "1", "inferred": "false",
         "schema": schema, "setting": "true", "timeZone": "UTC", "slots": "2",
+        "conditions": "",
         "options": {**_OPTIONS, "path": path}, **others,
     }  # fmt: skip
 
@@ -54,17 +55,22 @@ def test_columns_then_who_reads_then_the_blocks_of_tasks(notes: str) -> None:
     planner = Planner()
     kind, (schema,) = _answer(planner, "schema", notes, inferred="true")
     assert (kind, [field["name"] for field in json.loads(schema)["fields"]]) == ("schema", ["k", "v"])
-    kind, (spec, size_bytes, limit, name) = _answer(planner, "plan", notes, inferred="true", schema=schema)
+    kind, (spec, size_bytes, limit, name, *columns) = _answer(planner, "plan", notes, inferred="true", schema=schema)
     assert (kind, int(size_bytes), limit) == ("plan", Path(notes).stat().st_size, "-1")
     assert name == f"csv {notes}"
+    assert columns == [f"_metadata.file_{what}" for what in ("path", "name", "size", "modification_time")]
     assert json.loads(spec)["format"]
     Path(notes).with_name("later.csv").write_text("k,v\n")  # not seen: the files were listed with the plan
     kind, tasks = _answer(planner, "tasks", notes, inferred="true", schema=schema)
     assert kind == "tasks"
     assert len(tasks) > 1
     assert _answer(Planner(), "tasks", notes, inferred="true", schema=schema) == ("tasks", tasks)  # kept by nobody
-    kind, tasks = _answer(planner, "tasks", notes, schema=schema, options={**_OPTIONS, "path": notes, "limit": "3"})
+    options = {**_OPTIONS, "path": notes, "limit": "3"}
+    kind, tasks = _answer(planner, "tasks", notes, id="2", schema=schema, options=options)
     assert (kind, len(tasks)) == ("tasks", 1)
+    condition = {"is": ">", "of": [{"column": "_metadata.file_size"}, {"type": "long", "value": "1000000000"}]}
+    some = {"schema": schema, "inferred": "true", "conditions": json.dumps([condition])}
+    assert _answer(planner, "tasks", notes, **some) == ("tasks", [])
 
 
 @pytest.mark.parametrize(
@@ -100,8 +106,8 @@ def test_a_process_answers_one_question_after_the_other_and_ends_with_the_last(n
     serve(io.BytesIO(sent), out)
     said = out.getvalue()
     first = struct.unpack_from(">i", said)[0]
-    assert said[4 : 4 + first].decode().startswith("error 1\na scan needs a path")
-    assert said[8 + first :].decode().startswith("error 1\n[PATH_NOT_FOUND] Path does not exist: /é")
+    assert said[4 : 4 + first].decode().startswith(f"error {VERSION}\na scan needs a path")
+    assert said[8 + first :].decode().startswith(f"error {VERSION}\n[PATH_NOT_FOUND] Path does not exist: /é")
 
 
 def test_settings_of_sessions_to_come_name_the_jar() -> None:

@@ -3,6 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
+use serde_json::Value;
 
 /// Say where the buffers of an array are, and those of its children, depth first.
 ///
@@ -10,9 +11,11 @@ use arrow_schema::DataType;
 /// bit, address of the values (or of the offsets of texts and lists), and address of the bytes of texts (of booleans
 /// the first bit). They hold as long as the array lives.
 ///
+/// `wanted` is the type in Spark's JSON: of structs only the members that it has are lent.
+///
 /// # Errors
-/// A sentence, if Spark has no such type.
-pub fn lend(array: &ArrayRef, places: &mut Vec<i64>) -> Result<(), String> {
+/// A sentence, if Spark has no such type, or a member is not there.
+pub fn lend(array: &ArrayRef, wanted: &Value, places: &mut Vec<i64>) -> Result<(), String> {
     let data = array.to_data();
     let (validity, first_valid) = data.nulls().map_or((0, 0), |nulls| {
         (address(nulls.validity().as_ptr()), nulls.offset() as i64)
@@ -40,20 +43,23 @@ pub fn lend(array: &ArrayRef, places: &mut Vec<i64>) -> Result<(), String> {
         }
         DataType::Struct(_) => {
             places.extend([0, 0]);
-            for child in array.as_struct().columns() {
-                lend(child, places)?;
+            for member in wanted["fields"].as_array().into_iter().flatten() {
+                let name = member["name"].as_str().unwrap_or_default();
+                let child = array.as_struct().column_by_name(name);
+                let child = child.ok_or_else(|| format!("a struct has no member {name}"))?;
+                lend(child, &member["type"], places)?;
             }
         }
         DataType::List(_) => {
             let list = array.as_list::<i32>();
             places.extend([address(list.value_offsets().as_ptr()), 0]);
-            lend(list.values(), places)?;
+            lend(list.values(), &wanted["elementType"], places)?;
         }
         DataType::Map(_, _) => {
             let map = array.as_map();
             places.extend([address(map.value_offsets().as_ptr()), 0]);
-            lend(map.keys(), places)?;
-            lend(map.values(), places)?;
+            lend(map.keys(), &wanted["keyType"], places)?;
+            lend(map.values(), &wanted["valueType"], places)?;
         }
         DataType::Null => places.extend([0, 0]),
         kind => {
@@ -67,6 +73,11 @@ pub fn lend(array: &ArrayRef, places: &mut Vec<i64>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A struct without a null, whose members follow.
+pub fn lend_struct(places: &mut Vec<i64>) {
+    places.extend([0; 5]);
 }
 
 fn address<T>(pointer: *const T) -> i64 {
@@ -84,6 +95,7 @@ mod tests {
     };
     use arrow_buffer::OffsetBuffer;
     use arrow_schema::Field;
+    use serde_json::json;
 
     use super::*;
 
@@ -154,9 +166,22 @@ mod tests {
         }
     }
 
+    /// A type of the test in Spark's JSON, as far as it has members.
+    fn wanted(kind: &DataType) -> Value {
+        match kind {
+            DataType::Struct(parts) => {
+                let parts = parts.iter();
+                let members = parts
+                    .map(|part| json!({"name": part.name(), "type": wanted(part.data_type())}));
+                json!({"fields": members.collect::<Vec<_>>()})
+            }
+            _ => Value::Null,
+        }
+    }
+
     fn shown(array: &ArrayRef) -> Vec<String> {
         let mut places = Vec::new();
-        lend(array, &mut places).unwrap();
+        lend(array, &wanted(array.data_type()), &mut places).unwrap();
         (0..array.len())
             .map(|row| Lent(&places).show(row, array.data_type()))
             .collect()
@@ -267,6 +292,22 @@ mod tests {
     #[test]
     fn a_type_that_spark_has_not_is_refused() {
         let array: ArrayRef = Arc::new(arrow_array::LargeStringArray::from(vec!["a"]));
-        assert!(lend(&array, &mut Vec::new()).is_err());
+        assert!(lend(&array, &Value::Null, &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn members_are_lent_that_are_wanted_in_that_order() {
+        let (array, _) = arrays().pop().unwrap();
+        let mut places = Vec::new();
+        lend(
+            &array,
+            &json!({"fields": [{"name": "t", "type": "string"}]}),
+            &mut places,
+        )
+        .unwrap();
+        assert_eq!(places.len(), 10);
+        assert_eq!(Lent(&places[5..]).show(3, &DataType::Utf8), "döner");
+        let other = json!({"fields": [{"name": "u", "type": "string"}]});
+        assert!(lend(&array, &other, &mut places).is_err());
     }
 }

@@ -1,19 +1,22 @@
 //! The native methods of `splitscan.connector.Kernel`: a thin shell around the core crate.
 //!
 //! Every one runs on the thread of a Spark task, and returns what it has to say. Errors and panics become exceptions of
-//! Java. There is no global state: a reader is an address that Java holds.
+//! Java. There is no global state but the number of
+//! bytes that are held: a reader is an address that Java holds.
 
 mod lend;
+mod memory;
 mod tasks;
 
 use std::any::Any;
 
 use jni::errors::ErrorPolicy;
-use jni::objects::{JClass, JLongArray, JObjectArray, JString};
+use jni::objects::{JClass, JLongArray, JString};
 use jni::strings::JNIString;
 use jni::sys::{jint, jlong};
 use jni::{Env, EnvUnowned, jni_sig, jni_str};
 
+use memory::Call;
 use tasks::{Interrupted, TaskReader};
 
 /// What `Kernel.next` returns in place of a number of rows.
@@ -29,23 +32,23 @@ pub extern "system" fn Java_splitscan_connector_Kernel_openNative<'local>(
     class: JClass<'local>,
     spec: JString<'local>,
     blocks: JString<'local>,
-    columns: JObjectArray<'local, JString<'local>>,
+    wanted: JString<'local>,
     limit: jlong,
 ) -> jlong {
+    let call = Call::begin();
     env.with_env(|env| -> Result<jlong, Fault> {
         let (spec, blocks) = (spec.try_to_string(env)?, blocks.try_to_string(env)?);
-        let mut names = Vec::new();
-        for number in 0..columns.len(env)? {
-            names.push(columns.get_element(env, number)?.try_to_string(env)?);
-        }
+        let wanted = wanted.try_to_string(env)?;
         let interrupted = interrupted(env, class)?;
-        let reader = TaskReader::open(
+        let mut reader = TaskReader::open(
             &spec,
             &blocks,
-            &names,
+            &wanted,
             u64::try_from(limit).ok(),
             interrupted,
         )?;
+        drop((spec, blocks, wanted));
+        reader.memory.add(call.bytes());
         Ok(Box::into_raw(Box::new(reader)) as jlong)
     })
     .resolve::<Throw>()
@@ -59,10 +62,13 @@ pub extern "system" fn Java_splitscan_connector_Kernel_next<'local>(
     reader: jlong,
     places: JLongArray<'local>,
 ) -> jint {
+    let call = Call::begin();
     env.with_env(|env| -> Result<jint, Fault> {
         // SAFETY: Java hands over what `open` gave it, until `close`, by one thread at a time.
         let reader = unsafe { &mut *(reader as *mut TaskReader) };
-        let rows = match reader.next_batch() {
+        let batch = reader.next_batch();
+        reader.memory.add(call.bytes());
+        let rows = match batch {
             Ok(Some(rows)) => jint::try_from(rows).map_err(|_| bug("a batch has too many rows"))?,
             Ok(None) => END,
             Err(Fault::Interrupted) => INTERRUPTED,
@@ -85,6 +91,7 @@ pub extern "system" fn Java_splitscan_connector_Kernel_closeNative<'local>(
     _class: JClass<'local>,
     reader: jlong,
 ) -> JString<'local> {
+    let _call = Call::begin();
     env.with_env(|env| -> Result<JString<'local>, Fault> {
         // SAFETY: as in `next`, and Java forgets the address before it calls.
         let reader = unsafe { Box::from_raw(reader as *mut TaskReader) };
@@ -94,6 +101,15 @@ pub extern "system" fn Java_splitscan_connector_Kernel_closeNative<'local>(
         }
     })
     .resolve::<Throw>()
+}
+
+/// Bytes of native memory of all readers: `Kernel.heldBytes`.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_splitscan_connector_Kernel_heldBytes(
+    _env: EnvUnowned<'_>,
+    _class: JClass<'_>,
+) -> jlong {
+    memory::held()
 }
 
 /// Asks `Kernel.isInterrupted` on the thread of the task.

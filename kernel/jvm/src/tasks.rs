@@ -9,11 +9,13 @@ use arrow_array::ArrayRef;
 use serde::Deserialize;
 use serde_json::Value;
 use splitscan_kernel_core::block::{
-    BlockError, BlockReader, HostError, LocalFile, Noticed, ReadAt, Reject, project,
+    BlockError, BlockReader, HostError, LocalFile, Noticed, ReadAt, Reject, metadata_members,
+    project,
 };
 
 use crate::Fault;
-use crate::lend::lend;
+use crate::lend::{lend, lend_struct};
+use crate::memory::Bytes;
 
 /// Version of the documents; others are refused.
 const VERSION: u64 = 1;
@@ -24,7 +26,7 @@ const FILE_PATH: &str = "_file_path";
 /// In how many records of a task columns are noticed that the scan does not have.
 const SOME_RECORDS: u64 = 1000;
 
-const PROGRESS: usize = 2; // numbers before those of the arrays
+const PROGRESS: usize = 3; // numbers before those of the arrays
 
 /// Blocks of a task, as `splitscan.scan.block_documents.TaskDocuments` writes them: of each what its file is called in
 /// messages, and the document of the block.
@@ -40,6 +42,8 @@ pub type Interrupted = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// Reads the blocks of a task; keeps the batch that it lends.
 pub struct TaskReader {
+    /// Native memory of its calls so far.
+    pub memory: Bytes,
     scan: String,
     blocks: VecDeque<(String, Value)>,
     left: Option<u64>,
@@ -48,6 +52,8 @@ pub struct TaskReader {
     interrupted: Arc<Interrupted>,
     open: Option<BlockReader>,
     path: String,
+    wanted: Value,
+    metadata: Option<usize>, // which of the wanted columns has members that are columns of a batch
     lent: Vec<ArrayRef>,
     numbers: Vec<i64>,
     passed_bytes: u64, // of blocks that were read to their end
@@ -99,12 +105,14 @@ impl TaskReader {
     pub fn open(
         scan: &str,
         blocks: &str,
-        columns: &[String],
+        wanted: &str,
         limit: Option<u64>,
         interrupted: Interrupted,
     ) -> Result<TaskReader, Fault> {
-        let scan = serde_json::from_str(scan)
+        let scan: Value = serde_json::from_str(scan)
             .map_err(|error| bad_document("a scan", &error.to_string()))?;
+        let wanted: Value = serde_json::from_str(wanted)
+            .map_err(|error| bad_document("the columns of a scan", &error.to_string()))?;
         let blocks: Blocks = serde_json::from_str(blocks)
             .map_err(|error| bad_document("the blocks of a task", &error.to_string()))?;
         if blocks.version != VERSION {
@@ -113,8 +121,13 @@ impl TaskReader {
                 &format!("version {}", blocks.version),
             ));
         }
-        let scan = project(scan, columns)
-            .ok_or_else(|| bad_document("the columns of a scan", &columns.join(", ")))?;
+        let metadata = {
+            let known = scan["columns"].as_array().map_or(&[][..], Vec::as_slice);
+            let mut asked = wanted["fields"].as_array().into_iter().flatten();
+            asked.position(|column| metadata_members(column, known).is_some())
+        };
+        let scan = project(scan, &wanted)
+            .ok_or_else(|| bad_document("the columns of a scan", &wanted.to_string()))?;
         let has = |what: &dyn Fn(&Value) -> bool| {
             let columns = scan["columns"].as_array();
             columns.is_some_and(|columns| columns.iter().any(|column| what(&column["source"])))
@@ -122,6 +135,7 @@ impl TaskReader {
         let has_values = has(&|source| source["field"].is_u64() || *source == "rescued");
         let shows_faults = has(&|source| *source == "corrupt" || *source == "reason");
         Ok(TaskReader {
+            memory: Bytes::default(),
             blocks: blocks.blocks,
             left: limit,
             validates: has_values && !shows_faults,
@@ -129,6 +143,8 @@ impl TaskReader {
             interrupted: Arc::new(interrupted),
             open: None,
             path: String::new(),
+            wanted,
+            metadata,
             lent: Vec::new(),
             numbers: Vec::new(),
             passed_bytes: 0,
@@ -185,12 +201,34 @@ impl TaskReader {
             }
             self.lent = batch.columns;
             self.numbers.resize(PROGRESS, 0);
-            for column in &self.lent {
-                lend(column, &mut self.numbers).map_err(Fault::Said)?;
-            }
+            self.lend().map_err(Fault::Said)?;
             return Ok(Some(batch.rows));
         }
         Ok(None)
+    }
+
+    /// Say where the arrays of the batch are, in the shape of the wanted columns.
+    fn lend(&mut self) -> Result<(), String> {
+        let mut columns = self.lent.iter();
+        let lacks = || "a batch has fewer columns than are wanted".to_string();
+        for (number, wanted) in self.wanted["fields"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
+            if self.metadata == Some(number) {
+                lend_struct(&mut self.numbers);
+                for member in wanted["type"]["fields"].as_array().into_iter().flatten() {
+                    let column = columns.next().ok_or_else(lacks)?;
+                    lend(column, &member["type"], &mut self.numbers)?;
+                }
+            } else {
+                let column = columns.next().ok_or_else(lacks)?;
+                lend(column, &wanted["type"], &mut self.numbers)?;
+            }
+        }
+        Ok(())
     }
 
     fn open_block(&mut self, mut block: Value) -> Result<BlockReader, Fault> {
@@ -212,14 +250,15 @@ impl TaskReader {
             .map_err(|error| fault(error, &self.path))
     }
 
-    /// Bytes of files that were read so far, how many of their records break a rule, and where the arrays of the batch
-    /// are.
+    /// Bytes of files that were read so far, how many of their records break a rule, the most native bytes it held, and
+    /// where the arrays of the batch are.
     pub fn numbers(&mut self) -> &[i64] {
         let open = self.open.as_ref().map_or(0, BlockReader::passed_bytes);
         let broken = self.losses.lost.records + self.losses.delivered.records;
         self.numbers.resize(self.numbers.len().max(PROGRESS), 0);
         self.numbers[0] = (self.passed_bytes + open) as i64;
         self.numbers[1] = broken as i64;
+        self.numbers[2] = self.memory.peak;
         &self.numbers
     }
 
@@ -413,11 +452,14 @@ mod tests {
         let block = json!({"version": 1, "file": file, "block": [0, text.len(), 0, null, null],
             "validate": false, "with_digest": false});
         let blocks = json!({"version": 1, "blocks": [["FILE", block]]});
-        let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
+        let wanted = columns
+            .iter()
+            .map(|name| json!({"name": name, "type": "integer"}));
+        let wanted = json!({"type": "struct", "fields": wanted.collect::<Vec<_>>()});
         let mut task = TaskReader::open(
             &scan(),
             &blocks.to_string(),
-            &columns,
+            &wanted.to_string(),
             None,
             Box::new(|| false),
         )

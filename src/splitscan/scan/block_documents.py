@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from decimal import Decimal
 from types import ModuleType
@@ -25,6 +25,7 @@ from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of
 from splitscan.read.contents import open_file, preamble_for
 from splitscan.scan.block_request import BlockRequest
+from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.decoders import check_header
 from splitscan.scan.framework.columns import inner_fields, is_required_somewhere
 from splitscan.scan.spec import ScanSpec
@@ -86,7 +87,42 @@ def _document(spec: ScanSpec, module: ModuleType) -> tuple[str, BlockSpelling] |
     return document, spelling
 
 
-def block_document(request: BlockRequest, block: BlockMetadata, head: Head | None) -> str:
+METADATA = "_metadata"
+"""Column that a host may offer of all that is known of a record beside its bytes."""
+
+METADATA_MEMBERS = (
+    "file_path", "file_name", "file_size", "file_block_start", "file_block_length", "file_modification_time",
+    "record_offset", "record_length",
+)  # fmt: skip
+"""Its members: Spark's own names, and where a record is."""
+
+
+def scan_document_with_metadata(spec: ScanSpec) -> str | None:
+    """Document for a host that chooses columns itself: those that the members of ``_metadata`` stand for, too."""
+    document = scan_document(spec)
+    if document is None:
+        return None
+    members = [
+        {
+            "name": f"{METADATA}.{name}",
+            "type": type_name(metadata_field(name).type),
+            "nullable": False,
+            "required": None,
+            "source": name if grain_of(name) is Grain.RECORD else "constant",
+        }
+        for name in METADATA_MEMBERS
+    ]
+    return json.dumps({**json.loads(document), "metadata": members})
+
+
+def _metadata_constants(block: BlockMetadata) -> dict[str, pa.Scalar]:
+    names = (name for name in METADATA_MEMBERS if grain_of(name) is not Grain.RECORD)
+    return {f"{METADATA}.{name}": pa.scalar(metadata_value(name, block), metadata_field(name).type) for name in names}
+
+
+def block_document(
+    request: BlockRequest, block: BlockMetadata, head: Head | None, constants: Mapping[str, pa.Scalar] | None = None
+) -> str:
     """Document of one block for its task.
 
     Args:
@@ -94,6 +130,7 @@ def block_document(request: BlockRequest, block: BlockMetadata, head: Head | Non
         block: Its range, in offsets of what is read.
         head: What the head of its file says, as :func:`head_of` gives it; that the header agrees is known. Without it
             the kernel reads the head.
+        constants: Values that all records share, beside those of the scan's columns.
     """
     path, *others = plain_file(block.file)[:6]
     others[3] = as_text(others[3])
@@ -102,7 +139,7 @@ def block_document(request: BlockRequest, block: BlockMetadata, head: Head | Non
             "version": VERSION,
             "file": [as_text(path), *others],
             "block": plain_block(block),
-            "constants": {name: _plain(value) for name, value in request.constants.items()},
+            "constants": {name: _plain(value) for name, value in (request.constants | dict(constants or {})).items()},
             "head": head,
             "validate": request.wants_faults,
             "with_digest": request.with_digest,
@@ -133,7 +170,8 @@ class TaskDocuments:
 
     def _block(self, block: BlockMetadata) -> str:
         shown = json.dumps(as_text(redact(block.file.path)))
-        return f"[{shown},{block_document(BlockRequest(self._spec, block), block, self._head(block.file))}]"
+        request, constants = BlockRequest(self._spec, block), _metadata_constants(block)
+        return f"[{shown},{block_document(request, block, self._head(block.file), constants)}]"
 
     def look_at(self, file: FileMetadata, source: ByteSource) -> None:
         """Take what the head of an open file says, where only Python understands it.

@@ -29,7 +29,7 @@ from splitscan.options import OnFileChange
 from splitscan.options.files import SourceCompression
 from splitscan.read.contents import codec_in, refuse_no_text
 from splitscan.scan import ScanPlanner
-from splitscan.scan.block_documents import TaskDocuments, scan_document
+from splitscan.scan.block_documents import TaskDocuments, scan_document, scan_document_with_metadata
 from splitscan.scan.spec import ScanSpec
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.jobs import classic_context, default_parallelism
@@ -94,7 +94,12 @@ def plan_lines(scan: ScanPlanner, spec: ScanSpec) -> list[str]:
     limit = spec.options.reading.limit
     name = f"{spec.options.record_format} {paths[0]}{f' and {len(paths) - 1} more' if paths[1:] else ''}"
     size_bytes = sum(file.size_bytes for file in scan.files())
-    return [scan_document(spec) or "", str(size_bytes), str(-1 if limit is None else limit), _LINES.sub(" ", name)]
+    return [
+        scan_document_with_metadata(spec) or "",
+        str(size_bytes),
+        str(-1 if limit is None else limit),
+        _LINES.sub(" ", name),
+    ]
 
 
 def _why_not_these(scan: ScanPlanner, spec: ScanSpec) -> str | None:

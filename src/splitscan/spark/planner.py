@@ -14,6 +14,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import IO, Any
 
 from pyspark.sql.types import StructType
@@ -23,10 +24,11 @@ from splitscan.errors import InvariantError, SourceMissingError, SplitscanError,
 from splitscan.scan import Indexer, ScanPlanner, ScanSpec
 from splitscan.scan.block_documents import TaskDocuments
 from splitscan.spark.connector import check_version, is_switched_on, plan_lines, why_not
+from splitscan.spark.pruning import file_columns, may_hold
 from splitscan.spark.source import SplitscanDataSource, path_not_found
 from splitscan.spark.time_zones import in_zone
 
-VERSION = 1
+VERSION = 2
 """Of questions and answers; the connector has the same."""
 
 _KEPT = 8  # scans between a question and the next one about them; those of others are found again
@@ -89,10 +91,14 @@ class Planner:
         if isinstance(decided, str):
             return "python", [decided]
         if asked["about"] == "tasks":
-            documents = TaskDocuments(decided[1])
-            return "tasks", list(map(documents.write, _tasks(*decided, int(asked["slots"]), indexer)))
+            self._keep("scan", asked, decided)
+            (scan, spec), conditions = decided, asked["conditions"]
+            if conditions:
+                scan = scan.where(partial(may_hold, json.loads(conditions), spec))
+            documents = TaskDocuments(spec)
+            return "tasks", list(map(documents.write, _tasks(scan, spec, int(asked["slots"]), indexer)))
         self._keep("scan", asked, decided)
-        return "plan", plan_lines(*decided)
+        return "plan", [*plan_lines(*decided), *file_columns(decided[1])]
 
     def _schema(self, asked: Mapping[str, Any]) -> tuple[str, Sequence[str]]:
         source = SplitscanDataSource(asked["options"])

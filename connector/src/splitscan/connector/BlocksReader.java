@@ -31,7 +31,7 @@ final class BlocksReader implements PartitionReader<ColumnarBatch> {
     int nodes = columns.stream().mapToInt(ArrowColumn::nodes).sum();
     numbers = new long[Kernel.PROGRESS + ArrowColumn.PLACES * nodes];
     Kernel.load();
-    reader = Kernel.open(spec, blocks, wanted.fieldNames(), limit);
+    reader = Kernel.open(spec, blocks, wanted.json(), limit);
   }
 
   @Override
@@ -64,7 +64,7 @@ final class BlocksReader implements PartitionReader<ColumnarBatch> {
 
   @Override
   public CustomTaskMetric[] currentMetricsValues() {
-    return ScanMetric.values(numbers[0], numbers[1], nanos);
+    return ScanMetric.values(numbers, nanos);
   }
 
   @Override

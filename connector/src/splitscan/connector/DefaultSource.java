@@ -43,6 +43,7 @@ public final class DefaultSource implements TableProvider, DataSourceRegister {
     if (python != null) {
       return python.getTable(schema, partitioning, properties);
     }
+    Planner.prepare();
     Question question = asked == null ? new Question(properties, false) : asked;
     return new SourceTable(schema, question);
   }

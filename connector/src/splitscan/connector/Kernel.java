@@ -10,8 +10,8 @@ import org.apache.spark.TaskContext;
  * threads at a time.
  */
 public final class Kernel {
-  /** How many numbers {@link #next} says before those of arrays: bytes of files read, records that break a rule. */
-  static final int PROGRESS = 2;
+  /** How many numbers {@link #next} says before those of arrays: bytes read, records that break a rule, peak bytes. */
+  static final int PROGRESS = 3;
 
   /** What {@link #next} returns where the task was killed. */
   static final int INTERRUPTED = -2;
@@ -25,6 +25,14 @@ public final class Kernel {
     return OPEN.get();
   }
 
+  /** How many bytes of native memory its readers hold: none more, where no task runs. */
+  public static long nativeBytes() {
+    load();
+    return heldBytes();
+  }
+
+  private static native long heldBytes();
+
   /** Makes sure that the native library is loaded for this class loader. */
   static void load() {
     Library.load();
@@ -35,16 +43,16 @@ public final class Kernel {
    *
    * @param spec what every task must know
    * @param blocks which blocks
-   * @param columns the columns to deliver, in order; none counts the rows
+   * @param wanted the columns to deliver with their members, a struct in JSON; none counts the rows
    * @param limit most rows, or -1
    */
-  static long open(String spec, String blocks, String[] columns, long limit) {
-    long reader = openNative(spec, blocks, columns, limit);
+  static long open(String spec, String blocks, String wanted, long limit) {
+    long reader = openNative(spec, blocks, wanted, limit);
     OPEN.incrementAndGet();
     return reader;
   }
 
-  private static native long openNative(String spec, String blocks, String[] columns, long limit);
+  private static native long openNative(String spec, String blocks, String wanted, long limit);
 
   /**
    * Reads the next batch; the one before is freed.

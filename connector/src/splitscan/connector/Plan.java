@@ -1,16 +1,23 @@
 package splitscan.connector;
 
+import java.util.Arrays;
+import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** What Python planned: a document of what every task must know, one of the blocks of each task, and how long they are. */
 final class Plan {
+  private static final int FACTS = 4; // lines before those of columns
+
   private final String spec;
   private final long sizeBytes;
   private final long limit;
   private final String name;
-  private final Supplier<String[]> planned;
+  private final Set<String> fileColumns;
+  private final Function<String, String[]> planned;
   private final Supplier<Scan> stream;
   private String[] tasks;
 
@@ -19,12 +26,14 @@ final class Plan {
       String sizeBytes,
       String limit,
       String name,
-      Supplier<String[]> planned,
+      Set<String> fileColumns,
+      Function<String, String[]> planned,
       Supplier<Scan> stream) {
     this.spec = spec;
     this.sizeBytes = Long.parseLong(sizeBytes);
     this.limit = Long.parseLong(limit);
     this.name = name;
+    this.fileColumns = fileColumns;
     this.planned = planned;
     this.stream = stream;
   }
@@ -37,13 +46,15 @@ final class Plan {
         given(options, "sizeBytes"),
         Long.toString(PlanScan.NO_LIMIT),
         given(options, "name"),
-        () -> tasks.isEmpty() ? new String[0] : tasks.split("\n"),
+        Set.of(),
+        conditions -> tasks.isEmpty() ? new String[0] : tasks.split("\n"),
         null);
   }
 
   /** A plan as Python answers, of which tasks and a stream follow when they are wanted. */
-  static Plan of(String[] lines, Supplier<String[]> planned, Supplier<Scan> stream) {
-    return new Plan(lines[0], lines[1], lines[2], lines[3], planned, stream);
+  static Plan of(String[] lines, Function<String, String[]> planned, Supplier<Scan> stream) {
+    Set<String> fileColumns = Arrays.stream(lines).skip(FACTS).collect(Collectors.toSet());
+    return new Plan(lines[0], lines[1], lines[2], lines[3], fileColumns, planned, stream);
   }
 
   /** What every task must know, as the kernel reads it. */
@@ -66,10 +77,18 @@ final class Plan {
     return name;
   }
 
-  /** The blocks of each task, as the kernel reads them: the same for all queries. */
-  synchronized String[] tasks() {
+  /** Columns with one value for a file, by which files can be left out; empty where all are planned already. */
+  Set<String> fileColumns() {
+    return fileColumns;
+  }
+
+  /** The blocks of each task, as the kernel reads them; of all files the same for all queries. */
+  synchronized String[] tasks(String conditions) {
+    if (!conditions.equals(FileConditions.NONE)) {
+      return planned.apply(conditions);
+    }
     if (tasks == null) {
-      tasks = planned.get();
+      tasks = planned.apply(FileConditions.NONE);
     }
     return tasks;
   }

@@ -2,6 +2,11 @@ package splitscan.connector;
 
 import java.util.Arrays;
 import java.util.OptionalLong;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.spark.sql.connector.expressions.Expressions;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -9,11 +14,12 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
+import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.types.StructType;
 
-/** A planned scan of some columns, up to a number of rows a task. */
-final class PlanScan implements SupportsReportStatistics, Batch {
+/** A planned scan of some columns and files, up to a number of rows a task. */
+final class PlanScan implements SupportsReportStatistics, SupportsRuntimeV2Filtering, Batch {
   static final long NO_LIMIT = -1;
 
   private static final long ROW_OVERHEAD_BYTES = 8; // as Spark counts one in its own estimates
@@ -21,13 +27,16 @@ final class PlanScan implements SupportsReportStatistics, Batch {
   private final StructType schema;
   private final StructType wanted;
   private final Plan plan;
+  private final Predicate[] conditions;
   private final long limit;
+  private Predicate[] found = {}; // conditions that another part of the query has found
   private Scan stream; // what reads instead, where Spark has made this for a stream
 
-  PlanScan(StructType schema, StructType wanted, Plan plan, long limit) {
+  PlanScan(StructType schema, StructType wanted, Plan plan, Predicate[] conditions, long limit) {
     this.schema = schema;
     this.wanted = wanted;
     this.plan = plan;
+    this.conditions = conditions;
     this.limit = limit;
   }
 
@@ -38,7 +47,10 @@ final class PlanScan implements SupportsReportStatistics, Batch {
 
   @Override
   public String description() {
-    return plan.name() + (limit == NO_LIMIT ? "" : ", limit " + limit);
+    String files = Stream.of(conditions).map(Predicate::toString).collect(Collectors.joining(" AND "));
+    return plan.name()
+        + (files.isEmpty() ? "" : ", files " + files)
+        + (limit == NO_LIMIT ? "" : ", limit " + limit);
   }
 
   // Otherwise Spark plans the partitions twice, to ask each for its way.
@@ -68,6 +80,20 @@ final class PlanScan implements SupportsReportStatistics, Batch {
   }
 
   @Override
+  public NamedReference[] filterAttributes() {
+    return Arrays.stream(wanted.fieldNames())
+        .filter(plan.fileColumns()::contains)
+        .map(name -> Expressions.column("`" + name.replace("`", "``") + "`"))
+        .toArray(NamedReference[]::new);
+  }
+
+  /** Spark plans the partitions after this once more. */
+  @Override
+  public void filter(Predicate[] predicates) {
+    found = FileConditions.of(predicates, plan.fileColumns());
+  }
+
+  @Override
   public Batch toBatch() {
     return this;
   }
@@ -89,7 +115,8 @@ final class PlanScan implements SupportsReportStatistics, Batch {
 
   @Override
   public InputPartition[] planInputPartitions() {
-    return Arrays.stream(plan.tasks()).map(BlocksPartition::new).toArray(InputPartition[]::new);
+    String[] tasks = plan.tasks(FileConditions.json(Stream.of(conditions, found).flatMap(Stream::of)));
+    return Arrays.stream(tasks).map(BlocksPartition::new).toArray(InputPartition[]::new);
   }
 
   @Override

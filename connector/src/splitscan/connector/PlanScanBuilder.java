@@ -1,18 +1,18 @@
 package splitscan.connector;
 
-import java.util.Arrays;
-import java.util.HashSet;
-import java.util.Set;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
-import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
 import org.apache.spark.sql.types.StructType;
 
-/** Takes which columns and how many rows Spark wants. One for each scan in a query. */
-final class PlanScanBuilder implements SupportsPushDownRequiredColumns, SupportsPushDownLimit {
+/** Takes which columns, files and how many rows Spark wants. One for each scan in a query. */
+final class PlanScanBuilder
+    implements SupportsPushDownRequiredColumns, SupportsPushDownV2Filters, SupportsPushDownLimit {
   private final StructType schema;
   private final Plan plan;
+  private Predicate[] conditions = {};
   private StructType wanted;
   private long limit;
 
@@ -23,15 +23,22 @@ final class PlanScanBuilder implements SupportsPushDownRequiredColumns, Supports
     this.limit = plan.limit();
   }
 
-  /** Keeps the columns that are wanted, each with all of its members. */
+  /** Takes the columns and members that are wanted; those of {@code _metadata} are among them. */
   @Override
   public void pruneColumns(StructType required) {
-    Set<String> names = new HashSet<>(Arrays.asList(required.fieldNames()));
-    wanted =
-        new StructType(
-            Arrays.stream(schema.fields())
-                .filter(field -> names.contains(field.name()))
-                .toArray(StructField[]::new));
+    wanted = required;
+  }
+
+  /** Takes those of files; Spark checks all of them in each row, too. */
+  @Override
+  public Predicate[] pushPredicates(Predicate[] predicates) {
+    conditions = FileConditions.of(predicates, plan.fileColumns());
+    return predicates;
+  }
+
+  @Override
+  public Predicate[] pushedPredicates() {
+    return conditions;
   }
 
   @Override
@@ -48,6 +55,6 @@ final class PlanScanBuilder implements SupportsPushDownRequiredColumns, Supports
 
   @Override
   public Scan build() {
-    return new PlanScan(schema, wanted, plan, limit);
+    return new PlanScan(schema, wanted, plan, conditions, limit);
   }
 }

@@ -2,6 +2,8 @@ package splitscan.connector;
 
 import java.util.EnumSet;
 import java.util.Set;
+import org.apache.spark.sql.connector.catalog.MetadataColumn;
+import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.read.ScanBuilder;
@@ -9,7 +11,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** A planned scan as a table. */
-final class PlanTable implements SupportsRead {
+final class PlanTable implements SupportsRead, SupportsMetadataColumns {
   private final StructType schema;
   private final Plan plan;
 
@@ -33,6 +35,11 @@ final class PlanTable implements SupportsRead {
   @Override
   public Set<TableCapability> capabilities() {
     return EnumSet.of(TableCapability.BATCH_READ);
+  }
+
+  @Override
+  public MetadataColumn[] metadataColumns() {
+    return Metadata.COLUMNS;
   }
 
   @Override

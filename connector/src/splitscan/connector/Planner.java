@@ -24,6 +24,13 @@ public final class Planner {
     driver = python == null ? driver : python;
   }
 
+  /** Starts the process that will be asked, while Spark does other things; what goes wrong is said when it is asked. */
+  static void prepare() {
+    if (driver == null) {
+      PROCESS.prepare(interpreter);
+    }
+  }
+
   static String ask(String question, SparkSession session) {
     BiFunction<String, SparkSession, String> python = driver;
     if (python != null) {

@@ -20,18 +20,36 @@ import org.apache.spark.SparkEnv;
  * <p>A question and an answer are each a length in four bytes, and so many bytes of UTF-8.
  */
 final class PlannerProcess {
+  private static final System.Logger LOG = System.getLogger("splitscan");
   private static final String PROGRAM = "from splitscan.spark.planner import main; main()";
 
-  private Process process;
+  private volatile Process process;
   private String interpreterOfProcess;
   private volatile String lastWords = "nothing";
 
-  synchronized String ask(String question, String interpreter) {
-    String python = interpreter == null ? interpreterOfSpark() : interpreter;
-    try {
-      if (process == null || !process.isAlive() || !python.equals(interpreterOfProcess)) {
-        start(python);
+  /** Starts a process if there has been none. */
+  void prepare(String interpreter) {
+    if (process == null) { // else it may be at an answer, and nobody waits for that here
+      try {
+        ready(interpreter);
+      } catch (IOException error) {
+        LOG.log(System.Logger.Level.DEBUG, "no planner yet; the question will meet this again", error);
       }
+    }
+  }
+
+  private synchronized String ready(String interpreter) throws IOException {
+    String python = interpreter == null ? interpreterOfSpark() : interpreter;
+    if (process == null || !process.isAlive() || !python.equals(interpreterOfProcess)) {
+      start(python);
+    }
+    return python;
+  }
+
+  synchronized String ask(String question, String interpreter) {
+    String python = interpreter;
+    try {
+      python = ready(interpreter);
       byte[] bytes = question.getBytes(StandardCharsets.UTF_8);
       var output = new DataOutputStream(process.getOutputStream());
       output.writeInt(bytes.length);

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType;
  * @param inferred whether Python finds the schema; else the user gave one
  */
 record Question(String id, Map<String, String> options, boolean inferred) {
-  private static final int VERSION = 1; // of questions and answers
+  private static final int VERSION = 2; // of questions and answers
   private static final String SETTING = "spark.splitscan.connector";
   private static final String ZONE = "spark.sql.session.timeZone";
   private static final String PARALLELISM = "spark.sql.leafNodeDefaultParallelism";
@@ -42,6 +42,15 @@ record Question(String id, Map<String, String> options, boolean inferred) {
    * @param schema the final schema, or null where it is asked for
    */
   Answer ask(String about, StructType schema) {
+    return ask(about, schema, FileConditions.NONE);
+  }
+
+  /**
+   * Asks Python.
+   *
+   * @param conditions which files are wanted, as {@link FileConditions} writes them
+   */
+  Answer ask(String about, StructType schema, String conditions) {
     SparkSession session = SparkSession.active();
     String slots = session.conf().get(PARALLELISM, null);
     var question = new TreeMap<String, String>();
@@ -51,6 +60,7 @@ record Question(String id, Map<String, String> options, boolean inferred) {
     question.put("id", id);
     question.put("inferred", Boolean.toString(inferred));
     question.put("schema", schema == null ? "" : schema.json());
+    question.put("conditions", conditions);
     question.put("setting", session.conf().get(SETTING, ""));
     question.put("timeZone", session.conf().get(ZONE));
     question.put(
@@ -85,7 +95,7 @@ record Question(String id, Map<String, String> options, boolean inferred) {
     return json.append('}').toString();
   }
 
-  private static void quote(String text, StringBuilder json) {
+  static void quote(String text, StringBuilder json) {
     json.append('"');
     for (char unit : text.toCharArray()) {
       if (unit < ' ' || unit == '"' || unit == '\\' || Character.isSurrogate(unit)) {

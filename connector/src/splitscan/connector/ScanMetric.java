@@ -30,14 +30,20 @@ abstract class ScanMetric extends CustomSumMetric {
 
   /** All of them. */
   static CustomMetric[] all() {
-    return new CustomMetric[] {new BytesRead(), new Rejects(), new KernelTime()};
+    return new CustomMetric[] {new BytesRead(), new Rejects(), new NativeMemory(), new KernelTime()};
   }
 
-  /** Those of a task so far. */
-  static CustomTaskMetric[] values(long bytes, long rejects, long nanos) {
+  /**
+   * Those of a task so far.
+   *
+   * @param progress what the kernel says: {@link Kernel#PROGRESS} numbers
+   * @param nanos time in its calls
+   */
+  static CustomTaskMetric[] values(long[] progress, long nanos) {
     return new CustomTaskMetric[] {
-      new Value("bytesRead", bytes),
-      new Value("rejects", rejects),
+      new Value("bytesRead", progress[0]),
+      new Value("rejects", progress[1]),
+      new Value("nativeMemory", progress[2]),
       new Value("kernelTime", nanos / NANOS_PER_MILLI)
     };
   }
@@ -55,6 +61,20 @@ abstract class ScanMetric extends CustomSumMetric {
   public static final class Rejects extends ScanMetric {
     public Rejects() {
       super("rejects", "records that break a rule");
+    }
+  }
+
+  /** The most memory outside of the heap that a task had. */
+  public static final class NativeMemory extends ScanMetric {
+    private static final double MIB = 1 << 20;
+
+    public NativeMemory() {
+      super("nativeMemory", "peak native memory of a task");
+    }
+
+    @Override
+    public String aggregateTaskMetrics(long[] bytes) {
+      return String.format(Locale.ROOT, "%.1f MiB", Arrays.stream(bytes).max().orElse(0) / MIB);
     }
   }
 

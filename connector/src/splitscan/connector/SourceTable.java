@@ -1,7 +1,11 @@
 package splitscan.connector;
 
+import java.util.AbstractSet;
 import java.util.EnumSet;
+import java.util.Iterator;
 import java.util.Set;
+import org.apache.spark.sql.connector.catalog.MetadataColumn;
+import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -17,10 +21,20 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * What a user named by options. Python says with the first query who reads it, once for all queries of a DataFrame;
  * streams, and the error that nothing is written, are Python's.
  */
-final class SourceTable implements SupportsRead, SupportsWrite {
+final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadataColumns {
+  private static final Set<TableCapability> CAPABILITIES =
+      EnumSet.of(
+          TableCapability.BATCH_READ,
+          TableCapability.BATCH_WRITE,
+          TableCapability.MICRO_BATCH_READ,
+          TableCapability.STREAMING_WRITE,
+          TableCapability.TRUNCATE);
+
   private final StructType schema;
   private final Question question;
   private Table python;
+  private String reason; // why Python reads
+  private volatile boolean isStream;
   private Plan plan;
 
   SourceTable(StructType schema, Question question) {
@@ -40,15 +54,35 @@ final class SourceTable implements SupportsRead, SupportsWrite {
     return schema;
   }
 
-  /** Those of Spark's tables of Python. */
+  /**
+   * Those of Spark's tables of Python. Spark asks for {@code MICRO_BATCH_READ} where a stream is made, and before it asks
+   * for metadata columns; nothing else tells the two apart.
+   */
   @Override
   public Set<TableCapability> capabilities() {
-    return EnumSet.of(
-        TableCapability.BATCH_READ,
-        TableCapability.BATCH_WRITE,
-        TableCapability.MICRO_BATCH_READ,
-        TableCapability.STREAMING_WRITE,
-        TableCapability.TRUNCATE);
+    return new AbstractSet<>() {
+      @Override
+      public boolean contains(Object capability) {
+        isStream |= capability == TableCapability.MICRO_BATCH_READ;
+        return CAPABILITIES.contains(capability);
+      }
+
+      @Override
+      public Iterator<TableCapability> iterator() {
+        return CAPABILITIES.iterator();
+      }
+
+      @Override
+      public int size() {
+        return CAPABILITIES.size();
+      }
+    };
+  }
+
+  /** None of streams: Python reads them, and Spark would take the column from memory behind its rows. */
+  @Override
+  public MetadataColumn[] metadataColumns() {
+    return isStream ? new MetadataColumn[0] : Metadata.COLUMNS;
   }
 
   @Override
@@ -57,11 +91,18 @@ final class SourceTable implements SupportsRead, SupportsWrite {
       Question.Answer answer = question.ask("plan", schema);
       if (answer.isPython()) {
         python = pythonTable();
+        reason = answer.rest();
       } else {
-        plan = Plan.of(answer.lines(), () -> question.ask("tasks", schema).lines(), this::stream);
+        plan =
+            Plan.of(
+                answer.lines(),
+                conditions -> question.ask("tasks", schema, conditions).lines(),
+                this::stream);
       }
     }
-    return plan == null ? pythonBuilder() : new PlanScanBuilder(schema, plan);
+    return plan == null
+        ? new PythonScanBuilder(pythonBuilder(), schema, reason)
+        : new PlanScanBuilder(schema, plan);
   }
 
   @Override

@@ -28,7 +28,7 @@ mod transcoded;
 mod xml;
 
 pub use error::{BlockError, Kind, Where};
-pub use project::project;
+pub use project::{metadata_members, project};
 pub use reader::{Batch, BlockReader, Counted, Noticed, Report, check};
 pub use rejects::Reject;
 pub use source::{HostError, LocalFile, ReadAt};
