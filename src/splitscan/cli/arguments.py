@@ -254,22 +254,7 @@ _HOW_COLUMNS_ARE_FOUND = frozenset({"samplebytes", "samplefiles", "inferbytes", 
 
 @dataclass(frozen=True)
 class ScanArguments:
-    """Arguments of the command line about the input.
-
-    Attributes:
-        sources: Paths, globs, URIs.
-        format: Name of the record format; ``None`` for what the names of files say.
-        schema: DDL text.
-        options: Texts ``name=value``.
-        columns: Names, separated by commas.
-        block_size: A size with a unit.
-        limit: Most rows.
-        where: Condition on files and blocks.
-        sep: Separator of CSV.
-        quote: Quote of CSV.
-        header: Whether CSV has headers.
-        types: Which types columns of CSV have.
-    """
+    """Arguments of the command line about the input, as they were given."""
 
     sources: Sequence[str]
     format: str | None = None
@@ -297,11 +282,7 @@ class ScanArguments:
         return self.block_size is not None or not names.isdisjoint(given)
 
     def named_options(self) -> dict[str, str]:
-        """The repeated ``--option name=value`` by name.
-
-        Raises:
-            UsageError: If one has no ``=``, or one name has two values.
-        """
+        """The repeated ``--option name=value`` by name."""
         named: dict[str, str] = {}
         for text in self.options or ():
             name, equals, value = text.partition("=")
@@ -319,11 +300,7 @@ class ScanArguments:
         return named
 
     def build_scan(self) -> Scan:
-        """The scan. Nothing is read or listed yet, unless an option wants a look at the files.
-
-        Raises:
-            UsageError: If an option is unknown or has no meaning.
-        """
+        """The scan. Nothing is read or listed yet, unless an option wants a look at the files."""
         format, options = self._said()
         return scan(self.paths(), format, self.schema, **options)
 
@@ -366,9 +343,6 @@ class ScanArguments:
     def check_layout(self, scan: Scan) -> None:
         """Before all of a scan is read, check against all of it what samples decided on how records are written.
 
-        Args:
-            scan: Of :meth:`looked_at`.
-
         Raises:
             UsageError: ``[dialect-contradicted]`` with both counts.
         """
@@ -377,11 +351,7 @@ class ScanArguments:
             scan.planner.check_layout()
 
     def find_dialect(self) -> dict[str, str] | None:
-        """The options that pin the dialect that the files show, ``None`` while no file has a record.
-
-        Raises:
-            SchemaError, UsageError, SourceError: As :meth:`looked_at`.
-        """
+        """The options that pin the dialect that the files show, ``None`` while no file has a record."""
         given = self._given()
         try:
             _, pinned, found = self._look()

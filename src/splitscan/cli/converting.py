@@ -56,11 +56,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 class Rejected:
-    """Counts the records that break a rule, and keeps the first.
-
-    Attributes:
-        records: How many.
-    """
+    """Counts the records that break a rule, and keeps the first."""
 
     def __init__(self) -> None:
         self.records = 0

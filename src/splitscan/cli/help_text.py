@@ -41,11 +41,7 @@ EXIT_CODES = _KEEP_LINES + "\n".join(
 
 
 def examples(*pairs: tuple[str, str]) -> str:
-    """Render examples for the end of a command's help.
-
-    Args:
-        pairs: What it does, and the command, of one line or several.
-    """
+    """Render examples for the end of a command's help."""
     texts = [f"  # {meaning}\n" + "\n".join(f"  {line}" for line in command.split("\n")) for meaning, command in pairs]
     return _KEEP_LINES + "Examples:\n" + "\n".join(texts)
 

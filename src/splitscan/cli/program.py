@@ -114,11 +114,7 @@ def _command() -> Any:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code; see ``docs/cli.md``.
-
-    Args:
-        args: Arguments; those of the process when not given.
-    """
+    """Run the command and return its exit code; see ``docs/cli.md``."""
     rest, debug = failures.take_debug_flag(sys.argv[1:] if args is None else list(args))
     if debug:
         os.environ[failures.DEBUG_VARIABLE] = "1"  # for everything that this process starts, too

@@ -60,11 +60,7 @@ class _Advice(logging.Handler):
 
 
 class Pace:
-    """Speed and time left, from how far the reading is. What an earlier run had read does not count as speed.
-
-    Args:
-        clock: Seconds, from anywhere.
-    """
+    """Speed and time left, from how far the reading is. What an earlier run had read does not count as speed."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -151,14 +147,7 @@ class NoProgress:
 
 
 class ProgressLines(NoProgress):
-    """Plain lines: one for each new phase, then one every few seconds. No control characters.
-
-    Args:
-        stream: Where they go.
-        every_seconds: Least time between two lines of one phase.
-        clock: Seconds, from anywhere.
-        records: Whether to say how many records there are so far.
-    """
+    """Plain lines: one for each new phase, then one every few seconds. No control characters."""
 
     def __init__(
         self,
@@ -222,12 +211,7 @@ class WindowLines(ProgressLines):
 
 
 class ProgressBar:
-    """A bar that vanishes when it is done.
-
-    Args:
-        stream: The terminal.
-        records: Whether to say how many records there are so far.
-    """
+    """A bar that vanishes when it is done."""
 
     def __init__(self, stream: TextIO, *, records: bool = True) -> None:
         from rich.console import Console  # noqa: PLC0415 -- only a terminal needs it
@@ -288,13 +272,7 @@ class ProgressBar:
 
 @contextmanager
 def choose_progress(*, quiet: bool, windows: bool = False, records: bool = True) -> Iterator[ShowsProgress]:
-    """A bar where standard error is a terminal, lines where it is not, nothing where quiet.
-
-    Args:
-        quiet: Whether to show nothing.
-        windows: Whether what is shown is one small ingest after the other.
-        records: Whether to say how many records there are so far.
-    """
+    """A bar where standard error is a terminal, lines where it is not, nothing where quiet."""
     if quiet:
         with _hearing(NoProgress()) as progress:
             yield progress

@@ -218,13 +218,7 @@ def count_rows(
     clock: Callable[[], float] = time.monotonic,
     show: Callable[[], AbstractContextManager[ShowsProgress]] | None = None,
 ) -> int:
-    """Number of rows; standard error tells how far counting is, once it has taken a second.
-
-    Args:
-        planner: What is counted.
-        clock: Seconds, from anywhere.
-        show: Who is told; standard error if not given.
-    """
+    """Number of rows; standard error tells how far counting is, once it has taken a second."""
     show = show or partial(choose_progress, quiet=False, windows=True, records=False)
     with ExitStack() as stack:
         return planner.count(_LateProgress(planner, clock, lambda: stack.enter_context(show())).add)

@@ -43,19 +43,7 @@ _UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}
 
 
 class IngestArguments:
-    """Arguments of an ingest or a watch.
-
-    Args:
-        arguments: What is read.
-        destination: Where it goes.
-        table: Format of the destination; ``None`` for what is there.
-        settings: How it is written.
-        master: Spark master.
-        spark_conf: Texts ``key=value``.
-
-    Raises:
-        UsageError: If a Spark setting is not written so.
-    """
+    """Arguments of an ingest or a watch: what is read, where it goes, how it is written, and which Spark does it."""
 
     def __init__(
         self,
@@ -83,16 +71,7 @@ class IngestArguments:
 
 
 class IngestRun:
-    """An ingest, ready to be done.
-
-    Args:
-        given: What the command line says.
-        rebalance: Whether tasks claim what they read.
-        report_file: Where the page about the ingest goes.
-
-    Raises:
-        UsageError: If anything has no meaning.
-    """
+    """An ingest, ready to be done."""
 
     def __init__(self, given: IngestArguments, rebalance: bool = False, report_file: str | None = None) -> None:
         self._given = given
@@ -172,14 +151,7 @@ def choose_block_bytes(total_bytes: int, slots: int) -> int:
 
 
 class WatchRun:
-    """A watch, ready to be done.
-
-    Args:
-        given: What the command line says; among the options of its scan those of streams.
-
-    Raises:
-        UsageError: If anything has no meaning.
-    """
+    """A watch, ready to be done. Among the options of its scan are those of streams."""
 
     def __init__(self, given: IngestArguments) -> None:
         self._given = given
@@ -271,11 +243,7 @@ def _warn_of_rejects(report: IngestReport, progress: ShowsProgress) -> None:
 
 
 def _kept_dialect(storage: Storage) -> dict[str, str] | None:
-    """The dialect that a destination is written with, as options; ``None`` if none was found for it.
-
-    Raises:
-        StreamError: ``[stream-damaged]``.
-    """
+    """The dialect that a destination is written with, as options; ``None`` if none was found for it."""
     try:
         kept = json.loads(storage.read_bytes(DIALECT_FILE))
     except SourceMissingError:
@@ -294,16 +262,7 @@ def _kept_dialect(storage: Storage) -> dict[str, str] | None:
 
 
 class LazySession:
-    """A Spark session that starts when it is first called, and ends with the context.
-
-    Args:
-        master: Spark master.
-        conf: Spark settings of the user.
-        progress: Told that Spark starts.
-
-    Attributes:
-        start_seconds: How long that took.
-    """
+    """A Spark session that starts when it is first called, and ends with the context."""
 
     def __init__(self, master: str | None, conf: Mapping[str, str], progress: ShowsProgress) -> None:
         self._master, self._conf, self._progress = master, conf, progress

@@ -121,13 +121,7 @@ def choose_remote(master: str | None, conf: Mapping[str, str], environ: Mapping[
 
 @dataclass(frozen=True)
 class Session:
-    """A Spark session, and what belongs to it.
-
-    Attributes:
-        spark: The session.
-        log: Where Spark's own messages go; ``None`` when they go to standard error.
-        ours: Whether it was started here, and so must be ended here.
-    """
+    """A Spark session, and what belongs to it."""
 
     spark: SparkSession
     log: Path | None
@@ -147,10 +141,6 @@ def start_session(master: str | None, conf: Mapping[str, str]) -> Session:
     A local master gets no web page, and workers that run this very interpreter. Whatever *conf* says wins. A server of
     Spark Connect has its own settings: it gets those of *conf*, and no others.
     Spark's own messages go to a file, except under spark-submit and when debugging.
-
-    Args:
-        master: Spark master, or ``sc://...`` for a server; ``None`` for spark-submit's, or else ``local[*]``.
-        conf: Settings of the user.
 
     Raises:
         SplitscanError: If there is no PySpark or no Java, or Spark does not start.

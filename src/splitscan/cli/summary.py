@@ -20,12 +20,7 @@ _MOST_REJECTED = 3
 
 @dataclass(frozen=True)
 class Ingested:
-    """Report of an ingest, and what the command adds.
-
-    Attributes:
-        report: What it did.
-        spark_seconds: How long Spark took to start, a part of the report's seconds.
-    """
+    """Report of an ingest, and the seconds of it that Spark took to start."""
 
     report: IngestReport
     spark_seconds: float

@@ -45,10 +45,6 @@ _WORTH_THREADS_BYTES = 2 * MIB  # of a bzip2 file: half a second in one thread
 class JsonCache:
     """A directory of JSON objects, found by their keys.
 
-    Args:
-        kind: Name of the directory inside the user's cache directory.
-        most: How many there are at most; the oldest go first.
-
     Thread safety: processes and threads may share a directory; a file appears whole or not at all.
     """
 
@@ -142,11 +138,7 @@ class IndexStore:
         return [block.starting_at(start) for block, start in zip(blocks, starts, strict=True)]
 
     def save(self, source: ByteSource, blocks: Sequence[BlockMetadata], grammar: str, max_record_bytes: int) -> None:
-        """Keep the index that *blocks* carry.
-
-        Does nothing for a file that was just modified, for one whose modification time its storage does not tell (its
-        fingerprint may be its size alone), or without a place.
-        """
+        """Keep the index that *blocks* carry."""
         if not is_settled(blocks[0].file):
             return
         starts = [block.first_record_start for block in blocks]
@@ -198,13 +190,7 @@ class SeekStore:
         self._kept = JsonCache("seek")
 
     def load(self, source: FileBytes, file: FileMetadata, codec: str) -> MemberTable | None:
-        """The points of a file, or ``None`` when there is no index to believe.
-
-        Args:
-            source: The compressed file, open.
-            file: The file as it was listed.
-            codec: Name of its codec.
-        """
+        """The points of a file, or ``None`` when there is no index to believe."""
         kept = self._kept.read(_key(file, codec))
         table = None if kept is None else _table_of(kept.get("points"), kept.get("content_bytes"), source.size_bytes)
         if kept is None or table is None or kept.get("witness") != _witness_of_points(source, table):
@@ -274,9 +260,6 @@ class SummaryStore:
 
     It is found by paths, fingerprints, and what it depends on: that of long files alone, that of all others together.
 
-    Args:
-        what: What it depends on besides the bytes of the files.
-
     Thread safety: processes and threads may share a directory.
     """
 
@@ -310,13 +293,7 @@ def _groups(files: Sequence[FileMetadata]) -> list[list[FileMetadata]]:
 
 
 class DirectoryStore:
-    """The directories of compressed archives in the user's cache directory.
-
-    One is found by path, fingerprint and codec of its archive, and believed if that is as long as it was, and has the
-    same bytes at both ends.
-
-    Thread safety: processes and threads may share a directory.
-    """
+    """The directories of compressed archives in the user's cache directory."""
 
     def __init__(self) -> None:
         self._kept, self._seeks = JsonCache("archives"), SeekStore()

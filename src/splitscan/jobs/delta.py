@@ -56,11 +56,7 @@ _UNFIT_COLUMNS = ("delta.generationExpression", "delta.identity.", "delta.invari
 
 
 class Delta:
-    """A Delta table in the folder of a destination.
-
-    Args:
-        place: The destination.
-    """
+    """A Delta table in the folder of a destination."""
 
     format = "delta"
     keeps_partition_columns = False
@@ -102,12 +98,7 @@ class Delta:
 
 
 class DeltaVersion:
-    """A version of a Delta table.
-
-    Args:
-        table: It, which nobody has changed since it was opened.
-        storage: Its folder.
-    """
+    """A version of a Delta table."""
 
     def __init__(self, table: DeltaTable, storage: Storage) -> None:
         self._table, self._storage, self._root = table, storage, storage.root
@@ -237,11 +228,7 @@ class DeltaVersion:
             self._table.alter.add_columns(columns)
 
     def _new_columns(self, schema: pa.Schema) -> list[Field]:
-        """Columns that the table does not have; those that it has are of the same type.
-
-        Raises:
-            SchemaError: ``[destination-schema]`` if not.
-        """
+        """Columns that the table does not have; those that it has are of the same type."""
         fields = {column.name: column for column in Schema.from_arrow(nullable(schema)).fields}
         kinds = {name: column.type for name, column in fields.items()}
         there = {column.name: column.type for column in self._table.schema().fields}

@@ -30,9 +30,6 @@ class FolderDestination:
 
     The first job appears with its folder, by one rename; how every later one is published, the layout of the folder
     says. What that costs depends on the new files only.
-
-    Args:
-        place: The destination.
     """
 
     table = ""

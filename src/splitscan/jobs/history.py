@@ -64,9 +64,6 @@ class History:
     """The committed jobs of one destination.
 
     A file that had vanished when it was to be read was not ingested: it is read when it comes back.
-
-    Args:
-        ledgers: By sequence.
     """
 
     def __init__(self, ledgers: Iterable[Ledger] = ()) -> None:
@@ -133,13 +130,7 @@ class History:
         return self._read_to.keys()
 
     def sort_files(self, files: Iterable[FileMetadata], growth: Mapping[str, Growth] | None = None) -> SortedFiles:
-        """Tell new files from those that were ingested before.
-
-        Args:
-            files: The files.
-            growth: What is to be read of those that grow, by path: they are known by their content and how far it was
-                read. All others are known by path and fingerprint.
-        """
+        """Tell new files from those that were ingested before."""
         found = SortedFiles()
         for file in files:
             if growth and file.path in growth:
@@ -275,11 +266,6 @@ def clean_up(sink: Destination, staging: Staging, ingested: Iterable[str]) -> li
     What another job left stays where a run could continue it. No run can when one of its files has been ingested by
     another job meanwhile, for the rest is another job then; and nobody will after ``KEEP_DAYS``. In an object store,
     where no lock tells that the other job is not running, nothing of it is touched.
-
-    Args:
-        sink: The destination, locked.
-        staging: Of the job that is done.
-        ingested: The identities of all files that were ingested, by this job too.
 
     Returns:
         The folders of other jobs that were thrown away.

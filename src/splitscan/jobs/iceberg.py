@@ -117,12 +117,7 @@ class Iceberg:
 
 
 class IcebergVersion:
-    """An Iceberg table as it was when it was loaded.
-
-    Args:
-        table: It.
-        entry: Where it is registered.
-    """
+    """An Iceberg table as it was when it was loaded."""
 
     def __init__(self, table: IcebergTable, entry: Registration) -> None:
         self._table, self._uri, self._root = table, entry.uri, entry.place.destination.root
@@ -263,11 +258,7 @@ class IcebergVersion:
                     raise unfit_error(self._root, f"column {name} is not that of schema.name-mapping.default")
 
     def _new_columns(self, schema: pa.Schema) -> list[pa.Field]:
-        """Columns that the table does not have; those that it has are of the same type.
-
-        Raises:
-            SchemaError: ``[destination-schema]`` if not.
-        """
+        """Columns that the table does not have; those that it has are of the same type."""
         kinds = {column.name: _WIDER.get(column.type, column.type) for column in describe_columns(nullable(schema))}
         return [nullable(schema).field(name) for name in new_columns(kinds, _types(self._table), self._root)]
 
@@ -337,11 +328,7 @@ def _register(
 
 
 def _check_planned(schema: pa.Schema, columns: Schema, where: str) -> None:
-    """Make sure that a table that is being created has the ids that files were written with.
-
-    Raises:
-        SchemaError: ``[destination-schema]`` if not.
-    """
+    """Make sure that a table that is being created has the ids that files were written with."""
     if field_ids(_with_all_ids(schema, columns)) != field_ids(schema):
         raise schema_error(where, "the catalog gave columns other ids than when the job began", "run again")
 

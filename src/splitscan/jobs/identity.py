@@ -46,13 +46,7 @@ class Growth:
 
 
 def describe_growth(stream: str, window: Window, contents: Mapping[str, str]) -> dict[str, Growth]:
-    """Tell what a window reads of each of its files, by path.
-
-    Args:
-        stream: Id of the stream.
-        window: The window.
-        contents: The content behind each path, as the stream numbers them.
-    """
+    """Tell what a window reads of each of its files, by path."""
     starts: dict[str, int] = {}
     for block in window.blocks:
         starts.setdefault(block.file.path, block.start)
@@ -85,18 +79,7 @@ def compute_job_id(
     growth: Mapping[str, Growth] | None = None,
     ids: Sequence[str] = (),
 ) -> str:
-    """Compute the identity of a job: 32 hexadecimal digits.
-
-    Args:
-        blocks: All planned blocks, in order.
-        empty_files: Planned files without blocks.
-        spec: How the records are read.
-        settings: How they are written.
-        claimed: Whether tasks claim what they read, and so leave other reports than planned ones.
-        growth: Of files that grow: what is read of them, by path.
-        ids: Field ids that the columns have in the files that are written.
-        taken: Identities of committed jobs. A file that had vanished may come back, and be read by another job.
-    """
+    """Compute the identity of a job: 32 hexadecimal digits."""
     described = describe_read_options(spec.options)
     for section in described.values():
         if isinstance(section, dict):

@@ -117,13 +117,7 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class RowRange:
-    """Rows of a block: rows ``[start, stop)`` of a written file.
-
-    Attributes:
-        name: Name of the file relative to the destination.
-        start: Number of the first row, from 0.
-        stop: Number of the first row after the last.
-    """
+    """Rows ``[start, stop)`` of a written file, by its name relative to the destination; numbers count from 0."""
 
     name: FileName
     start: int

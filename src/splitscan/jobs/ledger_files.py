@@ -69,10 +69,6 @@ def render_ledger(ledger: Ledger) -> bytes:
 def parse_ledger(data: bytes, name: str) -> Ledger:
     """Read a ledger back and check it.
 
-    Args:
-        data: The file's content.
-        name: Its path, for messages.
-
     Raises:
         IngestError: ``[ledger-damaged]`` if a byte is missing or changed, or a name in it leads elsewhere;
             ``[ledger-version]`` if another version of splitscan wrote it.
@@ -185,11 +181,6 @@ def read_ledgers(storage: Storage) -> list[Ledger]:
 def read_ledger(storage: Storage, sequence: int, name: str | None = None) -> Ledger:
     """Read and check the ledger of one job.
 
-    Args:
-        storage: The destination.
-        sequence: Number of the job.
-        name: The file that should hold it, as it is listed; the job's own when not given.
-
     Raises:
         IngestError: ``[ledger-damaged]`` if it is damaged, or another's.
     """
@@ -212,11 +203,6 @@ def read_ledger(storage: Storage, sequence: int, name: str | None = None) -> Led
 
 def publish_ledger(storage: Storage, ledger: Ledger, *, is_local: bool) -> None:
     """Write the ledger of a job; a number can be taken once, also where there are no locks.
-
-    Args:
-        storage: The destination; locked, if it is local.
-        ledger: The ledger.
-        is_local: Whether the destination is on a mounted file system.
 
     Raises:
         IngestError: ``[destination-busy]`` if another job has taken the number.

@@ -47,12 +47,7 @@ def run_watched(
 
 
 class PhaseClock:
-    """Hands progress on, and notes how long each phase lasts.
-
-    Args:
-        on_progress: Told of it.
-        clock: Seconds, from anywhere.
-    """
+    """Hands progress on, and notes how long each phase lasts."""
 
     def __init__(self, on_progress: OnProgress | None, clock: Callable[[], float] = time.perf_counter) -> None:
         self._on_progress, self._clock = on_progress, clock
@@ -71,14 +66,7 @@ class PhaseClock:
 
 
 class Monitor:
-    """Counts what was read, by what tasks leave in the staging folder: reports, and before them how far each is.
-
-    Args:
-        bytes_total: Bytes of the job; a guess where content without a known end is read.
-        blocks_total: Blocks of the job; ``None`` where nobody knows before the end.
-        on_progress: Told how far the job is.
-        check: Told rows, rejects, dropped records and examples so far; raises to end the job early.
-    """
+    """Counts what was read, by what tasks leave in the staging folder: reports, and before them how far each is."""
 
     def __init__(
         self,

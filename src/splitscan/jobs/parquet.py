@@ -51,11 +51,7 @@ _EXAMPLES = 5
 
 
 class CountingOutput:
-    """A binary file that counts what is written to it. Who opened the file closes it.
-
-    Args:
-        output: Where the bytes go.
-    """
+    """A binary file that counts what is written to it. Who opened the file closes it."""
 
     closed = False
 
@@ -108,13 +104,6 @@ class ParquetFileWriter:
 
     The file appears when the block ends without an error; its bytes depend on the rows, their batches and the settings
     only, so that two attempts at the same work write the same file.
-
-    Args:
-        staging: Where it waits.
-        name: Name in the destination.
-        schema: Of every batch.
-        settings: Codec and row groups.
-        keep_empty: Whether there is a file without rows too.
     """
 
     def __init__(
@@ -210,11 +199,7 @@ class ParquetFileWriter:
 
 
 class RejectFileWriter:
-    """Writes the reject table of a part; pass :meth:`add` to the reader.
-
-    Args:
-        sink: Where the rows go, with ``REJECT_SCHEMA``.
-    """
+    """Writes the reject table of a part; pass :meth:`add` to the reader."""
 
     def __init__(self, sink: ParquetFileWriter) -> None:
         self._sink = sink
@@ -323,11 +308,7 @@ def _without_bitmap(texts: pa.Array) -> pa.Array:
 
 
 def check_schema(batch: pa.RecordBatch, schema: pa.Schema) -> None:
-    """Make sure that a batch has exactly the planned columns.
-
-    Raises:
-        InvariantError: If not.
-    """
+    """Make sure that a batch has exactly the planned columns."""
     if not batch.schema.equals(schema):
         raise InvariantError(
             "a batch does not have the planned columns", seen=str(batch.schema)[:500], fix="report it with the options"
@@ -336,10 +317,6 @@ def check_schema(batch: pa.RecordBatch, schema: pa.Schema) -> None:
 
 def read_footer(read_at: Callable[[int, int], bytes], size_bytes: int) -> pq.FileMetaData:
     """Read the footer of a Parquet file, and little else.
-
-    Args:
-        read_at: Reads bytes: offset, length.
-        size_bytes: Length of the file.
 
     Raises:
         pa.ArrowInvalid: If it is no Parquet file.

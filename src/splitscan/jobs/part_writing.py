@@ -254,10 +254,6 @@ class PartTarget:
         """Write a part. Its files appear whole when the ``with`` block ends without an error, or not at all.
 
         The same rows in the same batches leave the same bytes under the same names, unless *own_names* is set.
-
-        Args:
-            staging: Of the job.
-            part: Which part of the job.
         """
         attempt = f"-{secrets.token_hex(4)}" if self.own_names else ""
         schema = self.partitioning.file_schema(self.schema)
@@ -307,15 +303,7 @@ class _Ended:
 
 
 class PartWriter:
-    """Takes the rows and rejects of a part, block after block: its batches, then :meth:`end_block`.
-
-    Args:
-        schema: Of every batch.
-        data: Where rows go.
-        table: Where rejects go.
-        tell: Told now and then how far the part is.
-        tell_seconds: How often at most.
-    """
+    """Takes the rows and rejects of a part, block after block: its batches, then :meth:`end_block`."""
 
     def __init__(
         self,
@@ -343,11 +331,7 @@ class PartWriter:
         self._data.write(batch)
 
     def tell(self, passed_bytes: int = 0) -> None:
-        """Let those who watch the job know how far the part is, if it is time.
-
-        Args:
-            passed_bytes: How much of the block that is being read was read.
-        """
+        """Let those who watch the job know how far the part is, if it is time."""
         if time.monotonic() < self._next_tell:
             return
         rows, rejects = self._data.taken_rows, self._rejects
@@ -357,11 +341,6 @@ class PartWriter:
 
     def end_block(self, read: BlockReport, file_index: int, index: int = 0) -> None:
         """Say what was read; all rows since the block before are its own.
-
-        Args:
-            read: By the block's reader.
-            file_index: Number of the file in its job, or in its part of a log.
-            index: Number of the block in its file, where that is known by now.
 
         Raises:
             InvariantError: If another number of rows arrived, or fewer rejects.
@@ -375,11 +354,7 @@ class PartWriter:
         self._bytes_done += bytes_read(read.block.start, read.block.stop, read.span_stop)
 
     def finish(self) -> None:
-        """No more comes.
-
-        Raises:
-            InvariantError: If a row or reject is of no block.
-        """
+        """Refuse rows and rejects that are of no block."""
         rows, rejects = self._data.taken_rows - self._row, self._rejects.count - self._reject
         if rows or rejects:
             raise InvariantError(
@@ -389,11 +364,7 @@ class PartWriter:
         self._rejects.flush()
 
     def report(self, number: int) -> PartReport:
-        """Make the report, once all files are there.
-
-        Args:
-            number: Of the part.
-        """
+        """Make the report, once all files are there."""
         blocks = tuple(block.line(self._data.ranges(order)) for order, block in enumerate(self._ended))
         written = (*self._data.written, *([] if self._table.written is None else [self._table.written]))
         noticed = (each.read for each in self._ended if each.read.noticed)
@@ -439,11 +410,6 @@ def run_part(target: PartTarget, part: OutputPart, open_block: OpenBlock) -> Par
 
     The files appear whole, and the report after them; a part whose report is there is not read again. Running the
     same part twice, one after the other or at the same time, leaves the same bytes under the same names.
-
-    Args:
-        target: Where it goes.
-        part: What to read.
-        open_block: Opens a block for reading.
     """
     staging = target.open_staging()
     report = staging.read_finished(part)

@@ -110,11 +110,6 @@ class Partitioning:
 def choose_partitioning(wanted: tuple[str, ...] | None, there: Partitioning, where: str) -> Partitioning:
     """The partitioning of a destination that has one already.
 
-    Args:
-        wanted: What the user said; ``None`` for what is there.
-        there: What is there.
-        where: The destination, for the message.
-
     Raises:
         SchemaError: ``[destination-schema]`` if the user wants another one.
     """

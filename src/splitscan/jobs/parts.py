@@ -189,11 +189,6 @@ def plan_parts(
 ) -> list[OutputPart]:
     """Make parts of what is still to be read.
 
-    Args:
-        plan: All blocks of the job, in order.
-        tasks: The same blocks, in the same order, grouped.
-        done: What is finished. It stays out, and parts what lies around it.
-
     Returns:
         The parts, in order. A run that is packed alike gets the parts of the run before, without those it finished.
     """

@@ -83,11 +83,6 @@ def to_plain(value: Any) -> dict[str, Any]:
 def from_plain(kind: type[T], raw: Any, what: str = "") -> T:
     """Build a value of *kind* from what :func:`to_plain` made of it.
 
-    Args:
-        kind: A dataclass or named tuple.
-        raw: Parsed JSON.
-        what: Its name in messages; that of the class when not given.
-
     Raises:
         IngestError: ``[ledger-damaged]`` if a field is missing, of another kind, or breaks a rule.
     """

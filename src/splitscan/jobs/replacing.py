@@ -127,15 +127,6 @@ def write_rest(
 ) -> tuple[list[RemovedFile], list[WrittenFile]]:
     """Write again, as files of the job that replaces, what stays of data files whose other rows leave.
 
-    Args:
-        sink: The destination.
-        target: How the job writes.
-        staging: Where its files wait.
-        held: Of :meth:`Contents.held`.
-
-    Returns:
-        What leaves, and what was written, by the names that it waits under.
-
     Raises:
         IngestError: ``[rows-elsewhere]`` if somebody else has rewritten or removed rows of a table meanwhile;
             ``[data-file-missing]``.

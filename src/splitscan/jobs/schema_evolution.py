@@ -40,14 +40,6 @@ def settle_columns(
     and not named by the user, the type is the destination's: always where columns may be added, elsewhere if it holds
     what was found. Otherwise it stays as it was found, and the destination refuses it.
 
-    Args:
-        scan: Of what was not ingested yet.
-        begun: Paths of files of which an earlier job has read the beginning: they have no say any more.
-        there: The columns of the destination; ``None`` if it has none yet.
-        mode: What is done about columns that it does not have.
-        destination: For messages.
-        keeps_types: Whether the destination's types always win, as they do for the later windows of a stream.
-
     Raises:
         UsageError: ``[bad-option]`` if what does not fit is to be rescued, and nobody says where to.
         SchemaError: ``[destination-schema]`` for a new column that may not be added.
@@ -98,11 +90,7 @@ def _left_out(scan: ScanPlanner, there: pa.Schema) -> tuple[tuple[str, ...], int
 def with_new_columns(
     scan: ScanPlanner, found: NewColumns, there: pa.Schema | None, mode: SchemaEvolution
 ) -> EvolvedSource[ScanPlanner]:
-    """The scan with columns that were noticed while its files were read, after its own, to be read again.
-
-    Raises:
-        SchemaError: ``[destination-schema]`` where columns may not be added, or one would change.
-    """
+    """The scan with columns that were noticed while its files were read, after its own, to be read again."""
     schema = scan.spec.schema
     folded = {name.casefold() for name in schema.names}
     for name, new in found.columns.items():

@@ -133,14 +133,6 @@ class IngestSettings:
     ) -> None:
         """Make sure that no more records broke a rule than allowed.
 
-        Args:
-            rows: Rows delivered.
-            rejects: Records that broke a rule.
-            dropped: Rejects among them for which no row was delivered.
-            examples: The first few, for the message.
-            destination: For the message.
-            lost: Rejects that are no records: missing files, and damaged ends of files. They have no share.
-
         Raises:
             IngestError: ``[reject-budget]`` if there were too many.
         """
@@ -158,12 +150,6 @@ class IngestSettings:
 
     def check_guessed(self, rejects: int, examples: list[str], destination: str, *, guessed: bool) -> None:
         """Make sure that values fit the types that a sample showed, unless a limit says how many need not.
-
-        Args:
-            rejects: Records that broke a rule.
-            examples: The first few, for the message.
-            destination: For the message.
-            guessed: Whether types were found in a sample.
 
         Raises:
             IngestError: ``[reject-budget]`` if one does not.
@@ -193,10 +179,6 @@ class IngestSettings:
 
 def on_changed_from(value: OnChanged | str, *, replace_changed: bool = False) -> OnChanged:
     """Read ``"fail"``, ``"skip"`` or ``"replace"``.
-
-    Args:
-        value: It.
-        replace_changed: Whether files that have changed are replaced, which *value* may say too.
 
     Raises:
         UsageError: ``[bad-option]`` for anything else, and for two answers.

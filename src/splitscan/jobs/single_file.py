@@ -83,13 +83,7 @@ class FileTarget:
 
 @dataclass(frozen=True, slots=True)
 class WroteFile:
-    """A file that was written.
-
-    Attributes:
-        path: Where it is.
-        rows: How many.
-        size_bytes: Bytes of the file.
-    """
+    """A file that was written."""
 
     path: str
     rows: int
@@ -105,13 +99,6 @@ def write_file(
     overwrite: bool = False,
 ) -> WroteFile:
     """Write rows to one file. Under its name it is there whole, or not at all; an error leaves nothing.
-
-    Args:
-        target: The file.
-        schema: Of the rows.
-        batches: The rows, in the order in which they are written; a few of them are in memory at a time.
-        storage_options: Settings of its file system.
-        overwrite: Whether it may be there already.
 
     Raises:
         SchemaError: ``[csv-type]`` if CSV has no text for a column.

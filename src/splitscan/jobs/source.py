@@ -29,12 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadTasks:
-    """Tasks that are ready to run.
-
-    Attributes:
-        run: Runs them, and returns their reports; for a thread of its own.
-        watch: Finds the reports that they leave meanwhile.
-    """
+    """Tasks that are ready to run."""
 
     run: Callable[[], list[PartReport]]
     watch: ReportWatch
@@ -74,13 +69,7 @@ class Division(ABC):
 
 
 class PlannedDivision(Division):
-    """Parts of the plan, one task each.
-
-    Args:
-        plan: The blocks of the job, in order.
-        group: Gives the blocks of each task, in the same order.
-        run: Runs parts, in parallel: the target, and the parts.
-    """
+    """Parts of the plan, one task each."""
 
     def __init__(
         self,
@@ -247,28 +236,13 @@ class Source(Protocol):
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
     ) -> EvolvedSource[Source]:
-        """Restrict the source to what is still to be read, by the columns that its rows shall have.
-
-        Args:
-            found: What is there.
-            there: The columns of the destination; ``None`` if it has none yet.
-            mode: What is done about columns that it does not have.
-            destination: For messages.
-        """
+        """Restrict the source to what is still to be read, by the columns that its rows shall have."""
 
     def check(self) -> None:
-        """Refuse what cannot be ingested at all.
-
-        Raises:
-            UsageError: If so.
-        """
+        """Refuse what cannot be ingested at all."""
 
     def check_sample(self, files: Sequence[FileMetadata]) -> None:
-        """Refuse what would be read wrongly, before anything is read.
-
-        Raises:
-            UsageError: If a sample says so.
-        """
+        """Refuse what would be read wrongly, before anything is read."""
 
     def divide(self, files: Sequence[FileMetadata], runner: Runner) -> Division | None:
         """Divide what is to be read; ``None`` where that depends on the job's name."""
@@ -276,14 +250,7 @@ class Source(Protocol):
     def name_job(
         self, files: Sequence[FileMetadata], division: Division | None, writing: WriteSpec, runner: Runner
     ) -> NamedJob:
-        """Name a job: what is to be read and how it is written say which one it is.
-
-        Args:
-            files: What is read.
-            division: Of :meth:`divide`.
-            writing: How the destination takes it.
-            runner: Who runs tasks.
-        """
+        """Name a job: what is to be read and how it is written say which one it is."""
 
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
@@ -291,8 +258,4 @@ class Source(Protocol):
         """Decide about columns that were noticed while blocks were read, and that nothing had shown before."""
 
     def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
-        """Make sure that nothing changed while it was read.
-
-        Raises:
-            SourceError: If so.
-        """
+        """Make sure that nothing changed while it was read."""

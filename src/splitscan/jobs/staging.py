@@ -105,12 +105,7 @@ class PartProgress(NamedTuple):
 
 
 def total(parts: Iterable[PartProgress]) -> PartProgress:
-    """Add up the progress of parts.
-
-    Example:
-        >>> total([PartProgress(10, 1, 3, 0, 0), PartProgress(5, 0, 2, 1, 1)])
-        PartProgress(bytes_done=15, blocks=1, rows=5, rejects=1, dropped=1)
-    """
+    """Add up the progress of parts."""
     return PartProgress(*map(sum, zip(*parts, strict=True)))
 
 
@@ -161,12 +156,7 @@ class Staging:
         return {name.removesuffix(".json") for name in names if name.endswith(".json") and not name.startswith(".")}
 
     def read_report(self, folder: str, part_name: str) -> PartReport:
-        """Read a report.
-
-        Raises:
-            SourceMissingError: If there is none.
-            IngestError: If it cannot be read.
-        """
+        """Read a report."""
         return PartReport.from_json(self.storage.read_bytes(f"{self._reports}/{folder}/{part_name}.json"))
 
     def write_report(self, part: OutputPart | ClaimedPart, report: PartReport) -> None:
@@ -273,13 +263,7 @@ class Staging:
 
 
 class ReportWatch:
-    """Finds the reports that running tasks leave in staging, each once.
-
-    Only folders in which one is missing are listed, in their order, up to the first in which there is none yet.
-
-    Args:
-        folders: Names of the parts whose reports come into each folder; ``None`` where nobody knows beforehand.
-    """
+    """Finds the reports that running tasks leave in staging, each once."""
 
     def __init__(self, folders: Mapping[str, Set[str] | None]) -> None:
         self._folders = dict(folders)

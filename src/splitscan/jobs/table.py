@@ -92,10 +92,6 @@ class TableDestination:
 
     Data files are written to their final names in the table's folder: what no commit has named is in no reader's way.
     A reject table waits in staging, and is moved in after the commit.
-
-    Args:
-        place: The destination.
-        table: The table.
     """
 
     def __init__(self, place: DestinationStorage, table: Table) -> None:
@@ -252,11 +248,7 @@ class TableDestination:
         )  # fmt: skip
 
     def _open(self, last: int) -> TableSnapshot:
-        """The table, which was there a moment ago; *last* is the number that it should have reached.
-
-        Raises:
-            IngestError: ``[table-behind]`` if it is gone.
-        """
+        """The table, which was there a moment ago; *last* is the number that it should have reached."""
         table = self._table.open()
         if table is None:
             raise self._behind(0, last)

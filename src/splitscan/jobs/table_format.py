@@ -40,12 +40,7 @@ _ICEBERG = {
 
 @dataclass(frozen=True)
 class NewFile:
-    """A data file that is about to be registered.
-
-    Attributes:
-        written: Its name, length and number of rows.
-        footer: Its Parquet footer.
-    """
+    """A data file that is about to be registered."""
 
     written: WrittenFile
     footer: pq.FileMetaData
@@ -53,13 +48,7 @@ class NewFile:
 
 @dataclass(frozen=True, slots=True)
 class CommitStamp:
-    """Stamp of a commit: how the table names the job.
-
-    Attributes:
-        number: Of the job.
-        job_id: Its identity.
-        ledger_sha256: Of its ledger, as it was prepared.
-    """
+    """Stamp of a commit, by which the table names the job: its number, its identity, the SHA-256 of its ledger."""
 
     number: int
     job_id: str
@@ -123,10 +112,6 @@ class TableSnapshot(Protocol):
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         """Make sure that files of this schema can be registered.
 
-        Args:
-            schema: Of the rows, of types that tables have.
-            evolution: What to do with columns that the table does not have.
-
         Raises:
             SchemaError: ``[destination-schema]`` if not.
             IngestError: ``[table-unfit]`` if the table has a feature that registering files would break.
@@ -177,11 +162,7 @@ def is_failure(error: Exception) -> bool:
 
 
 def check_types(schema: pa.Schema, table_format: str, where: str) -> None:
-    """Make sure that a table format has all types of a schema.
-
-    Raises:
-        SchemaError: ``[table-type]`` if not.
-    """
+    """Make sure that a table format has all types of a schema."""
     for column in schema:
         if not _fits(column.type):
             raise SchemaError(
@@ -216,12 +197,6 @@ def new_columns(
 ) -> list[str]:
     """Names of columns that a table does not have; those that it has are of the same type.
 
-    Args:
-        wanted: Types of the rows' columns, by name.
-        there: Types of the table's columns, by name.
-        where: The table, for the message.
-        spell: How a type is spelled in the message.
-
     Raises:
         SchemaError: ``[destination-schema]`` if a type differs, or a name in case only.
 
@@ -247,12 +222,6 @@ def new_columns(
 
 def check_new_columns(new: Sequence[str], evolution: SchemaEvolution, there: Mapping[str, str], where: str) -> None:
     """Refuse columns that a table does not have, unless they are to be added.
-
-    Args:
-        new: The columns, each with its type.
-        evolution: Whether they are to be added.
-        there: Types of the table's columns, by name.
-        where: The table, for the message.
 
     Raises:
         SchemaError: ``[destination-schema]`` if not.

@@ -18,10 +18,6 @@ def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[s
     record belongs to the range that holds its first byte). Of a compressed file the spans must run to the end of its
     content, which the reader of its last block has reached; its ranges too, unless one block is the whole file.
 
-    Args:
-        file: The file.
-        blocks: Its blocks, by offset.
-
     Returns:
         One sentence per fault; none is the proof.
 
@@ -71,10 +67,6 @@ def _span_faults(block: LedgerBlock, expected: int) -> Iterator[str]:
 def row_faults(written: Iterable[WrittenFile], blocks: Iterable[LedgerBlock]) -> Iterator[tuple[str, str]]:
     """Find every place where the blocks do not account for each row of the written files exactly once.
 
-    Args:
-        written: All files that a job wrote.
-        blocks: All its blocks, in any order.
-
     Returns:
         Name of the file and one sentence per fault; none is the proof.
 
@@ -112,10 +104,6 @@ def _file_row_faults(file: WrittenFile, ranges: Iterable[RowRange]) -> Iterator[
 def key_faults(table: LedgerTable, blocks: Iterable[LedgerBlock]) -> Iterator[str]:
     """Find every place where the blocks of a table do not stand for each of its keys, and its nulls, exactly once.
 
-    Args:
-        table: The table.
-        blocks: Its blocks, in any order.
-
     Returns:
         One sentence per fault; none is the proof.
 
@@ -143,11 +131,7 @@ def key_faults(table: LedgerTable, blocks: Iterable[LedgerBlock]) -> Iterator[st
 
 
 def check_keys(table: LedgerTable | None, blocks: Iterable[LedgerBlock]) -> None:
-    """Make sure that every row of a table was read by exactly one block.
-
-    Raises:
-        InvariantError: ``[not-accounted]`` with the first faults.
-    """
+    """Make sure that every row of a table was read by exactly one block."""
     if table is None:
         return
     faults = list(key_faults(table, blocks))
@@ -157,11 +141,6 @@ def check_keys(table: LedgerTable | None, blocks: Iterable[LedgerBlock]) -> None
 
 def check_tiling(files: Sequence[LedgerFile], blocks: Sequence[LedgerBlock], written: Iterable[WrittenFile]) -> None:
     """Make sure that every byte of every file was read by exactly one block, and every row written by exactly one.
-
-    Args:
-        files: All files of a job.
-        blocks: All its blocks, in any order.
-        written: All files that it wrote.
 
     Raises:
         InvariantError: ``[not-accounted]`` with the first faults of the first file that has one.
@@ -201,10 +180,6 @@ def check_vanished(files: Sequence[LedgerFile], blocks: Iterable[LedgerBlock]) -
 
 def check_matches_plan(planned: Iterable[tuple[int, int, int, int]], blocks: Iterable[LedgerBlock]) -> None:
     """Make sure that exactly the planned blocks reported, each once.
-
-    Args:
-        planned: File index, block index, start and stop of every planned block.
-        blocks: What was reported.
 
     Raises:
         InvariantError: ``[not-accounted]`` naming a block that is missing, unknown, or reported twice.

@@ -144,11 +144,7 @@ def verify(
 
 
 def _finish_publishing(sink: Destination, ledgers: Sequence[Ledger]) -> bool:
-    """Finish an interrupted publication; where nothing is left to do, nothing is locked or written.
-
-    Returns:
-        Whether anything was done.
-    """
+    """Finish an interrupted publication, and say whether anything was done; otherwise nothing is locked or written."""
     published = History(ledgers).published
     waiting = set(sink.unfinished(published))
     if not waiting:

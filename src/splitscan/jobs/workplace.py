@@ -30,10 +30,6 @@ class DestinationLock:
 
     The lock is a ``flock`` on a small file that also says who holds it. The file goes away with the lock.
 
-    Args:
-        path: The lock file.
-        destination: What is locked, for messages.
-
     Raises:
         IngestError: ``[destination-busy]`` on entering, if another process (or thread) holds it.
     """
@@ -178,10 +174,6 @@ def open_destination_storage(
     destination: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
 ) -> DestinationStorage:
     """Find out where an ingest into *destination* works. Nothing is created.
-
-    Args:
-        destination: Local path or URI of a folder that need not exist.
-        storage_options: Settings of a remote file system.
 
     Raises:
         UsageError: If the path has no meaning.

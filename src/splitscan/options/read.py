@@ -131,12 +131,7 @@ class RecordOptions:
 
     @classmethod
     def of_given(cls, given: Mapping[str, Any], *, has_provided_schema: bool) -> Self:
-        """The options that a user gave, by attribute; the others have their defaults.
-
-        Args:
-            given: Values by attribute.
-            has_provided_schema: Whether the user names the columns of the files, in an order of their own.
-        """
+        """The options that a user gave, by attribute; the others have their defaults."""
         return cls(**given)
 
 
@@ -449,9 +444,6 @@ class ReadOptions:
 
     def in_zone(self, zone: str) -> ReadOptions:
         """A copy with another zone of times that name none, unless the user gave one.
-
-        Args:
-            zone: A region, an offset, or ``UTC``.
 
         Raises:
             ValueRefusedError: If it is none of them.

@@ -112,12 +112,6 @@ def is_listed(name: str, known: Mapping[str, str]) -> bool:
 def check_refused(name: str, value: Any, refused: Mapping[str, str], refused_if_true: Mapping[str, str]) -> bool:
     """Refuse an option of Spark that we do not have, with its own reason.
 
-    Args:
-        name: What was given.
-        value: Its value; with ``None`` the option was not given.
-        refused: What to do instead of an option, whatever its value.
-        refused_if_true: What to do instead of a flag that is set.
-
     Returns:
         Whether the name is one of them, and this value does no harm.
 

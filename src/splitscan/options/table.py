@@ -69,14 +69,7 @@ class OptionKind:
 
 
 def bad_option(name: str, seen: str, allowed: str, fix: str) -> UsageError:
-    """Return the error for an option whose value is of the wrong kind.
-
-    Args:
-        name: The option as the user spelt it.
-        seen: The value, rendered.
-        allowed: What is allowed.
-        fix: What to do.
-    """
+    """Return the error for an option whose value is of the wrong kind."""
     return UsageError(f"option {name} takes {allowed}", seen=seen, fix=fix, code="bad-option")
 
 
@@ -208,12 +201,7 @@ def choice(members: type[enum.Enum]) -> OptionKind:
 
 
 def names(valid: Sequence[str], numbered: str) -> OptionKind:
-    """Return the kind of lists of distinct names: a Python list, ``"a,b"``, or a JSON list ``'["a", "b"]'``.
-
-    Args:
-        valid: The names allowed, matched in any case.
-        numbered: One more name, allowed with any number of up to four digits after it.
-    """
+    """Return the kind of lists of distinct names: a Python list, ``"a,b"``, or a JSON list ``'["a", "b"]'``."""
     by_lower = {name.lower(): name for name in valid}
     with_number = re.compile(rf"{numbered}(0|[1-9][0-9]{{0,3}})")
 

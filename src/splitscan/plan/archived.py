@@ -27,12 +27,6 @@ def with_members(
 ) -> Iterator[FileMetadata]:
     """Put the members of archives in the place of these, many archives at once.
 
-    Args:
-        files: The listed files.
-        options: Which members are wanted; ``archive_path_filter`` is compared with all of a member's name, and its
-            wildcards pass over ``/``, as in Spark.
-        is_hidden: Tells which names are hidden; asked for every segment of a member's name.
-
     Returns:
         The files, lazily.
 
@@ -57,12 +51,6 @@ def named_members(
     file: FileMetadata, name: str, options: FileOptions, is_hidden: Callable[[str], bool]
 ) -> list[FileMetadata] | None:
     """The member of an archive that a user has named, or all in the directory of that name.
-
-    Args:
-        file: The archive.
-        name: Of the member or directory.
-        options: Which members are wanted, all the same; without a filter all are.
-        is_hidden: Tells which names are hidden.
 
     Returns:
         The wanted ones; ``None`` if the archive holds nothing of that name, or the file is none. Without ``base_path``

@@ -70,17 +70,6 @@ def cut_files(
 
     A file that fits in one block is not opened; of a longer one the first bytes are read.
 
-    Args:
-        files: The files, consumed some at a time.
-        lengths: How long blocks are.
-        format: How records are found.
-        options: How files are opened, and what is said of their compression.
-        most_shares: Into how many blocks the content of a compressed file is cut, if there is nothing else to go by;
-            0 to leave every compressed file whole.
-
-    Returns:
-        A lazy iterator over all blocks, in the order of the files, then of the offsets.
-
     Raises:
         UsageError: If the length of a block is not positive.
         SourceError: If a file cannot be opened. One that vanished is cut as if it were there: whoever reads it decides.

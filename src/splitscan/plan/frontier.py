@@ -112,11 +112,7 @@ def _preamble_of_few(format: RecordFormat, head: bytes) -> Preamble | None:
 
 
 class _Cuts:
-    """Record boundaries after a known one.
-
-    Attributes:
-        floor: The first record start that may be: the known boundary, or after the head.
-    """
+    """Record boundaries after a known one."""
 
     def __init__(
         self, source: ByteSource, file: FileMetadata, preamble: Preamble, position: int, max_record_bytes: int,

@@ -74,9 +74,6 @@ def compile_glob(pattern: str, *, across_segments: bool = False) -> Callable[[st
         pattern: The glob; it must match the whole name.
         across_segments: Whether wildcards pass over ``/`` too: for names that are whole paths.
 
-    Returns:
-        A function from name to whether it matches.
-
     Raises:
         UsageError: If a bracket or brace is not closed.
 
@@ -97,12 +94,6 @@ def expand_glob(tree: FileTree, pattern: str, hidden: Callable[[str], bool], ign
 
     A wildcard does not match a hidden name, unless the segment of the pattern itself starts with that name's first
     character: ``*`` passes over ``_temporary``, ``_t*`` finds it.
-
-    Args:
-        tree: The storage.
-        pattern: Canonical path with globs; none in the bucket or host.
-        hidden: Tells which names are hidden.
-        ignore_missing: Skip entries that vanish meanwhile.
 
     Returns:
         What was found, each once, sorted by path; empty when nothing matches.

@@ -25,12 +25,7 @@ def advice_on(listing: FileListing) -> str:
 
 
 def no_files(paths: Paths, options: FileOptions) -> SourceMissingError:
-    """The error for an input without a file: it names the options without which there would be one.
-
-    Args:
-        paths: One path or several.
-        options: Under which they name no file.
-    """
+    """The error for an input without a file: it names the options without which there would be one."""
     named = [paths] if isinstance(paths, str) or not isinstance(paths, Sequence) else list(paths)
     where = Where(path=redact(str(named[0]))) if len(named) == 1 else None
     rule = "there is no file to read: the paths name none"

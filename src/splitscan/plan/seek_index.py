@@ -58,11 +58,6 @@ def keep_seek_index(file: FileMetadata, format: object, options: FileOptions) ->
 
     What is found is kept in the user's cache directory, and planning finds it there.
 
-    Args:
-        file: The file as it was listed.
-        format: How records are found: it decides which files are decompressed.
-        options: How files are opened, and what is said of their compression.
-
     Raises:
         UsageError: ``[no-codec]`` if a library is not installed.
         SourceError: If the file cannot be read, or breaks off or is damaged.
@@ -91,13 +86,6 @@ def _find(source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) 
 
 def build_seek_index(source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) -> MemberTable:
     """Find the places that decompressing can begin at: blocks of bzip2, members and frames, and inside gzip members.
-
-    Args:
-        source: The compressed file, open; all of it is read and decompressed, bzip2 in as many threads as there are
-            cores, gzip with long members twice.
-        file: The file as it was listed.
-        codec: What it is in.
-        max_ratio: As for reading.
 
     Raises:
         UsageError: ``[no-codec]`` if the library that it takes is not installed.

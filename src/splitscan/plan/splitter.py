@@ -95,12 +95,7 @@ class BlockLengths:
 
     @classmethod
     def fine(cls, block_bytes: int, total_bytes: int) -> Self:
-        """Blocks so short that any number of tasks can be made about even, whatever the number is.
-
-        Args:
-            block_bytes: Most bytes of a file in a block.
-            total_bytes: Length of all files.
-        """
+        """Blocks so short that any number of tasks can be made about even, whatever the number is."""
         piece_bytes = max(_LEAST_PIECE_BYTES, total_bytes // _PIECES)
         if piece_bytes > block_bytes:
             return cls(block_bytes)
@@ -108,12 +103,7 @@ class BlockLengths:
 
     @classmethod
     def for_tasks(cls, block_bytes: int, task_bytes: int) -> Self:
-        """Blocks of which even tasks can be made, however long the files are.
-
-        Args:
-            block_bytes: Most bytes of a file in a block.
-            task_bytes: How many bytes a task is to read, about.
-        """
+        """Blocks of which even tasks can be made, however long the files are."""
         return cls(block_bytes, plain_bytes=max(_LEAST_BLOCK_OF_A_TASK_BYTES, task_bytes // _BLOCKS_OF_A_TASK))
 
     def of_plain(self, size_bytes: int) -> int:
@@ -139,13 +129,7 @@ class BlockLengths:
         return None if self.piece_bytes is None else _evenly(content_bytes, self.piece_bytes)
 
     def shares(self, size_bytes: int, content_bytes: int, most_shares: int) -> int:
-        """Into how many shares one stream is cut.
-
-        Args:
-            size_bytes: Length of the compressed file.
-            content_bytes: Length of what it holds, about.
-            most_shares: That is enough.
-        """
+        """Into how many shares one stream is cut."""
         length, piece = (
             (size_bytes, self.block_bytes) if self.piece_bytes is None else (content_bytes, self.piece_bytes)
         )
@@ -167,10 +151,6 @@ class BlockLengths:
 def shares_for(files: int, slots: int) -> int:
     """Into how many shares each of some streams is cut, so that the last slot is done first; no more than needed.
 
-    Args:
-        files: How many there are, about as long as each other.
-        slots: How many tasks run at a time.
-
     Example:
         >>> shares_for(1, slots=2), shares_for(1, slots=8), shares_for(3, slots=2), shares_for(100, slots=8)
         (2, 4, 2, 1)
@@ -190,11 +170,6 @@ def _evenly(length_bytes: int, most_bytes: int) -> int:
 
 def share_bounds(content_bytes: int, shares: int, ratio: float) -> list[int]:
     """Starts of the shares of one stream, after the first.
-
-    Args:
-        content_bytes: Length of the content, about.
-        shares: How many there are.
-        ratio: Length of a share, by that of the one before it: more comes before it, and has to be decompressed.
 
     Example:
         >>> share_bounds(1000, 2, 0.75), share_bounds(1000, 4, 0.75)

@@ -98,12 +98,7 @@ class TaskPlanner:
     # -------------------------------------------------------------- blocks
 
     def blocks(self, framing: Splittable, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
-        """All blocks, lazily.
-
-        Args:
-            framing: How records are found.
-            most_shares: Into how many blocks one stream of a compressed file is cut.
-        """
+        """All blocks, lazily."""
         lengths = self.lengths or BlockLengths(self.block_bytes(1))
         return cut_files(self.files, lengths, framing, self.options, most_shares)
 
@@ -172,12 +167,6 @@ def balance_blocks(
     Shares of one stream are fewer tasks where that is faster, and perhaps longer ones: a task that begins inside a
     stream decompresses all that comes before, and goes on from a share to the next at no cost.
 
-    Args:
-        blocks: The blocks, blocks of one file next to each other; all are held in memory.
-        task_bytes: Most bytes a task should read.
-        open_cost_bytes: What opening a file costs, expressed in bytes.
-        slots: How many tasks run at a time.
-
     Raises:
         UsageError: If a size or number has no meaning.
 
@@ -206,14 +195,6 @@ def fill_evenly(
     blocks: Iterable[BlockMetadata], total_cost_bytes: int, task_bytes: int, open_cost_bytes: int, count: int
 ) -> Iterator[tuple[BlockMetadata, ...]]:
     """Group blocks into about *count* even tasks, lazily: only the task being filled is held in memory.
-
-    Args:
-        blocks: The blocks, blocks of one file next to each other.
-        total_cost_bytes: All bytes to read, and the cost of opening each file once. Where that is not what the blocks
-            cost, tasks are less even.
-        task_bytes: Most bytes a task should read.
-        open_cost_bytes: What opening a file costs, expressed in bytes.
-        count: How many tasks there should be.
 
     Example:
         >>> from splitscan.blocks import FileMetadata

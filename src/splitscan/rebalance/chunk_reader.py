@@ -71,11 +71,6 @@ def segment_of(block: BlockMetadata, secrets: PathSecrets, *, indivisible: bool 
     The length of an indivisible one is no more than a weight: of a range of the content of a compressed file it is not
     known how long it is.
 
-    Args:
-        block: The block.
-        secrets: Takes what the path holds of them.
-        indivisible: Whether it is read as a whole only.
-
     Example:
         >>> block = BlockMetadata(FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv"), 4, 10, 1, first_record_start=7)
         >>> segment = segment_of(block, PathSecrets())
@@ -109,13 +104,7 @@ def _revealed(path: HiddenPath, secrets: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRange:
-    """A range of one file that belongs to a chunk.
-
-    Attributes:
-        block: The range. It carries its first record start if the plan knows that.
-        planned: The planned block that it begins in.
-        indivisible: Whether the range is the planned block, of which no part can be read.
-    """
+    """A range of one file that belongs to a chunk."""
 
     block: BlockMetadata
     planned: BlockMetadata
@@ -124,11 +113,6 @@ class ChunkRange:
 
 def parts_of(chunk: Chunk, secrets: tuple[str, ...], *, by_block: bool = False) -> Iterator[ChunkRange]:
     """The ranges of a chunk, in order: as few as files allow.
-
-    Args:
-        chunk: What was claimed.
-        secrets: Of the paths of the plan.
-        by_block: Whether a range must not reach over the edge of a planned block.
 
     Example:
         >>> from splitscan.blocks import FileMetadata
@@ -165,13 +149,7 @@ def parts_of(chunk: Chunk, secrets: tuple[str, ...], *, by_block: bool = False) 
 
 
 class Entries:
-    """Prepares part after part of one reader: keeps the file open, and knows where the last part stopped.
-
-    Args:
-        spec: What is read.
-
-    Thread safety: none.
-    """
+    """Prepares part after part of one reader: keeps the file open, and knows where the last part stopped."""
 
     def __init__(self, spec: ScanSpec) -> None:
         self._spec = spec
@@ -266,16 +244,6 @@ class ChunkReader:
     A chunk is claimed before anything of it is delivered, and the end is reached only when the log says so: all
     readers of a partition deliver the same rows in the same order.
 
-    Args:
-        spec: What to deliver.
-        claims: The log of the partition.
-        secrets: Credentials of the plan's paths.
-        limit: Most rows of all chunks together; ``None`` for all. No chunk is claimed after it.
-        on_reject: Given the records that break a rule, in order.
-        with_digest: Whether reports carry the digests of the bytes.
-        losses: Counts the rejects where *on_reject* does not take them, and is told of new columns.
-        clock: Seconds on any clock that does not go back.
-
     Thread safety: none.
     """
 
@@ -362,13 +330,7 @@ class ChunkReader:
 
 
 class ChunkScan:
-    """One chunk on its way to rows. Iterate once.
-
-    Attributes:
-        chunk: What was claimed.
-        rows: Rows delivered so far.
-        reports: The lines of the ledger about its parts, in order; with a limit there are none.
-    """
+    """One chunk on its way to rows. Iterate once."""
 
     def __init__(self, reader: ChunkReader, chunk: Chunk) -> None:
         self.chunk = chunk

@@ -30,10 +30,6 @@ _MAX_PAUSE_SECONDS = 1.0
 class Connection:
     """Sends requests and waits for their answers. Requests must be such that sending one twice does no harm.
 
-    Args:
-        address: The coordinator.
-        patience_seconds: How long one call may take, with all its attempts.
-
     Thread safety: none.
     """
 
@@ -135,11 +131,6 @@ class Claims:
     Every attempt of a partition gets the same chunks in the same order. A chunk must be asked for before anything of
     it is returned. One object per attempt; it is a context manager that closes its connection.
 
-    Args:
-        address: The coordinator.
-        scan: Identity of the scan.
-        partition: Number of the partition.
-
     Thread safety: none.
     """
 
@@ -201,10 +192,6 @@ class Claims:
 class Coordinator:
     """Client for planners: registers a scan, and asks what became of it. Connects for each call.
 
-    Args:
-        address: The coordinator.
-        patience_seconds: How long one call may take.
-
     Thread safety: all methods.
     Pickling: by its address.
     """
@@ -241,28 +228,16 @@ class Coordinator:
         return answer.get("created") is True
 
     def scans(self) -> list[str]:
-        """All scans that the coordinator knows, in the order in which they were registered.
-
-        Raises:
-            RebalanceError: As :meth:`Claims.next`.
-        """
+        """All scans that the coordinator knows, in the order in which they were registered."""
         return [messages.text(scan) for scan in messages.items(self._call({"op": "scans"}).get("scans"))]
 
     def entries(self, scan: str, partition: int) -> list[tuple[int, int]]:
-        """The log of one partition so far, as ranges of positions.
-
-        Raises:
-            RebalanceError: As :meth:`Claims.next`.
-        """
+        """The log of one partition so far, as ranges of positions."""
         answer = self._call({"op": "entries", "scan": scan, "partition": partition})
         return messages.decode_ranges(answer.get("entries"))
 
     def record(self, scan: str) -> ScanRecord:
-        """Ask for the record of a scan so far: chunks, moves, times.
-
-        Raises:
-            RebalanceError: As :meth:`Claims.next`.
-        """
+        """Ask for the record of a scan so far: chunks, moves, times."""
         return messages.decode_record(self._call({"op": "record", "scan": scan})["record"])
 
     def ping(self) -> None:

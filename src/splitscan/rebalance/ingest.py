@@ -58,14 +58,7 @@ class ClaimRunner(Runner, Protocol):
 
 
 class ClaimedDivision(Division):
-    """Tasks that claim what is left of the plan, chunk by chunk.
-
-    Args:
-        scan: Of the files.
-        files: The files of the job, in order.
-        blocks: What is read, in order; ``None`` to plan it.
-        runner: Who runs tasks.
-    """
+    """Tasks that claim what is left of the plan, chunk by chunk."""
 
     blocks_total = None
 
@@ -146,15 +139,6 @@ def choose_finished(
 
     Runs of a job that follow each other never read the same byte. But a task of a run that was killed may have gone on
     for a while; what it left beside a later run's part is left out.
-
-    Args:
-        reports: All that were found.
-        indices: Number of each file of the job, by identity.
-        stops: Where the last block of each file stops, by number.
-        waiting: Names of the files that wait in the staging folder.
-
-    Returns:
-        The reports, with the numbers of the job's files in their blocks.
     """
     chosen: list[PartReport] = []
     taken: dict[int, list[tuple[int, int]]] = {}
@@ -239,13 +223,6 @@ def run_partition(
     Where a file ends depends on the log alone, and its name on the log and its first chunk. So every attempt of the
     partition, after another one or beside it, leaves the same bytes under the same names. What an attempt before it
     has finished is not read again.
-
-    Args:
-        target: Where it goes.
-        spec: How records are read.
-        run: What the tasks of this run have in common.
-        partition: Which partition.
-        log: What it may read.
     """
     staging = target.open_staging()
     writing = _PartitionWriting(target, staging, run, partition)
@@ -262,12 +239,7 @@ def run_partition(
 
 
 class _UnfinishedLog:
-    """The log of a partition without the parts that an earlier attempt has finished.
-
-    Attributes:
-        entry: Number of the chunk in the log that was handed out last.
-        reports: Of the parts that are finished, in the order of the log.
-    """
+    """The log of a partition without the parts that an earlier attempt has finished."""
 
     def __init__(self, log: ClaimSource, staging: Staging, run: ClaimedRun, partition: int) -> None:
         self._log, self._staging = log, staging
@@ -314,13 +286,7 @@ class _PartitionWriting:
         self._writer.take_rejects(rejects)
 
     def write_part(self, entry: int, first: ChunkScan, rest: Iterator[ChunkScan]) -> PartReport:
-        """Write chunks until they are enough for a file, or the log ends.
-
-        Args:
-            entry: Number of the first chunk in the log.
-            first: The first chunk.
-            rest: What follows; as many chunks as fit are taken.
-        """
+        """Write chunks until they are enough for a file, or the log ends."""
         part = ClaimedPart(self._run.scan, self._partition, entry)
         files: dict[str, int] = {}
         chunks = 0

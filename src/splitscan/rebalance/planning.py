@@ -44,16 +44,7 @@ class RebalancePlan:
 
 
 def plan_rebalance(scan: ScanPlanner, slots: int, indexer: Indexer | None = None) -> RebalancePlan | None:
-    """Plan a rebalanced scan: :func:`plan_blocks`, then :func:`plan_ranges`.
-
-    Args:
-        scan: What to read.
-        slots: How many tasks run at a time.
-        indexer: How to run the summaries of the boundary index; threads of this process by default.
-
-    Returns:
-        The plan, or ``None`` if there is nothing to read.
-    """
+    """Plan a rebalanced scan: :func:`plan_blocks`, then :func:`plan_ranges`."""
     blocks = plan_blocks(scan, indexer)
     return plan_ranges(blocks, scan.framing, slots, scan.options.files) if blocks else None
 
@@ -93,12 +84,6 @@ def plan_ranges(blocks: Sequence[BlockMetadata], framing: Reading, slots: int, o
     """Give each partition its share of the bytes to begin with, as even as files allow that cannot be split.
 
     The first bytes of files that are one block are read, to see whether they are compressed.
-
-    Args:
-        blocks: What to read, one block or more.
-        framing: How records are found.
-        slots: How many tasks run at a time: there are as many partitions, or ``minPartitionNum`` if that is more.
-        options: How files are opened.
     """
     secrets = PathSecrets()
     segments = tuple(_segments(blocks, framing, options, secrets))

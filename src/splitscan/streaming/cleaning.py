@@ -22,11 +22,6 @@ class SourceCleaner:
     A file that is no longer the version that was read stays where it is. What fails is logged: a file that could not be
     taken away does no harm.
 
-    Args:
-        options: What to do.
-        roots: What is followed; an archive must lie elsewhere.
-        storage_options: Settings of the file system.
-
     Raises:
         UsageError: If the archive would be followed, or lies in another storage.
     """

@@ -29,11 +29,6 @@ class CompleteFiles:
 
     A file is cut when its turn comes, and stays cut that way. Formats whose blocks must be indexed are indexed then,
     as a whole.
-
-    Args:
-        scan: How files are cut and read.
-        options: What to do with modified files.
-        whole: Whether a file is never divided among windows.
     """
 
     def __init__(self, scan: ScanPlanner, options: StreamOptions, *, whole: bool = False) -> None:

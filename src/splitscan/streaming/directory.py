@@ -17,13 +17,7 @@ PATIENCE_SECONDS = 0.15
 
 @dataclass(frozen=True, slots=True)
 class DirectoryListing:
-    """All files that were there, at some moment.
-
-    Attributes:
-        serial: From 1 on.
-        files: Sorted by path.
-        taken_us: When listing began, in microseconds since the epoch.
-    """
+    """All files that were there when listing began, sorted by path; *serial* counts listings from 1."""
 
     serial: int
     files: Sequence[FileMetadata]
@@ -35,10 +29,6 @@ class DirectoryScanner:
 
     A planner therefore never waits long for a huge directory: it goes on with the last listing. Where listing is quick
     it sees what is there now.
-
-    Args:
-        list_files: Lists the files, sorted by path.
-        interval_seconds: Pause between the end of one listing and the beginning of the next.
 
     Thread safety: all methods. The thread is a daemon that starts with the first question: it never keeps a process.
     Pickling: never.
@@ -156,13 +146,7 @@ class Arrivals:
         self._late: set[str] = set()
 
     def note(self, listing: DirectoryListing, state: StreamState, works: Collection[str]) -> None:
-        """Compare a listing with those before it.
-
-        Args:
-            listing: The newest.
-            state: What is planned.
-            works: Paths of files with something left to plan.
-        """
+        """Compare a listing with those before it."""
         before_us = max(self._newest_us, state.horizon_us if not self._listed else 0)
         unplanned = [file for file in listing.files if file.path not in state.files and file.size_bytes]
         self._late = {
@@ -179,10 +163,6 @@ class Arrivals:
         return path in self._late
 
     def horizon_us(self, left: Iterable[FileWork]) -> int:
-        """Time before which a file that is first seen now is late, whoever sees it.
-
-        Args:
-            left: What is left to plan.
-        """
+        """Time before which a file that is first seen now is late, whoever sees it."""
         waiting_us = (work.file.modified_us for work in left if not work.is_begun)
         return int(min([self._newest_us, self._idle_us, *waiting_us]))

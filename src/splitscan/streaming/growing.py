@@ -42,10 +42,6 @@ class GrowingFiles:
     is a new file. One that only repeats a known file, which is still there, may be half of a rotation by copy and
     truncate: neither of the two is planned for ``COPY_PATIENCE_SECONDS``, unless they differ before that.
 
-    Args:
-        scan: How records are found.
-        options: What to do with replaced files, and when a file has ended.
-
     Raises:
         UsageError: If the format reads whole files only.
     """
@@ -280,10 +276,6 @@ class _Candidates:
 
     Whether one has lost its name is looked up when it matters: a listing that was taken while a file was renamed may
     show both names or none, and files are renamed after it.
-
-    Args:
-        known: What is planned, by path.
-        open: Opens a file.
     """
 
     def __init__(self, known: Mapping[str, FileProgress], open: Callable[[FileMetadata], ByteSource]) -> None:

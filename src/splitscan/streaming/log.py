@@ -74,11 +74,6 @@ class WindowLog:
     A window is created exclusively: of two planners that want the same number, one is refused. What was created is
     whole and durable, and never changes.
 
-    Args:
-        location: The state location, which may hold the logs of several streams.
-        stream_id: 32 hexadecimal digits.
-        storage_options: Settings of the file system, if it is remote.
-
     Raises:
         UsageError: If *stream_id* is none: an offset that is not ours.
 
@@ -138,9 +133,6 @@ class WindowLog:
 
     def load(self, most: int | None = None) -> StreamState:
         """The state after the last window: the newest snapshot that is whole, and the windows after it.
-
-        Args:
-            most: Number of the last window that counts; ``None`` for all.
 
         Raises:
             StreamError: If a window that is needed is missing or damaged.
@@ -216,9 +208,6 @@ class VolatileLog:
 
     It answers as the durable log does as long as the planner lives. A window of an earlier run is empty, as if it had
     never been planned: what it read is found again and read again, so nothing is lost, and much comes more than once.
-
-    Args:
-        stream_id: The stream's.
 
     Thread safety: none; one planner, one log.
     """

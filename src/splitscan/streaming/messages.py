@@ -100,10 +100,6 @@ def window_ranges(start: MessageOffset, end: MessageOffset) -> list[MessageRange
 class MessagePlanner:
     """Plans the windows of one stream of messages, and the one window of a bounded read.
 
-    Args:
-        cluster: What there is.
-        options: Where to begin and end, and what a window reads at the most.
-
     Thread safety: none; calls come one after the other.
     """
 
@@ -121,10 +117,6 @@ class MessagePlanner:
 
     def latest(self, start: MessageOffset, *, limited: bool = True) -> MessageOffset:
         """Plan the next window.
-
-        Args:
-            start: Where the stream is; an empty offset where it begins.
-            limited: Whether ``maxOffsetsPerTrigger`` holds.
 
         Returns:
             Where the window ends; equal to *start* if there is nothing new. Partitions that are seen for the first time

@@ -100,10 +100,6 @@ class StreamPlanner:
     def latest(self, start: Offset, limits: Limits | None = None) -> Offset:
         """Plan the next window.
 
-        Args:
-            start: Where the stream is: all windows up to it were read and committed.
-            limits: Most that the window may read; by default those of the options.
-
         Returns:
             The offset after the next window; *start* itself if there is nothing to read. A window that was planned
             before, and perhaps never read, is returned as it is.

@@ -27,12 +27,7 @@ def quote_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A table or a SELECT.
-
-    Attributes:
-        parts: Schema, if there is one, and table; empty for a SELECT.
-        query: The SELECT; ``None`` for a table.
-    """
+    """A table, by its parts (schema, if there is one, and name), or a SELECT."""
 
     parts: tuple[str, ...]
     query: str | None = None
@@ -55,11 +50,6 @@ class Relation:
 
 def parse_relation(dbtable: str | None, query: str | None, *, lower: bool) -> Relation:
     """Understand what is to be read.
-
-    Args:
-        dbtable: Name of a table: one part or two, a part in double quotes is taken as it is.
-        query: A SELECT, in place of it.
-        lower: Whether the database turns names without quotes into lower case.
 
     Raises:
         UsageError: ``[bad-table]`` if the name is none.
@@ -129,10 +119,6 @@ class Address:
     def of_database(self, name: str, **facts: str) -> str:
         """The address of one of a server's databases, without password and settings of the connection.
 
-        Args:
-            name: Of the database.
-            facts: What else tells it apart.
-
         Example:
             >>> address = parse_address("postgresql://anna:s3cret@db.example?sslmode=require&port=5433")
             >>> address.of_database("sales", system="7")
@@ -168,11 +154,6 @@ class Address:
 
 def parse_address(url: str, user: str | None = None, password: str | None = None) -> Address:
     """Understand where a database is.
-
-    Args:
-        url: ``postgresql://...`` as libpq has it, or ``sqlite:///FILE``; a relative path is made absolute.
-        user: User, where *url* names none.
-        password: Password, where *url* has none.
 
     Raises:
         UsageError: ``[bad-database]``; nothing of *url* is shown, as anything in it may be a part of a password.

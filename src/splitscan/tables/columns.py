@@ -30,10 +30,6 @@ _NEGATIVE, _NOT_A_NUMBER = 0x4000, 0x8000  # of the sign; infinities have the se
 def decimals(sent: pa.BinaryArray, kind: pa.Decimal128Type) -> pa.Decimal128Array:
     r"""Numbers as ``numeric_send`` gives them.
 
-    Args:
-        sent: The numbers.
-        kind: Declared digits of all of them, at most :data:`MOST_SHORT_DIGITS`.
-
     Raises:
         ArrowInvalid: For NaN, an infinity, and a number that has more digits.
 
@@ -133,13 +129,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class ChosenColumn:
-    """A column of a scan.
-
-    Attributes:
-        field: What the scan delivers.
-        source: What becomes of the driver's column first: the type of the column, or text.
-        expression: What is selected.
-    """
+    """A column of a scan."""
 
     field: pa.Field
     source: pa.DataType
@@ -214,10 +204,6 @@ def _choose(column: TableColumn, field: pa.Field, where: Where) -> ChosenColumn:
 
 class TableConverter:
     """Makes batches of a scan's columns out of a driver's, column by column in order.
-
-    Args:
-        columns: The columns of the scan; the driver delivers what is selected for each.
-        where: The database, for messages.
 
     Raises:
         SchemaError: From calls: ``[table-value]`` for a value that the column cannot hold, ``[null-in-not-null]``.

@@ -13,10 +13,6 @@ _SESSIONS: dict[str, type[AdbcSession]] = {"postgresql": PostgresqlSession, "sql
 def open_session(address: Address, label: str = "splitscan") -> AdbcSession:
     """Connect to a database.
 
-    Args:
-        address: Where it is.
-        label: What the server's list of connections shows.
-
     Raises:
         UsageError: ``[no-driver]`` if the driver is not installed.
         SourceError: ``[database-failed]`` if the database does not answer.

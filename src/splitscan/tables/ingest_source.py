@@ -117,10 +117,6 @@ class SavedPlan:
 class TableBlockOpener:
     """Opens the blocks of a table.
 
-    Attributes:
-        spec: What is read.
-        plan: Of which version, and which rows each block stands for.
-
     Pickling: with the password, so only inside Spark's own tasks; ``repr`` does not show it.
     """
 

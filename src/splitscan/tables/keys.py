@@ -140,11 +140,6 @@ def cut_keys(kind: KeyKind, statistics: TableStatistics, count: int) -> list[byt
 
     Between two known keys, rows are taken to be spread evenly, keys seen as numbers.
 
-    Args:
-        kind: What the keys are.
-        statistics: What is known of the table.
-        count: How many ranges to make, 1 or more.
-
     Returns:
         At most ``count - 1`` keys in strict order, none of them empty: the first range is open below, the last one
         above, and each key is the first of its range. Fewer where the keys that are known allow no more.

@@ -87,13 +87,6 @@ def cut_stretches(
 ) -> tuple[KeyPartition, ...]:
     """Number the keys of a table, so that about as many bytes lie between any two positions.
 
-    Args:
-        kind: What the keys are.
-        statistics: What is known of the table.
-        ends: The least and the largest key; empty for a table without keys. Keys beyond, inserted meanwhile, belong to
-            the first and the last stretch.
-        nullable: Whether there may be rows without a key: they are a stretch of their own, the last one.
-
     Returns:
         Stretches that together hold every row, each once. Their lengths are bytes of the table, by estimate, or more
         where the table is small.
@@ -113,12 +106,7 @@ def cut_stretches(
 
 
 def key_pieces(kind: KeyKind, parts: Iterable[tuple[KeyPartition, int, int]]) -> Iterator[KeyPiece]:
-    """Pieces of key partitions to read, in order: as few ranges of keys as there can be.
-
-    Args:
-        kind: What the keys are.
-        parts: Stretches, each with the positions of it that are wanted.
-    """
+    """Pieces of key partitions to read, in order: as few ranges of keys as there can be."""
     waiting: ByteKeyRange | None = None
     for stretch, start, stop in parts:
         if stretch.only_nulls:
@@ -189,14 +177,6 @@ def plan_tasks(
 
     The first range is open below and the last one above, and rows without a key have a piece of their own: whatever
     the statistics say, and whatever is inserted meanwhile, each row belongs to exactly one task.
-
-    Args:
-        spec: What is read.
-        statistics: What is known of it.
-        slots: How many tasks run at a time.
-        task_bytes: Most bytes of a task, by estimate.
-        min_tasks: How many there are at least, where keys allow it; ``None`` for one for each slot, as long as each
-            has a megabyte.
     """
     key = spec.key
     if key is None or key.key_kind is None:

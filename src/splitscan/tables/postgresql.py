@@ -46,14 +46,7 @@ _UNSIGNED = {"oid": "int8"}  # the driver takes them for signed numbers of 32 bi
 
 
 def column_of(field: pa.Field, *, nullable: bool, is_c: bool, text_keys: bool) -> TableColumn:
-    """How a column is read.
-
-    Args:
-        field: As the driver describes it, with PostgreSQL's type in the metadata.
-        nullable: Whether it may be null.
-        is_c: Whether its collation compares bytes already, so that its index serves as it is.
-        text_keys: Whether texts of the server's encoding are in the order of their bytes here.
-    """
+    """How a column is read."""
     said = field.metadata or {}
     declared = said.get(_TYPE, b"").decode()
     name = quote_name(field.name)

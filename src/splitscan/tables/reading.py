@@ -19,11 +19,6 @@ from splitscan.tables.versions import TableVersion
 def read_pieces(spec: TableSpec, pieces: Iterable[KeyPiece], version: TableVersion | None) -> Iterator[pa.RecordBatch]:
     """Read pieces of a table over a connection of their own, in one transaction.
 
-    Args:
-        spec: What to read.
-        pieces: Which rows. Each is asked for when the one before it was read.
-        version: Of which version of the table, as a session of the planner named it; ``None`` for what is there now.
-
     Raises:
         SourceError: If the database cannot be read, or does not have that version any more; ``[table-changed]`` also
             after a piece, whose rows are of another version then.

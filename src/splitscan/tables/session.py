@@ -24,10 +24,6 @@ _SHOWN_CHARACTERS = 1000  # of a driver's message, which may quote a whole state
 class AdbcSession(ABC):
     """A connection through an ADBC driver. All it does is reading.
 
-    Args:
-        address: The database.
-        label: What the server's list of connections shows.
-
     Raises:
         UsageError: ``[no-driver]`` if the driver is not installed.
         SourceError: ``[database-failed]`` if the database does not answer; later too, from every method.
@@ -73,12 +69,7 @@ class AdbcSession(ABC):
 
     @abstractmethod
     def version(self, spec: TableSpec, take_snapshot: Callable[[AdbcSession], str]) -> TableVersion:
-        """The version that is there now, in a transaction that :meth:`begin` began.
-
-        Args:
-            spec: What is going to be read; nobody can change that until the end of the transaction.
-            take_snapshot: Has the rows held that this session sees then, where no file tells that it was changed.
-        """
+        """The version that is there now, in a transaction that :meth:`begin` began."""
 
     @abstractmethod
     def columns(self, relation: Relation) -> list[TableColumn]:
@@ -100,15 +91,7 @@ class AdbcSession(ABC):
     def read(
         self, relation: Relation, columns: Sequence[tuple[str, pa.DataType]], condition: str, rows: int, size_bytes: int
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of a table for which a condition holds, in no order.
-
-        Args:
-            relation: The table.
-            columns: What is selected, and the type that it is going to be.
-            condition: What stands after WHERE; empty for all rows.
-            rows: Most rows of a batch.
-            size_bytes: About how many bytes to ask for at a time.
-        """
+        """The rows of a table for which a condition holds, in no order."""
 
     @abstractmethod
     def release(self, version: TableVersion) -> None:

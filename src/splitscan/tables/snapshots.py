@@ -51,14 +51,6 @@ def hold_snapshot(session: AdbcSession, idle_seconds: float, watch: int | None =
     taken. Each process that is watched has ``MOST_HELD`` in a database at most: of more the oldest that no task reads
     with ends. For ``NOBODY`` each is held on its own.
 
-    Args:
-        session: A connection, in a transaction whose statements each see what is there.
-        idle_seconds: For how long nobody need read; about.
-        watch: The process to watch, or ``NOBODY``; this one if not given.
-
-    Returns:
-        The name of the snapshot.
-
     Raises:
         SourceError: ``[database-failed]``, ``[snapshot-failed]`` if it cannot be taken, or the process not be started.
     """

@@ -39,15 +39,7 @@ _SCALE = re.compile(r",\s*[1-9]")  # of digits after the point
 
 
 def column_of(name: str, declared: str, seen: frozenset[str], *, required: bool, text_keys: bool) -> TableColumn:
-    """How a column is read.
-
-    Args:
-        name: Its name.
-        declared: Its declared type; empty if there is none.
-        seen: Types of its values in the first rows.
-        required: Whether it is NOT NULL.
-        text_keys: Whether text is stored as UTF-8, and so compares as its bytes do.
-    """
+    """How a column is read."""
     quoted = quote_name(name)
     kind, is_mixed = _kind(declared.upper(), seen)
     is_loose = not _tells_type(declared.upper())

@@ -85,11 +85,7 @@ class DatabaseScan(Rows):
 
     @cached_property
     def database(self) -> str:
-        """Which database the table is looked for in, without password; asked of the server once.
-
-        Raises:
-            SourceError: If the database does not answer.
-        """
+        """Which database the table is looked for in, without password; asked of the server once."""
         return redact(database_of(self.address, self.relation))
 
     def select(self, *names: str) -> Self:
@@ -183,11 +179,7 @@ class DatabaseScan(Rows):
             return version
 
     def has_version(self, version: TableVersion) -> bool:
-        """True if tasks can read a version that was taken before, perhaps by another process.
-
-        Raises:
-            SourceError: If the database does not answer.
-        """
+        """True if tasks can read a version that was taken before, perhaps by another process."""
         try:
             with open_session(self.address, reader_label(version.name)) as session:
                 session.begin_reading(self.spec, version)
@@ -198,11 +190,7 @@ class DatabaseScan(Rows):
         return True
 
     def release_version(self, version: TableVersion) -> None:
-        """Let nobody hold a version any more that was taken for ``NOBODY``.
-
-        Raises:
-            SourceError: If the database does not answer.
-        """
+        """Let nobody hold a version any more that was taken for ``NOBODY``."""
         with open_session(self.address) as session:
             session.release(version)
 

@@ -97,11 +97,7 @@ def changes(planned: Sequence[RelationState], found: Sequence[RelationState]) ->
 
 
 def check_unchanged(planned: Sequence[RelationState], found: Sequence[RelationState], where: Where) -> None:
-    """See that a scan reads what was planned.
-
-    Raises:
-        SourceChangedError: ``[table-changed]``.
-    """
+    """See that a scan reads what was planned: otherwise ``SourceChangedError`` ``[table-changed]``."""
     seen = list(changes(planned, found))
     if seen:
         raise table_changed(where, "; ".join(seen[:_MOST_SHOWN]))

@@ -23,16 +23,7 @@ _ANY_RATIO = 1 << 62  # how much an archive holds was checked when it was listed
 
 
 class ArchiveContent(CompressedSource):
-    """Content of a compressed archive, as a file of unknown length.
-
-    Args:
-        archive: The archive, open; it is closed with this source.
-        codec: What it is in.
-        points: Where decompressing may begin, besides the beginning.
-        max_ratio: As for :class:`ContentStream`.
-        max_bytes: Nothing after so many bytes is read.
-        ends_at_damage: Whether the content ends where the archive is damaged, instead of an error.
-    """
+    """Content of a compressed archive, as a file of unknown length."""
 
     def __init__(
         self,
@@ -67,11 +58,6 @@ class ArchiveContent(CompressedSource):
         return self._members
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes of the content from *offset*; fewer only at its end.
-
-        Raises:
-            SourceError: ``[archive-too-large]`` after the most that may be there.
-        """
         if offset > self._max_bytes:
             raise SourceError(
                 f"an archive holds more than maxArchiveSize={self._max_bytes}", Where(redact(self.path)),
@@ -97,13 +83,6 @@ class ArchiveContent(CompressedSource):
 
 class SharedArchive:
     """A compressed archive for a reader of one member: decompressing goes on where an earlier reader has stopped.
-
-    Args:
-        archive: The archive, open; it is closed with this source, or later, by whoever goes on from there.
-        codec: What it is in.
-        member_path: Path of the member, for messages.
-        points: Where decompressing may begin for it, besides the beginning.
-        ends_at_damage: As for :class:`ArchiveContent`.
 
     Thread safety: reads wait for each other.
     Pickling: never.
@@ -137,12 +116,6 @@ class SharedArchive:
         return self._archive
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes of what the archive holds; fewer only at its end.
-
-        Raises:
-            ContainerError: If the archive breaks off or is damaged before that place.
-            UsageError: If the source is closed.
-        """
         with self._lock:
             if self._is_closed:
                 where = Where(redact(self._member_path))

@@ -40,13 +40,7 @@ _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 
 
 class ArchiveStream:
-    """A file to be read in small pieces, mostly forward; it reads somewhat more than was asked for.
-
-    Args:
-        source: The archive; it is not closed with this stream.
-
-    Thread safety: none.
-    """
+    """A file to be read in small pieces, mostly forward; it reads somewhat more than was asked for."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
@@ -133,10 +127,6 @@ class Archive:
 
 def read_directory(source: ByteSource, kind: str) -> Archive | None:
     """Read the directory of an archive; of its members nothing but, in a tar, their headers.
-
-    Args:
-        source: The archive, open; a compressed one as its content.
-        kind: What its name says that it is: ``tar`` or ``zip``. A file that begins like a tar is one.
 
     Returns:
         The archive; ``None`` if the file is none, whatever its name says.
@@ -260,17 +250,7 @@ def _before(members: Iterable[ArchiveMember], damage: Damage) -> Iterator[Archiv
 def _pass_headers(
     source: ByteSource, packing: MemberEncoding, members: list[ArchiveMember], skipped: list[tuple[str, str]]
 ) -> int:
-    """Read all headers of a tar, and find its end.
-
-    Args:
-        source: The tar.
-        packing: How it holds its members.
-        members: Gets the files.
-        skipped: Gets the names of what holds no records.
-
-    Returns:
-        Where it ends.
-    """
+    """Read all headers of a tar into *members* and *skipped*, and return where it ends."""
     stream = ArchiveStream(source)
     position = 0
     try:
@@ -305,11 +285,7 @@ def _headers(source: ByteSource, opened: tarfile.TarFile) -> Iterator[tarfile.Ta
 
 
 def _check_end(source: ByteSource, position: int) -> int:
-    """After the last member there is a block of zeros, and nothing else: the library stops at whatever it finds.
-
-    Returns:
-        Where the tar ends.
-    """
+    """End of the tar: after its last member come zeros and nothing else; the library stops at whatever it finds."""
     mark = len(source.read_at(position, _TAR_BLOCK))
     if mark < _TAR_BLOCK:
         end = min(position + mark, source.size_bytes)

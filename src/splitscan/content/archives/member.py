@@ -89,12 +89,7 @@ def plain_name(name: str) -> str | None:
 
 
 class MemberFault(NamedTuple):
-    """Why a member cannot be read.
-
-    Attributes:
-        code: A heading of ``docs/errors.md``.
-        text: What was seen, to follow the name of the member.
-    """
+    """Why a member cannot be read: a code of ``docs/errors.md``, and what was seen, to follow the member's name."""
 
     code: str
     text: str
@@ -175,12 +170,7 @@ class ArchiveMember:
 
 
 class PlannedMember(NamedTuple):
-    """Member as its fingerprint tells it, so that nobody has to read the directory again.
-
-    Attributes:
-        archive_fingerprint: The version of the archive that it was planned from.
-        member: The member.
-    """
+    """Member as its fingerprint tells it, with the version of the archive that it was planned from."""
 
     archive_fingerprint: str
     member: ArchiveMember

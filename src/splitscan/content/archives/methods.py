@@ -35,11 +35,7 @@ class ZipMethod(NamedTuple):
 
 
 class DecoderAround(ABC):
-    """A decoder that takes what another needs, and ends where that one ends.
-
-    Args:
-        inner: The other one.
-    """
+    """A decoder that takes what another needs, and ends where that one ends."""
 
     def __init__(self, inner: Decompressor) -> None:
         self._inner = inner
@@ -62,11 +58,7 @@ class DecoderAround(ABC):
 
 
 class ZipLzmaDecoder(DecoderAround):
-    """Decompresses LZMA after the header that zip files give it.
-
-    Args:
-        content_bytes: Length of the content, where that tells the end; ``None`` where a mark does.
-    """
+    """Decompresses LZMA after the header that zip files give it."""
 
     def __init__(self, content_bytes: int | None) -> None:
         super().__init__(lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=MOST_XZ_MEMORY_BYTES))
@@ -74,12 +66,6 @@ class ZipLzmaDecoder(DecoderAround):
         self._header = b""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take at most *max_length* bytes.
-
-        Raises:
-            LZMAError: If it is damaged, or takes too much memory.
-            ValueError: If its header is not that of LZMA.
-        """
         missing = _LZMA_HEADER_BYTES - len(self._header)
         if missing > 0:
             self._header += data[:missing]
@@ -95,10 +81,6 @@ class FollowingFrames:
     """Decompresses frame after frame up to the end of the member; zeros may follow the last one.
 
     Where the end is, the archive tells.
-
-    Args:
-        make_decoder: A decoder for one frame.
-        stored_bytes: How many bytes of the archive are the member's.
     """
 
     def __init__(self, make_decoder: Callable[[], Decompressor], stored_bytes: int) -> None:
@@ -133,13 +115,7 @@ class FollowingFrames:
 
 
 class CheckedDecoder(DecoderAround):
-    """Decompresses one member, and verifies that it holds what was said of it.
-
-    Args:
-        inner: Decompresses it.
-        content_bytes: Length of the content.
-        crc: CRC-32 of the content.
-    """
+    """Decompresses one member, and verifies that it holds what was said of it."""
 
     def __init__(self, inner: Decompressor, content_bytes: int, crc: int) -> None:
         super().__init__(inner)
@@ -148,11 +124,6 @@ class CheckedDecoder(DecoderAround):
         self._crc = 0
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take at most *max_length* bytes.
-
-        Raises:
-            ValueError: If the content is longer or shorter than was said, or has another checksum.
-        """
         piece = self._inner.decompress(data, max_length)
         self._crc = zlib.crc32(piece, self._crc)
         self._left_bytes -= len(piece)

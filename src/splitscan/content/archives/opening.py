@@ -43,11 +43,6 @@ _KEPT_DIRECTORIES = 4
 class MemberSource:
     """The bytes of an archive that are one member's.
 
-    Args:
-        archive: The archive, open; it is closed with this source.
-        path: Path of the member.
-        member: Where it lies.
-
     Raises:
         ContainerError: If something else lies there.
 
@@ -98,12 +93,6 @@ class MemberSource:
         return self._member.content_bytes
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes from *offset*; fewer only at the end of the member.
-
-        Raises:
-            UsageError: If an argument is negative, or the source is closed.
-            SourceError: If the storage fails.
-        """
         if offset < 0 or length_bytes < 0:
             raise UsageError(
                 "read_at needs a non-negative offset and length", Where(redact(self._path)),
@@ -211,11 +200,6 @@ def open_planned(
 ) -> ByteSource:
     """Open a file that was planned: as :func:`splitscan.content.storage.open_planned` does, and members of archives.
 
-    Args:
-        file: The file.
-        storage_options: Settings of the remote file system.
-        seek: Where decompressing may begin for what will be read of a member of a compressed archive.
-
     Raises:
         SourceMissingError: If there is no such file.
         SourceError: If it cannot be opened.
@@ -276,11 +260,7 @@ def _find_member(name: str, archive: ByteSource) -> ArchiveMember:
 
 
 def check_member(archive_path: str, member: ArchiveMember) -> None:
-    """Refuse a member that cannot be read.
-
-    Raises:
-        SourceError: ``[unsupported-member]`` or ``[path-escapes]``.
-    """
+    """Refuse a member that cannot be read."""
     if member.fault is not None:
         raise SourceError(
             "a member of an archive cannot be read", Where(redact(archive_path)),

@@ -189,12 +189,6 @@ class _DamagedError(Exception):
 def index_bzip2(file: FileBytes, threads: int, part_bytes: int | None = None, *, max_ratio: int) -> MemberTable | None:
     """Find all blocks of a bzip2 file.
 
-    Args:
-        file: The compressed file; all of it is read.
-        threads: How many work on it; the library lets go of the interpreter while it decompresses.
-        part_bytes: Into parts of which length the file is cut; by default a few for each thread.
-        max_ratio: As for reading.
-
     Returns:
         The blocks; ``None`` if the file breaks off or is damaged, or any of its parts would be taken for a bomb.
     """
@@ -224,11 +218,7 @@ class _Chain:
 
 
 class _BlockWalk:
-    """Goes from block to block of a file, and from stream to stream.
-
-    Attributes:
-        position: Where the next block begins, in bits; ``None`` at the end of the file.
-    """
+    """Goes from block to block of a file, and from stream to stream."""
 
     def __init__(self, file: FileBytes, position: int, max_ratio: int) -> None:
         self._file = file

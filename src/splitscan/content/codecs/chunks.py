@@ -39,11 +39,6 @@ class ChunkDecoder(ABC):
         return not self._pending and not self._ready
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take what is ready: of one chunk at the most.
-
-        Raises:
-            Exception: What the library raises of a damaged chunk; ``ValueError`` for what is no chunk.
-        """
         self._pending += data
         if not self._ready and self._has_chunk():
             chunk = bytes(self._pending[: self._chunk_bytes(self._pending)])
@@ -59,10 +54,7 @@ class ChunkDecoder(ABC):
 
     @abstractmethod
     def _chunk_bytes(self, data: bytes | bytearray) -> int:
-        """Length of the chunk that begins with *data*, or of as much as tells it.
-
-        Of its header alone if that is wrong, so that nobody waits for the rest.
-        """
+        """Length of the chunk that begins with *data*; of its header alone if that is wrong, so that nobody waits."""
 
     @abstractmethod
     def _content_of(self, chunk: bytes) -> bytes:

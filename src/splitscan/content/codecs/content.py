@@ -227,11 +227,6 @@ class DamagedStream(ContentStream):
     A decoder that fails gives nothing of what it was fed last. So the member is decompressed again, and fed byte by
     byte near its damage, for everything that comes before it.
 
-    Args:
-        file: The compressed file.
-        codec: What it is in.
-        max_ratio: As for :class:`ContentStream`.
-
     Thread safety: none.
     """
 

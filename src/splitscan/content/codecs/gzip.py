@@ -103,12 +103,7 @@ def _state_of(window: bytes) -> str:
 
 
 def resume_gzip(point: SeekPoint, make_inflate: Callable[[bytes], Decompressor]) -> Decompressor:
-    """A decoder from a place inside a member to the end of the member.
-
-    Args:
-        point: The place.
-        make_inflate: A decoder for deflate without a header, that knows the content before.
-    """
+    """A decoder from a place inside a member to the end of the member."""
     window = zlib.decompress(base64.b64decode(point.state)) if point.state else b""
     return InsideGzip(make_inflate(window), point.bit_offset % 8)
 

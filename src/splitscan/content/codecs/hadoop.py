@@ -27,11 +27,7 @@ def read_length(data: bytes | bytearray, offset: int = 0) -> int:
 
 
 class HadoopDecoder(ChunkDecoder):
-    """Decompresses blocks of chunks from any block on. A chunk is verified by its length, and its block by its sum.
-
-    Args:
-        name: Of the codec, for messages.
-    """
+    """Decompresses blocks of chunks from any block on. A chunk is verified by its length, and its block by its sum."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -75,11 +71,7 @@ class HadoopDecoder(ChunkDecoder):
 
 
 class HadoopSnappyDecoder(HadoopDecoder):
-    """Decompresses what Hadoop writes as ``.snappy``.
-
-    Args:
-        library: ``cramjam``.
-    """
+    """Decompresses what Hadoop writes as ``.snappy``."""
 
     def __init__(self, library: Any) -> None:
         super().__init__("snappy")
@@ -93,11 +85,7 @@ class HadoopSnappyDecoder(HadoopDecoder):
 
 
 class HadoopLz4Decoder(HadoopDecoder):
-    """Decompresses what Hadoop writes as ``.lz4``.
-
-    Args:
-        library: ``lz4.block``.
-    """
+    """Decompresses what Hadoop writes as ``.lz4``."""
 
     def __init__(self, library: Any) -> None:
         super().__init__("lz4")
@@ -111,11 +99,6 @@ class HadoopLz4Decoder(HadoopDecoder):
 
 def look_at_block(read_at: Callable[[int, int], bytes], offset: int, most_bytes: int) -> tuple[int, int] | None:
     """Length of the block of snappy at *offset*, and how much it holds: its chunks say it, nothing is decompressed.
-
-    Args:
-        read_at: Gives so many bytes of the file from an offset; fewer at its end.
-        offset: Where the block begins.
-        most_bytes: A longer one is not walked through.
 
     Returns:
         Both lengths; ``None`` if no block of snappy is there.

@@ -39,12 +39,7 @@ _RESERVED_BITS = 0x7C
 
 
 class ListedParts(ABC):
-    """A decoder of the parts of a container, one after the other, up to the end of what follows them.
-
-    Args:
-        parts: Length of each part, and of what it holds.
-        tail_bytes: Length of what follows the last.
-    """
+    """A decoder of the parts of a container, one after the other, up to the end of what follows them."""
 
     def __init__(self, parts: Sequence[tuple[int, int]], tail_bytes: int) -> None:
         self._parts = deque(parts)
@@ -87,14 +82,7 @@ class ListedParts(ABC):
 
 @dataclass(frozen=True, slots=True)
 class _Stream:
-    """One xz stream: its lengths, as its index has them.
-
-    Attributes:
-        start: Offset of its header.
-        header: The header.
-        blocks: Length of each block without padding, and of what it holds.
-        tail_bytes: Length of its index and footer.
-    """
+    """One xz stream: its lengths, as its index has them."""
 
     start: int
     header: bytes
@@ -108,11 +96,7 @@ class _Stream:
 
 
 def find_xz_blocks(file: FileBytes) -> MemberTable | None:
-    """The blocks of an xz file by its indexes, read from the end of the file.
-
-    Returns:
-        The table; ``None`` if the file is not what it should be.
-    """
+    """The blocks of an xz file by its indexes, read from its end; ``None`` if the file is not what it should be."""
     streams = _find_streams(file)
     if streams is None:
         return None
@@ -144,13 +128,7 @@ def resume_xz(file: FileBytes, point: SeekPoint) -> Decompressor:
 
 
 class XzBlocks(ListedParts):
-    """Decompresses blocks of an xz stream, and passes the end of the stream. Every block is verified.
-
-    Args:
-        header: Header of the stream.
-        blocks: Length of each block without padding, and of what it holds.
-        tail_bytes: What follows the last of them, up to the end of the stream.
-    """
+    """Decompresses blocks of an xz stream, and passes the end of the stream. Every block is verified."""
 
     def __init__(self, header: bytes, blocks: Sequence[tuple[int, int]], tail_bytes: int) -> None:
         super().__init__(blocks, tail_bytes)
@@ -303,13 +281,7 @@ def resume_seekable(file: FileBytes, point: SeekPoint, make_decoder: Callable[[]
 
 
 class TabledFrames(ListedParts):
-    """Decompresses frames that a seek table lists, and passes the table.
-
-    Args:
-        frames: Length of each frame, and of what it holds.
-        table_bytes: Length of what follows the last.
-        make_decoder: A decoder for one frame.
-    """
+    """Decompresses frames that a seek table lists, and passes the table."""
 
     def __init__(
         self, frames: Sequence[tuple[int, int]], table_bytes: int, make_decoder: Callable[[], Decompressor]

@@ -33,9 +33,6 @@ class SnappyChunk(NamedTuple):
 def look_at_chunk(head: bytes) -> SnappyChunk | None:
     r"""The chunk that begins with *head*: what the decoder finds there, unless it finds damage.
 
-    Args:
-        head: ``SNAPPY_LOOK_BYTES`` bytes; fewer at the end of the file.
-
     Returns:
         The chunk; ``None`` if no chunk of snappy begins so.
 
@@ -63,11 +60,7 @@ def look_at_chunk(head: bytes) -> SnappyChunk | None:
 
 
 class SnappyDecoder(ChunkDecoder):
-    """Decompresses a framed snappy file from any chunk on; another stream after the first continues it.
-
-    Args:
-        library: ``cramjam``.
-    """
+    """Decompresses a framed snappy file from any chunk on; another stream after the first continues it."""
 
     def __init__(self, library: Any) -> None:
         super().__init__()

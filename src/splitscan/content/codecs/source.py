@@ -108,12 +108,6 @@ class CompressedSource:
         return self._damage
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes of the content from *offset*; fewer only at its end.
-
-        Raises:
-            UsageError: If an argument is negative, or the source is closed.
-            SourceError: If the storage fails, or the compressed file breaks off or is damaged.
-        """
         if offset < 0 or length_bytes < 0 or self._closed:
             raise UsageError(
                 "read_at needs a source that is open, and a non-negative offset and length",

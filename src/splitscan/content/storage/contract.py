@@ -226,11 +226,6 @@ class RangedSource(ABC):
     """A file whose length was fixed when it was opened, read at any offset.
 
     Bytes appended later are not seen, and a file that became shorter is an error instead of a silent end.
-
-    Args:
-        path: Its path or URI.
-        size_bytes: Its length.
-        fingerprint: Identity of its version.
     """
 
     def __init__(self, path: str, size_bytes: int, fingerprint: str) -> None:
@@ -239,13 +234,6 @@ class RangedSource(ABC):
         self.fingerprint = fingerprint
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes from *offset*; fewer only at the end of the file.
-
-        Raises:
-            UsageError: If an argument is negative, or the source is closed.
-            SourceChangedError: If the file became shorter since it was opened.
-            SourceError: If the storage fails.
-        """
         if offset < 0 or length_bytes < 0 or self._is_closed():
             raise self._refused(offset, length_bytes)
         wanted = min(length_bytes, max(0, self.size_bytes - offset))
@@ -305,9 +293,6 @@ class ShortSource:
 
     What a reader looks at before its records, such as the first bytes and the header, is no read of its own.
 
-    Args:
-        source: The open file; closing this closes it.
-
     Thread safety: as that of *source*; two threads may both read it for the first time.
     """
 
@@ -319,12 +304,6 @@ class ShortSource:
         self.fingerprint = source.fingerprint
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes from *offset*; fewer only at the end of the file.
-
-        Raises:
-            UsageError: If an argument is negative, or the source is closed.
-            SourceError: If the storage fails.
-        """
         if offset < 0 or length_bytes < 0:
             return self._source.read_at(offset, length_bytes)  # which refuses it
         content = self._content

@@ -80,12 +80,6 @@ class ContentDigest:
 def digest_of(source: ByteSource, start: int, stop: int, like: str | None = None) -> str:
     """The digest of the bytes from *start* to *stop*, or to the end of the source where that comes first.
 
-    Args:
-        source: An open file.
-        start: Offset of the first byte.
-        stop: Offset after the last one.
-        like: A digest to compare with: the same algorithm is taken.
-
     Raises:
         SourceError: If the storage fails.
         UsageError: As for :class:`ContentDigest`.

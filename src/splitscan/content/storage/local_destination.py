@@ -13,11 +13,7 @@ from splitscan.content.storage.writing import check_name, temporary_name, writin
 
 
 class LocalStorage:
-    """A folder of a mounted file system: temporary file, fsync, rename, fsync of the folder.
-
-    Args:
-        root: Absolute path.
-    """
+    """A folder of a mounted file system: temporary file, fsync, rename, fsync of the folder."""
 
     def __init__(self, root: str) -> None:
         self._root = Path(root)

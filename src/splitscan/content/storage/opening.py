@@ -277,11 +277,6 @@ def open_source(path: str | os.PathLike[str], storage_options: Mapping[str, Any]
 def open_planned(file: FileMetadata, storage_options: Mapping[str, Any] | None = None) -> ByteSource:
     """Open a file that was planned. One that was planned while it grew is found again where rotation has renamed it.
 
-    Args:
-        file: The file; if it was planned while it grew, and its name is now another file's or nobody's, the files
-            of its directory are looked at for the one that begins as it did.
-        storage_options: Settings of the remote file system.
-
     Returns:
         The open file, which the caller closes. Whether it is the planned version is for :func:`check_unchanged`.
 
@@ -326,10 +321,6 @@ def _open_if_planned(path: str, file: FileMetadata, storage_options: Mapping[str
 
 def open_tree(location: Location, storage_options: Mapping[str, Any] | None = None) -> FileTree:
     """Open the storage of a location for listing.
-
-    Args:
-        location: Any path of the storage; for a remote one it chooses bucket or host.
-        storage_options: Settings of the remote file system.
 
     Returns:
         The tree; it looks up paths of that bucket or host.

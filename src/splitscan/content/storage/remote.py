@@ -29,14 +29,7 @@ _TIME_KEYS = ("LastModified", "last_modified", "mtime", "modified", "updated", "
 
 
 class RemotePath(NamedTuple):
-    """A URI resolved to a file system.
-
-    Attributes:
-        filesystem: The fsspec file system, without a listings cache.
-        name: What that file system calls the path.
-        head: What every name of this bucket or host starts with, inside the file system.
-        authority: What the URI has in its place: scheme and bucket or host.
-    """
+    """A URI resolved to a file system."""
 
     filesystem: AbstractFileSystem
     name: str
@@ -130,12 +123,7 @@ class RemoteByteSource(RangedSource):
 
 
 class RemoteTree:
-    """Directories of fsspec. An object store's directories are the common prefixes of its names.
-
-    Args:
-        location: Any URI of the storage: it chooses bucket or host.
-        storage_options: Settings of the file system.
-    """
+    """Directories of fsspec. An object store's directories are the common prefixes of its names."""
 
     def __init__(self, location: Location, storage_options: Mapping[str, Any]) -> None:
         self._remote = resolve(location, storage_options)

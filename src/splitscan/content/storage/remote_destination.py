@@ -22,10 +22,6 @@ class RemoteStorage:
 
     In an object store ``rename`` and ``delete_tree`` take one request per object and are not atomic: commit by
     writing one object.
-
-    Args:
-        location: URI of the folder.
-        storage_options: Settings of the file system.
     """
 
     def __init__(self, location: Location, storage_options: Mapping[str, Any]) -> None:

@@ -16,13 +16,6 @@ T = TypeVar("T")
 def check_name(name: str, allow_root: bool = False) -> str:
     """Refuse a name that would leave the folder it is relative to.
 
-    Args:
-        name: Relative, ``/``-separated; a trailing ``/`` is dropped.
-        allow_root: Whether the empty name is fine.
-
-    Returns:
-        The name to use.
-
     Raises:
         UsageError: If the name is absolute, empty, or has a ``.``, ``..`` or empty segment or a NUL.
 

@@ -346,19 +346,11 @@ class ClaimLog:
         return list(self._scans)
 
     def entries(self, scan: str, partition: int) -> list[tuple[int, int]]:
-        """The log of one partition so far, as ranges of positions.
-
-        Raises:
-            RebalanceError: As for :meth:`next`.
-        """
+        """The log of one partition so far, as ranges of positions."""
         return self._scan(scan).partition(partition).log.entries()
 
     def record(self, scan: str) -> ScanRecord:
-        """Record of the scan so far.
-
-        Raises:
-            RebalanceError: ``[unknown-scan]``.
-        """
+        """Record of the scan so far."""
         return self._scan(scan).record(scan, self._created[scan])
 
     def _scan(self, scan: str) -> _Scan:

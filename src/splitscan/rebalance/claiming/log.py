@@ -19,8 +19,6 @@ _OPEN_PAGES = 128  # of all logs together: one for each of as many replaying rea
 class ChunkLog:
     """An append-only list of ranges ``(start, stop)``; full pages of it are compressed, and still answer.
 
-    Memory: about 4 bytes per entry where chunks follow each other, and one page that grows.
-
     Example:
         >>> log = ChunkLog()
         >>> log.append(0, 10); log.append(10, 30)

@@ -245,16 +245,7 @@ class Rest(NamedTuple):
 def chunk_positions(
     sizing: Sizing, pace: float | None, rest: Rest, overhead_seconds: float, previous: int, unclaimed: int
 ) -> int:
-    """Number of positions of the next chunk, at least 1.
-
-    Args:
-        sizing: The limits.
-        pace: Seconds per position of this reader, if it has measured any.
-        rest: What the scan still needs.
-        overhead_seconds: What the cheapest chunk of the scan cost, and what claims take.
-        previous: Positions of the chunk before; 0 for the first one.
-        unclaimed: Positions that this partition has not claimed.
-    """
+    """Number of positions of the next chunk, at least 1."""
     if not previous:
         wanted = min(int(unclaimed * sizing.first_share), sizing.first_positions)
     elif pace:

@@ -192,12 +192,7 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Addresses of a coordinator: to bind, and to advertise.
-
-    Attributes:
-        bound: Address that it binds.
-        advertised: Host under which readers reach it.
-    """
+    """Addresses of a coordinator: to bind, and to advertise."""
 
     bound: str = _LOOPBACK
     advertised: str = _LOOPBACK
@@ -205,12 +200,7 @@ class ListenAddress:
 
 @dataclass(frozen=True, slots=True)
 class SharedCoordinator:
-    """A coordinator that several processes of one machine use.
-
-    Attributes:
-        near: Its address for processes on its own machine.
-        far: Its address for readers.
-    """
+    """A coordinator that several processes of one machine use."""
 
     near: CoordinatorAddress
     far: CoordinatorAddress
@@ -220,10 +210,6 @@ def shared_coordinator(process: int, choose: Callable[[], ListenAddress]) -> Sha
     """The coordinator that ends with *process*: the one that is there, or one that is started now.
 
     All who ask for the same process get the same, also when they ask at the same moment.
-
-    Args:
-        process: A process on this machine, such as the virtual machine of a Spark driver.
-        choose: Says where a new one is to listen.
 
     Raises:
         RebalanceError: ``[coordinator-failed]`` if none can be started, or nothing be written down for others.

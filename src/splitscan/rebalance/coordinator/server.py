@@ -15,15 +15,7 @@ from splitscan.rebalance.messages import Message
 
 
 class Answerer:
-    """Answers one request after the other. A request that is none gets an error, and changes nothing.
-
-    Args:
-        log: The claim log.
-        clock: Seconds that do not go back.
-        epoch: Seconds since the epoch.
-
-    Thread safety: none.
-    """
+    """Answers one request after the other. A request that is none gets an error, and changes nothing."""
 
     def __init__(
         self, log: ClaimLog, clock: Callable[[], float] = time.monotonic, epoch: Callable[[], float] = time.time
@@ -99,10 +91,6 @@ class CoordinatorServer:
     Lines that are no requests get an error; a connection without the token gets nothing, and is closed. Answers that
     a client does not fetch stop the reading of its requests, and wait in no buffer of ours. Hosts that vanish without
     a word are noticed by TCP, and only cost a socket until then.
-
-    Args:
-        answerer: What answers.
-        token: The secret that clients must know.
     """
 
     def __init__(self, answerer: Answerer, token: str) -> None:
