@@ -10,7 +10,7 @@ import splitscan as ss
 from splitscan.errors import SourceError
 from splitscan.tables import read_pieces
 from splitscan.tables.address import parse_address
-from splitscan.tables.databases import open_session
+from splitscan.tables.reading import open_session
 from splitscan.tables.snapshots import hold_snapshot
 
 from ..clusters.processes import wait_until

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from splitscan.streaming.message_scan import MessageScan
+from splitscan.streaming.messages import MessageScan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

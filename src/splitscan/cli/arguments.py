@@ -7,8 +7,8 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, Self
 
 import typer
 
@@ -268,6 +268,12 @@ class ScanArguments:
     quote: str | None = None
     header: bool | None = None
     types: TypesOfColumns | None = None
+
+    @classmethod
+    def of(cls, flags: Mapping[str, Any]) -> Self:
+        """Choose from all flags of a command, by name, those that are about the input."""
+        flags = {**flags, "options": flags["option"]}
+        return cls(**{each.name: flags[each.name] for each in fields(cls) if each.name in flags})
 
     def __post_init__(self) -> None:
         if not isinstance(self.sources, NamedPaths):  # else they are another's, who has perhaps listed them

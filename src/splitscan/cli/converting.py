@@ -1,4 +1,4 @@
-"""The commands that go over all rows without Spark: convert and stats."""
+"""The commands that go over all rows without Spark: check, convert and stats."""
 
 from __future__ import annotations
 
@@ -30,14 +30,23 @@ from splitscan.cli.arguments import (
 )
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_line, write_note, write_rows
+from splitscan.errors import RecordError
 from splitscan.formats.decoding.contract import type_name
 from splitscan.redaction import redact
+from splitscan.scan.checking import BrokenRecords, CheckReport
 from splitscan.scan.new_columns import NewColumns
-from splitscan.sizes import count_of
+from splitscan.sizes import count_of, format_size
 
 
 def add_commands(app: typer.Typer) -> None:
     """Add the commands of this module to the program."""
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("is every record whole?", "splitscan check data.csv"),
+            ("does the schema hold, in a pipeline?", "splitscan check in/ -s 'id long, day date' --json || exit 1"),
+        ),
+    )(check)
     app.command(
         cls=GroupedCommand,
         epilog=examples(
@@ -53,6 +62,74 @@ def add_commands(app: typer.Typer) -> None:
             ("of two columns, with types that are known", "splitscan stats in/ -s 'id long, day date' --json"),
         ),
     )(stats)
+
+
+def check(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+    sources: Sources,
+    format: Format = None,
+    schema: Schema = None,
+    types: Types = None,
+    columns: Columns = None,
+    where: Where = None,
+    sep: Sep = None,
+    quote: Quote = None,
+    header: Header = None,
+    option: Options = None,
+    as_json: Json = False,
+) -> None:
+    """Read everything and write nothing: is every record whole? Needs no Spark.
+
+    Prints how many records there are and how many break a rule, by code, with the first three of each; and the type
+    of every column, with one that holds all its values where this one does not. Types are found in all of the data
+    where no schema is given. Exit code 4 if a record breaks a rule, 0 if none does.
+    """
+    arguments = ScanArguments.of(locals())
+    scan = arguments.looked_at().build_typed_scan()
+    arguments.check_layout(scan)
+    report = scan.check()
+    if as_json:
+        write_json(_as_json(report))
+    else:
+        for line in _lines(report):
+            write_line((line, ""))
+    if not report.ok:
+        raise typer.Exit(RecordError.exit_code)
+
+
+def _as_json(report: CheckReport) -> dict[str, object]:
+    return {
+        "files": report.files,
+        "bytes": report.bytes,
+        "rows": report.rows,
+        "rejects": report.rejects,
+        "broken": [
+            {"code": each.code, "records": each.records, "examples": list(each.examples)} for each in report.broken
+        ],
+        "columns": [
+            {"name": each.name, "type": type_name(each.type), "holds": each.holds and type_name(each.holds)}
+            for each in report.columns
+        ],
+    }
+
+
+def _lines(report: CheckReport) -> Iterator[str]:
+    size = f"{count_of(report.files, 'file')}, {format_size(report.bytes)}"
+    broken = count_of(report.rejects, "record") if report.broken else "no record"
+    yield f"{count_of(report.rows, 'row')} in {size}: {broken} {'break' if report.rejects > 1 else 'breaks'} a rule"
+    for each in report.broken:
+        yield from _examples(each)
+    for column in report.columns:
+        held = "" if column.holds in (None, column.type) else f"; {type_name(column.holds)} holds all its values"
+        yield f"column {column.name}: {type_name(column.type)}{held}"
+
+
+def _examples(broken: BrokenRecords) -> Iterator[str]:
+    yield f"{broken.code}: {count_of(broken.records, 'record')}"
+    for each in broken.examples:
+        line = "" if each["line"] is None else f"line {each['line']:,}, "
+        yield f"    {redact(each['path'])}, {line}byte {each['offset']:,}: {each['reason']}"
+    if broken.records > len(broken.examples):
+        yield f"    and {broken.records - len(broken.examples):,} more"
 
 
 class Rejected:
@@ -106,16 +183,11 @@ def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
 
     Without a schema, columns of CSV get the types that all their values fit; written to CSV they stay as they are.
     """
+    given = ScanArguments.of(locals())
     from splitscan.jobs.single_file import FileKind, FileTarget, write_file  # noqa: PLC0415 -- Parquet loads with it
 
     target = FileTarget.of(destination)
-    scan = _scan(
-        ScanArguments(
-            sources, format, schema, option, columns, where=where, sep=sep, quote=quote, header=header, types=types
-        ),
-        typed=target.kind is not FileKind.CSV,
-        strict=True,
-    )
+    scan = _scan(given, typed=target.kind is not FileKind.CSV, strict=True)
     rejected = Rejected()
     storage = scan.options.files.storage_options
     wrote = write_file(target, scan.schema, _whole(scan, rejected), storage, overwrite=overwrite)
@@ -155,15 +227,10 @@ def stats(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     counted, more are estimated, within a few percent: 'estimated' says of which column. NaN is neither least nor
     greatest.
     """
+    given = ScanArguments.of(locals())
     from splitscan.scan.statistics import column_statistics  # noqa: PLC0415 -- numbers load with it
 
-    scan = _scan(
-        ScanArguments(
-            sources, format, schema, option, columns, where=where, sep=sep, quote=quote, header=header, types=types
-        ),
-        typed=True,
-        strict=False,
-    )
+    scan = _scan(given, typed=True, strict=False)
     rejected = Rejected()
     found = column_statistics(scan.schema, scan.to_batches(rejected))
     rows = [[c.name, type_name(c.type), c.rows, c.nulls, c.min, c.max, c.distinct, c.estimated] for c in found]

@@ -219,14 +219,11 @@ def _given(flags: dict[str, Any]) -> IngestArguments:
     """Sort the flags of a command that ingests, by name, into what is read and how it is written."""
     from splitscan.cli.runs import IngestArguments  # noqa: PLC0415 -- PySpark and Parquet load with it
 
-    flags = {**flags, "options": flags["option"], "partition_by": names_of(flags["partition_by"])}
-    read, written = (
-        {each.name: flags[each.name] for each in fields(kind) if each.name in flags}
-        for kind in (ScanArguments, IngestSettings)
-    )
+    flags = {**flags, "partition_by": names_of(flags["partition_by"])}
+    written = {each.name: flags[each.name] for each in fields(IngestSettings) if each.name in flags}
     settings = IngestSettings.of(**written, replace_changed=flags.get("replace_changed", False))
     master, conf = flags["master"], flags["spark_conf"] or ()
-    return IngestArguments(ScanArguments(**read), flags["destination"], flags["table"], settings, master, conf)
+    return IngestArguments(ScanArguments.of(flags), flags["destination"], flags["table"], settings, master, conf)
 
 
 def verify(

@@ -30,10 +30,10 @@ _MODULES = {
     "options": "reading",
     "convert": "converting",
     "stats": "converting",
-    "check": "checking",
-    "index": "indexing",
+    "check": "converting",
+    "index": "reading",
     "schema": "schemas",
-    "sniff": "sniffing",
+    "sniff": "schemas",
     "spark-conf": "spark_settings",
 }
 """Every command, in the order of the help, and the module beside this one that adds it."""

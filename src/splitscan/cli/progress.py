@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
 from splitscan.sizes import count_of, show_bytes
 
@@ -20,31 +20,6 @@ _LINE_SECONDS = 5.0
 _BAR_CHARS = (10, 40)
 _TEXT_CHARS = 74  # what stands beside the bar
 _MB = 1e6
-
-
-class ShowsProgress(Protocol):
-    """Somebody to tell how far an ingest is. A context manager: after it nothing is left on the terminal."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def announce(self, doing: str) -> None:
-        """Say what is being done while nothing can be counted."""
-
-    def advise(self, text: str) -> None:
-        """Tell the user something that is no error."""
-
-    def warn(self, text: str) -> None:
-        """Tell the user of lost or broken data, also where nothing else is told."""
-
-    def rest(self, text: str) -> None:
-        """Say that there is nothing to do for now."""
-
-    def show(self, progress: IngestProgress) -> None:
-        """Show how far it is."""
 
 
 class _Advice(logging.Handler):
@@ -119,8 +94,8 @@ def format_seconds(seconds: float) -> str:
     return f"{hours}:{minutes:02} h"
 
 
-class NoProgress:
-    """Shows warnings, and nothing else."""
+class ShowsProgress:
+    """Tells how far an ingest is; by itself it shows warnings only. After it nothing is left on the terminal."""
 
     def __enter__(self) -> Self:
         return self
@@ -128,25 +103,26 @@ class NoProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing to end."""
+        """End it."""
 
     def announce(self, doing: str) -> None:
-        """Say nothing."""
+        """Say what is being done while nothing can be counted."""
 
     def advise(self, text: str) -> None:
-        """Nothing."""
+        """Tell the user something that is no error."""
 
     def warn(self, text: str) -> None:
+        """Tell the user of lost or broken data, also where nothing else is told."""
         sys.stderr.write(f"splitscan: {text}\n")
 
     def rest(self, text: str) -> None:
-        """Nothing; a log has a line when there is something to do."""
+        """Say that there is nothing to do for now; a log has a line when there is something to do."""
 
     def show(self, progress: IngestProgress) -> None:
-        """Show nothing."""
+        """Show how far it is."""
 
 
-class ProgressLines(NoProgress):
+class ProgressLines(ShowsProgress):
     """Plain lines: one for each new phase, then one every few seconds. No control characters."""
 
     def __init__(
@@ -210,7 +186,7 @@ class WindowLines(ProgressLines):
             super().show(progress)
 
 
-class ProgressBar:
+class ProgressBar(ShowsProgress):
     """A bar that vanishes when it is done."""
 
     def __init__(self, stream: TextIO, *, records: bool = True) -> None:
@@ -274,7 +250,7 @@ class ProgressBar:
 def choose_progress(*, quiet: bool, windows: bool = False, records: bool = True) -> Iterator[ShowsProgress]:
     """A bar where standard error is a terminal, lines where it is not, nothing where quiet."""
     if quiet:
-        with _hearing(NoProgress()) as progress:
+        with _hearing(ShowsProgress()) as progress:
             yield progress
         return
     stream = _own_stream()

@@ -1,4 +1,4 @@
-"""The commands that read in this process, without Spark: count, head, blocks, options."""
+"""The commands that read in this process, without Spark: count, head, blocks, index, options."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from splitscan.errors import UsageError
 from splitscan.formats.registry import FORMATS, describe_options, resolve_format
 from splitscan.options import OptionDescription
 from splitscan.plan.cutting import describe_cut
+from splitscan.plan.seek_index import keep_seek_index
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 from splitscan.scan.rows import shown_values
@@ -79,6 +80,13 @@ def add_commands(app: typer.Typer) -> None:
             ("every option of CSV", "splitscan options csv"), ("find one", "splitscan options | grep -i quote")
         ),
     )(options)
+    app.command(
+        cls=GroupedCommand,
+        epilog=examples(
+            ("read this file in parallel from now on", "splitscan index big.csv.gz"),
+            ("and how is it cut now?", "splitscan blocks big.csv.gz --block-size 64m"),
+        ),
+    )(index)
 
 
 def count(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
@@ -100,7 +108,7 @@ def count(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     One that is longer than maxRecordBytes or never ends is no row, here as for head: a warning says how many there are,
     and where the first begins.
     """
-    given = ScanArguments(sources, format, schema, option, where=where, sep=sep, quote=quote, header=header)
+    given = ScanArguments.of(locals())
     scan = given.looked_at().build_scan()
     given.check_layout(scan)
     rows = count_rows(scan.planner)
@@ -129,9 +137,7 @@ def head(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     tab-separated lines (with \t, \n, \\ and \N for null) or, with --json, JSON lines. A value that holds others is
     JSON in all of them.
     """
-    given = ScanArguments(
-        sources, format, schema, option, columns, limit=limit, where=where, sep=sep, quote=quote, header=header
-    )
+    given = ScanArguments.of(locals())
     scan = given.looked_at().at_first_glance().build_scan()
     numbers = [field.name for field in scan.schema if _is_number(field.type)]
     write_rows(scan.schema.names, _rows_of(scan, as_json=as_json), as_json=as_json, one_line=True, right=numbers)
@@ -154,7 +160,7 @@ def blocks(
     headers of compressed ones: their blocks are ranges of their content, and column cut says why. A block owns the
     records whose first byte lies in it: start <= byte < stop.
     """
-    given = ScanArguments(sources, format, None, option, block_size=block_size, where=where)
+    given = ScanArguments.of(locals())
     scan = (given.looked_at() if index else given).build_scan()  # where records start is a matter of the dialect
     planned = scan.plan() if index else scan.blocks()
     names = ["path", "index", "start", "stop", *(["first_record_start"] if index else []), "cut"]
@@ -250,3 +256,19 @@ class _LateProgress:
     @cached_property
     def _bytes_total(self) -> int:
         return sum(file.size_bytes for file in self._planner.files())
+
+
+def index(sources: StoredSources, format: Format = None, option: Options = None, as_json: Json = False) -> None:
+    """Find where compressed files can be entered, and keep it. Needs no Spark.
+
+    Every file is decompressed once. What is found - blocks of bzip2, members and frames of files of several, places
+    inside gzip members - is kept in the user's cache directory for as long as the file stays the same, and files are
+    cut there by whoever plans on this machine.
+    """
+    scan = ScanArguments.of(locals()).build_scan()
+    names = ["path", "codec", "places", "content_bytes", "index"]
+    found = (
+        (redact(file.path), keep_seek_index(file, scan.planner.framing, scan.options.files)) for file in scan.files()
+    )
+    rows = ((path, index.codec or None, index.places, index.content_bytes, index.state.value) for path, index in found)
+    write_rows(names, rows, as_json=as_json, right=["places", "content_bytes"])

@@ -24,7 +24,7 @@ from typing import Any
 from splitscan.blocks import BlockMetadata, FileMetadata, SeekPoint
 from splitscan.content.archives import Archive, ArchiveMember, MemberEncoding, MemberFault, MemberSource, plain_name
 from splitscan.content.codecs.bzip2 import index_bzip2
-from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
+from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import BZIP2
 from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.codecs.tables import find_members
@@ -189,7 +189,7 @@ class SeekStore:
     def __init__(self) -> None:
         self._kept = JsonCache("seek")
 
-    def load(self, source: FileBytes, file: FileMetadata, codec: str) -> MemberTable | None:
+    def load(self, source: ByteSource, file: FileMetadata, codec: str) -> MemberTable | None:
         """The points of a file, or ``None`` when there is no index to believe."""
         kept = self._kept.read(_key(file, codec))
         table = None if kept is None else _table_of(kept.get("points"), kept.get("content_bytes"), source.size_bytes)
@@ -197,7 +197,7 @@ class SeekStore:
             return None
         return table
 
-    def save(self, source: FileBytes, file: FileMetadata, codec: str, table: MemberTable) -> bool:
+    def save(self, source: ByteSource, file: FileMetadata, codec: str, table: MemberTable) -> bool:
         """Keep the points of a file.
 
         Returns:
@@ -245,7 +245,7 @@ def _is_point(plain: object) -> bool:
     return type(bit_offset) is type(content_offset) is int and (state is None or isinstance(state, str))
 
 
-def _witness_of_points(source: FileBytes, table: MemberTable) -> str:
+def _witness_of_points(source: ByteSource, table: MemberTable) -> str:
     """A digest of the bytes at both ends of the file and at some points, and of all points."""
     digest = hashlib.sha256(repr(table).encode("ascii"))
     step = -(-len(table.points) // _WITNESSES)

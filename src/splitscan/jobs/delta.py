@@ -26,6 +26,7 @@ from splitscan.jobs.delta_statistics import render_stats
 from splitscan.jobs.destination import FileState
 from splitscan.jobs.partitioning import Partitioning, choose_partitioning
 from splitscan.jobs.settings import SchemaEvolution
+from splitscan.jobs.table import TableDestination
 from splitscan.jobs.table_format import (
     CommitContext,
     CommitStamp,
@@ -55,14 +56,14 @@ _UNFIT_FEATURES = {
 _UNFIT_COLUMNS = ("delta.generationExpression", "delta.identity.", "delta.invariants")
 
 
-class Delta:
+class DeltaDestination(TableDestination):
     """A Delta table in the folder of a destination."""
 
-    format = "delta"
+    table = "delta"
     keeps_partition_columns = False
 
     def __init__(self, place: DestinationStorage) -> None:
-        self._place = place
+        super().__init__(place)
         self._root = place.destination.root
         if "%" in self._root:
             raise UsageError(
@@ -72,17 +73,17 @@ class Delta:
         self._uri = place.folder.as_uri() if place.is_local else self._root  # a path as it is would be decoded
         self._options = delta_settings(place.storage_options) if not place.is_local else None
 
-    def open(self) -> DeltaVersion | None:
+    def open_table(self) -> DeltaVersion | None:
         try:
-            return DeltaVersion(DeltaTable(self._uri, storage_options=self._options), self._place.destination)
+            return DeltaVersion(DeltaTable(self._uri, storage_options=self._options), self.place.destination)
         except TableNotFoundError:
             return None
 
-    def planned(self, schema: pa.Schema) -> pa.Schema:
+    def with_planned_ids(self, schema: pa.Schema) -> pa.Schema:
         """Return the schema itself: columns are found by their names."""
         return schema
 
-    def create(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
+    def create_table(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
         columns = Schema.from_arrow(nullable(begun.schema))
         try:
             create_table_with_add_actions(
@@ -91,7 +92,7 @@ class Delta:
                 commit_properties=_properties(stamp),
             )  # fmt: skip
         except DeltaError:
-            if self.open() is None:
+            if self.open_table() is None:
                 raise
             return False
         return True
@@ -263,9 +264,9 @@ def _properties(stamp: CommitStamp) -> CommitProperties:
     )
 
 
-def open_table(place: DestinationStorage) -> Delta:
+def open_table(place: DestinationStorage) -> DeltaDestination:
     """Open the table of a destination; it need not be there."""
-    return Delta(place)
+    return DeltaDestination(place)
 
 
 def _spell(kind: Any) -> str:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from splitscan.content.storage.local_destination import make_folder, sync_path
+from splitscan.content.storage.destination import make_folder, sync_path
 from splitscan.errors import IngestError, SplitscanError, Where
 from splitscan.jobs.destination import Announce, Published
 from splitscan.jobs.ledger import STAGING_FOLDER, Ledger, RowRange, WrittenFile, check_written_name

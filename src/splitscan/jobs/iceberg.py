@@ -42,6 +42,7 @@ from splitscan.jobs.iceberg_catalogs import Registration, find_registered, regis
 from splitscan.jobs.ledger import describe_columns, field_ids, with_id
 from splitscan.jobs.partitioning import Partitioning, choose_partitioning
 from splitscan.jobs.settings import SchemaEvolution
+from splitscan.jobs.table import TableDestination
 from splitscan.jobs.table_format import (
     CommitContext,
     CommitStamp,
@@ -66,29 +67,26 @@ _WHOLE = {FileState.LIVE, FileState.REWRITTEN}
 _WIDER = {"int8": "int32", "int16": "int32"}  # Iceberg has no shorter ones
 
 
-class Iceberg:
-    """An Iceberg table.
+class IcebergDestination(TableDestination):
+    """An Iceberg table, where it is registered."""
 
-    Args:
-        entry: Where it is registered.
-    """
-
-    format = "iceberg"
+    table = "iceberg"
     keeps_partition_columns = True  # the library finds the partition of a file in its footer
 
     def __init__(self, entry: Registration) -> None:
+        super().__init__(entry.place)
         self._entry = entry
 
-    def open(self) -> IcebergVersion | None:
+    def open_table(self) -> IcebergVersion | None:
         table = self._entry.load()
         return None if table is None else IcebergVersion(table, self._entry)
 
-    def planned(self, schema: pa.Schema) -> pa.Schema:
+    def with_planned_ids(self, schema: pa.Schema) -> pa.Schema:
         """Give a schema the ids that the table will have: they follow from the schema alone."""
         self._entry.catalog.create_namespace_if_not_exists(self._entry.identifier[:-1])
         return _with_all_ids(schema, self._creation(schema).table_metadata.schema())
 
-    def create(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
+    def create_table(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
         try:
             try:
                 self._create(files, begun, stamp, {})
@@ -170,7 +168,7 @@ class IcebergVersion:
     ) -> bool:
         table = self._table
         self.check(begun.schema, begun.evolution)
-        there = Partitioning(self.partition_by(), Iceberg.keeps_partition_columns)
+        there = Partitioning(self.partition_by(), IcebergDestination.keeps_partition_columns)
         choose_partitioning(begun.partitioning.columns, there, self._root)
         table.metadata.properties.update(settings)  # of this object only
         new = self._new_columns(begun.schema)
@@ -363,12 +361,11 @@ def _ids_by_name(mapping: Iterable[MappedField], above: str = "") -> dict[str, i
     return ids
 
 
-def open_table(place: DestinationStorage) -> Iceberg:
+def open_table(place: DestinationStorage) -> IcebergDestination:
     """Open the table of a destination; it need not be there."""
-    return Iceberg(register_in(place))
+    return IcebergDestination(register_in(place))
 
 
-def open_registered(address: str, storage_options: Mapping[str, Any]) -> tuple[DestinationStorage, Iceberg]:
-    """Open a table of a catalog by its address, and the folder that it lies in; it need not be there."""
-    entry = find_registered(address, storage_options)
-    return entry.place, Iceberg(entry)
+def open_registered(address: str, storage_options: Mapping[str, Any]) -> IcebergDestination:
+    """Open a table of a catalog by its address; it need not be there."""
+    return IcebergDestination(find_registered(address, storage_options))

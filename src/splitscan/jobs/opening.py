@@ -13,8 +13,6 @@ from splitscan.jobs.destination import Destination
 from splitscan.jobs.folder import FolderDestination
 from splitscan.jobs.ledger import OUR_FOLDER
 from splitscan.jobs.ledger_files import announced_table
-from splitscan.jobs.table import TableDestination
-from splitscan.jobs.table_format import Table
 from splitscan.jobs.workplace import DestinationStorage, open_destination_storage
 
 PLAIN = "none"
@@ -61,7 +59,7 @@ def open_destination(
             f"leave table out, or say table={there}; a folder into which no ingest has ended may also be removed",
             "not-a-destination",
         )  # fmt: skip
-    return FolderDestination(place) if wanted == PLAIN else TableDestination(place, _open_table(wanted, place))
+    return FolderDestination(place) if wanted == PLAIN else _open_table(wanted, place)
 
 
 def _recognise(place: DestinationStorage) -> str | None:
@@ -77,12 +75,13 @@ def _open_registered(address: str, table: str | None, storage_options: Mapping[s
             code="bad-option",
         )  # fmt: skip
     with _library(_ICEBERG) as module:
-        return TableDestination(*module.open_registered(address, storage_options))
+        opened: Destination = module.open_registered(address, storage_options)
+    return opened
 
 
-def _open_table(table_format: str, place: DestinationStorage) -> Table:
+def _open_table(table_format: str, place: DestinationStorage) -> Destination:
     with _library(table_format) as module:
-        opened: Table = module.open_table(place)
+        opened: Destination = module.open_table(place)
     return opened
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -45,7 +46,6 @@ from splitscan.jobs.table_format import (
     CommitContext,
     CommitStamp,
     NewFile,
-    Table,
     TableSnapshot,
     check_types,
     is_failure,
@@ -87,18 +87,36 @@ def _translating_errors(
     return told
 
 
-class TableDestination:
+class TableDestination(ABC):
     """A destination that is a table.
 
     Data files are written to their final names in the table's folder: what no commit has named is in no reader's way.
     A reject table waits in staging, and is moved in after the commit.
     """
 
-    def __init__(self, place: DestinationStorage, table: Table) -> None:
+    table: str
+    keeps_partition_columns: bool
+    """Whether data files have the columns that they are partitioned by."""
+
+    def __init__(self, place: DestinationStorage) -> None:
         self.place = place
-        self._table = table
-        self.table = table.format
         self._begun: CommitContext | None = None
+
+    @abstractmethod
+    def open_table(self) -> TableSnapshot | None:
+        """Look at the table; ``None`` if it is not there. The time that this takes grows with its files."""
+
+    @abstractmethod
+    def with_planned_ids(self, schema: pa.Schema) -> pa.Schema:
+        """The schema as :meth:`TableSnapshot.with_field_ids` gives it once the table is created with it."""
+
+    @abstractmethod
+    def create_table(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
+        """Create the table with these files, in one commit.
+
+        Returns:
+            Whether it was done. If not, it is there by now, or the catalog does not know: the caller opens it again.
+        """
 
     @property
     def data_root(self) -> str:
@@ -106,7 +124,7 @@ class TableDestination:
 
     @_translating_errors
     def columns(self, published: Published) -> pa.Schema | None:
-        table = self._table.open()
+        table = self.open_table()
         return None if table is None else table.columns()
 
     @_translating_errors
@@ -118,12 +136,12 @@ class TableDestination:
                 "bad-option",
             )  # fmt: skip
         root = self.place.destination.root
-        partitioning = Partitioning(settings.partition_by or (), self._table.keeps_partition_columns)
+        partitioning = Partitioning(settings.partition_by or (), self.keeps_partition_columns)
         check_types(schema, self.table, root)
-        table = self._table.open()
+        table = self.open_table()
         if table is not None:
             self._check_number(table, published)
-            there = Partitioning(table.partition_by(), self._table.keeps_partition_columns)
+            there = Partitioning(table.partition_by(), self.keeps_partition_columns)
             partitioning = choose_partitioning(settings.partition_by, there, root)
             table.check(schema, settings.schema_evolution_mode)
         elif published.jobs:
@@ -135,10 +153,10 @@ class TableDestination:
 
     @_translating_errors
     def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
-        table = self._table.open()
+        table = self.open_table()
         if table is None:
             announce_table(self.place.destination, self.table)
-            schema = self._table.planned(schema)
+            schema = self.with_planned_ids(schema)
         else:
             schema = table.with_field_ids(schema)
         self._begun = CommitContext(schema, partitioning, settings.schema_evolution_mode, is_new=table is None)
@@ -174,7 +192,7 @@ class TableDestination:
     def recover(self, published: Published) -> bool:
         """Publish the ledger of a commit that happened, and move in what waits of it."""
         rejects = move_in_rest(self.place, unfinished_moves(self.place, published), only_rejects=True)
-        table = self._table.open()
+        table = self.open_table()
         if table is None:
             return rejects > 0
         number = self._check_number(table, published)
@@ -191,7 +209,7 @@ class TableDestination:
     @_translating_errors
     def unfinished(self, published: Published) -> list[int]:
         waiting = unfinished_moves(self.place, published)
-        table = self._table.open()
+        table = self.open_table()
         if table is None:
             if published.jobs:
                 raise self._behind(0, published.last)
@@ -202,7 +220,7 @@ class TableDestination:
     @_translating_errors
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
         names = [written.name for written in files]
-        table = self._table.open()
+        table = self.open_table()
         if table is None:
             return dict.fromkeys(names, FileState.UNKNOWN)
         live = table.live()
@@ -216,7 +234,7 @@ class TableDestination:
         """Delete what an interrupted job has written, except what the table names."""
         prefix = job_prefix(job_id)
         orphans = {name for name in walk_data(self.place.destination) if name.rpartition("/")[2].startswith(prefix)}
-        table = self._table.open() if orphans else None
+        table = self.open_table() if orphans else None
         for name in orphans - (set() if table is None else table.live()):
             self.place.destination.delete_tree(name)
 
@@ -227,9 +245,9 @@ class TableDestination:
         if self._begun is None:
             raise AssertionError("begin comes before commit")
         for attempt in range(_ATTEMPTS):
-            table = self._table.open() if self._begun.is_new else self._open(stamp.number - 1)
+            table = self.open_table() if self._begun.is_new else self._open(stamp.number - 1)
             if table is None:
-                done = self._table.create(files, self._begun, stamp)
+                done = self.create_table(files, self._begun, stamp)
             elif table.number() >= stamp.number:
                 return self._is_ours(table, stamp)
             elif table.number() < stamp.number - 1:
@@ -249,7 +267,7 @@ class TableDestination:
 
     def _open(self, last: int) -> TableSnapshot:
         """The table, which was there a moment ago; *last* is the number that it should have reached."""
-        table = self._table.open()
+        table = self.open_table()
         if table is None:
             raise self._behind(0, last)
         return table

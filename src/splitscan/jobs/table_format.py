@@ -1,7 +1,4 @@
-"""The seam between tables as destinations and one table format, with all that the formats share.
-
-That is the types that a table has, what is refused, what a data file must have, and the settings of S3.
-"""
+"""A version of a table of any format, and what the formats share: types, refusals, new columns, settings of S3."""
 
 from __future__ import annotations
 
@@ -70,27 +67,6 @@ class CommitContext:
     partitioning: Partitioning
     evolution: SchemaEvolution
     is_new: bool = False
-
-
-class Table(Protocol):
-    """A table of one format at one destination; it need not be there."""
-
-    format: str
-    keeps_partition_columns: bool
-    """Whether its data files have the columns that they are partitioned by."""
-
-    def open(self) -> TableSnapshot | None:
-        """Look at the table; ``None`` if it is not there. The time that this takes grows with its files."""
-
-    def planned(self, schema: pa.Schema) -> pa.Schema:
-        """The schema as :meth:`TableSnapshot.with_field_ids` gives it once the table is created with it."""
-
-    def create(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
-        """Create it with these files, in one commit.
-
-        Returns:
-            Whether it was done. If not, it is there by now, or the catalog does not know: the caller opens it again.
-        """
 
 
 class TableSnapshot(Protocol):

@@ -17,7 +17,7 @@ from splitscan.spark.schemas import spark_schema
 from splitscan.spark.source import NAME, SplitscanDataSource, register_python
 
 if TYPE_CHECKING:
-    from splitscan.streaming.message_scan import MessageScan
+    from splitscan.streaming.messages import MessageScan
 
 
 def register(spark: SparkSession) -> None:

@@ -7,7 +7,6 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives import is_member
@@ -23,20 +22,13 @@ from splitscan.streaming.directory import PATIENCE_SECONDS, Arrivals, DirectoryL
 from splitscan.streaming.growing import GrowingFiles
 from splitscan.streaming.log import VolatileLog, WindowLog
 from splitscan.streaming.planning import Limits, Scaling, count_readers, plan_window, share_blocks
-from splitscan.streaming.state import FileWork, Found, StreamState
+from splitscan.streaming.state import FileWork, StreamState
 from splitscan.streaming.windows import Backlog, Offset, PlannedFile, Window
 
 _log = logging.getLogger(__name__)
 
 SMALLEST_SNAPSHOT_BYTES = 64 * 1024
 """Below this, reading windows again costs nothing."""
-
-
-class Finder(Protocol):
-    """Compares a listing with what is planned."""
-
-    def find(self, listing: DirectoryListing, state: StreamState) -> Found:
-        """Work that is left to plan."""
 
 
 class StreamPlanner:
@@ -70,7 +62,7 @@ class StreamPlanner:
         self._patience_seconds = patience_seconds
         self._id = secrets.token_hex(4)
         self._scanner = DirectoryScanner(self._list_files, options.scan_interval_ms / 1000)
-        self._finder: Finder = (
+        self._finder: CompleteFiles | GrowingFiles = (
             CompleteFiles(scan, options, whole=whole_files)
             if options.file_mode is FileMode.COMPLETE
             else GrowingFiles(scan, options)

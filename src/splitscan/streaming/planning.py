@@ -9,23 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-
-class Work(Protocol):
-    """A file with something left to plan."""
-
-    @property
-    def path(self) -> str:
-        """Its path."""
-
-    @property
-    def lengths(self) -> Sequence[int]:
-        """Bytes of each block that is left, in order. Asked for only when the file's turn has come."""
-
-    @property
-    def indivisible(self) -> bool:
-        """True if all of it goes into one window, however much that is."""
+from splitscan.streaming.state import FileWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +32,7 @@ class Limits:
         return Limits(*(None if most is None else -(-most // 2) for most in (self.blocks, self.size_bytes, self.files)))
 
 
-def plan_window(number: int, begun: Sequence[Work], fresh: Sequence[Work], limits: Limits) -> dict[str, int]:
+def plan_window(number: int, begun: Sequence[FileWork], fresh: Sequence[FileWork], limits: Limits) -> dict[str, int]:
     """Choose blocks for one window.
 
     Guarantees: no limit is exceeded, but for the first block of a window, which is taken however long it is (and but
@@ -88,7 +73,7 @@ class _Picker:
         self._left = limits
         self._blocks = 0
 
-    def take(self, works: Iterable[Work], most: Limits, *, shared: bool) -> None:
+    def take(self, works: Iterable[FileWork], most: Limits, *, shared: bool) -> None:
         """Take blocks of *works*, at most as many as *most* allows in this call."""
         budget = _least(most, self._left)
         waiting = list(works)
@@ -100,7 +85,7 @@ class _Picker:
             if is_full:
                 break
 
-    def _take_file(self, work: Work, budget: Limits, *, others_wait: bool) -> tuple[Limits, bool]:
+    def _take_file(self, work: FileWork, budget: Limits, *, others_wait: bool) -> tuple[Limits, bool]:
         taken = self.picks.get(work.path, 0)
         lengths = work.lengths[taken:]
         if not lengths:

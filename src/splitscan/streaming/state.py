@@ -45,6 +45,7 @@ class FileWork:
 
     @property
     def path(self) -> str:
+        """Path of the file."""
         return self.file.path
 
     @property
@@ -64,6 +65,7 @@ class FileWork:
 
     @property
     def lengths(self) -> Sequence[int]:
+        """Bytes of each block that is left, in order. Asked for only when the file's turn has come."""
         return [block.cost_bytes for block in self.blocks[self.skipped :]]
 
     def take(self, count: int) -> tuple[PlannedFile, list[BlockMetadata]]:

@@ -1,8 +1,7 @@
 """Tables of databases, read in parallel by ranges of their keys, Arrow all the way."""
 
-from splitscan.tables.planning import KeyPartition, TablePlan, key_pieces
+from splitscan.tables.planning import KeyPartition, KeyPiece, TablePlan, TableSpec, key_pieces
 from splitscan.tables.reading import read_pieces
-from splitscan.tables.spec import KeyPiece, TableSpec
 from splitscan.tables.table_scan import DatabaseScan
 from splitscan.tables.versions import TableVersion
 

@@ -37,10 +37,9 @@ from splitscan.redaction import redact
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.schema.explanation import shown_type
 from splitscan.tables.address import Relation
-from splitscan.tables.planning import TablePlan
+from splitscan.tables.planning import KeyPiece, TablePlan, TableSpec
 from splitscan.tables.reading import read_pieces
 from splitscan.tables.snapshots import NOBODY
-from splitscan.tables.spec import KeyPiece, TableSpec
 from splitscan.tables.table_scan import DatabaseScan
 from splitscan.tables.versions import TableVersion, checked_name
 

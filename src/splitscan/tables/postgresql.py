@@ -13,9 +13,9 @@ from splitscan.errors import SourceError
 from splitscan.tables.address import MOST_PARTS, Address, Relation, quote_name
 from splitscan.tables.columns import MOST_SHORT_DIGITS, TableColumn
 from splitscan.tables.keys import KeyKind, TableStatistics, keys_of, to_integer
+from splitscan.tables.planning import TableSpec
 from splitscan.tables.session import AdbcSession
 from splitscan.tables.snapshots import release_query
-from splitscan.tables.spec import TableSpec
 from splitscan.tables.versions import (
     LOCKED_QUERY,
     RelationState,

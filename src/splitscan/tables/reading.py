@@ -1,4 +1,4 @@
-"""Reading pieces of a table: one query for each range of keys."""
+"""Sessions of databases, and the rows of pieces of a table over one of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,41 @@ import pyarrow as pa
 
 from splitscan.errors import SchemaError, Where
 from splitscan.ranges import ByteKeyRange
+from splitscan.tables.address import Address, Relation
 from splitscan.tables.columns import TableColumn, TableConverter
-from splitscan.tables.databases import open_session
+from splitscan.tables.planning import KeyPiece, TableSpec, show_key
+from splitscan.tables.postgresql import PostgresqlSession
 from splitscan.tables.session import AdbcSession
 from splitscan.tables.snapshots import reader_label
-from splitscan.tables.spec import KeyPiece, TableSpec, show_key
+from splitscan.tables.sqlite import SqliteSession
 from splitscan.tables.versions import TableVersion
+
+_SESSIONS: dict[str, type[AdbcSession]] = {"postgresql": PostgresqlSession, "sqlite": SqliteSession}
+
+
+def open_session(address: Address, label: str = "splitscan") -> AdbcSession:
+    """Connect to a database.
+
+    Raises:
+        UsageError: ``[no-driver]`` if the driver is not installed.
+        SourceError: ``[database-failed]`` if the database does not answer.
+    """
+    return _SESSIONS[address.scheme](address, label)
+
+
+def database_of(address: Address, relation: Relation) -> str:
+    """Which database a relation is looked for in, without password: the server says what the address leaves out.
+
+    Raises:
+        UsageError: ``[no-driver]`` if the driver is not installed.
+        SourceError: ``[database-failed]`` if the database does not answer.
+    """
+    return _SESSIONS[address.scheme].database_of(address, relation)
+
+
+def folds_names(address: Address) -> bool:
+    """True if names without quotes are in lower case."""
+    return address.scheme == "postgresql"
 
 
 def read_pieces(spec: TableSpec, pieces: Iterable[KeyPiece], version: TableVersion | None) -> Iterator[pa.RecordBatch]:

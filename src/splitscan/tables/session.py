@@ -15,7 +15,7 @@ from splitscan.errors import SourceError, SplitscanError, UsageError
 from splitscan.tables.address import Address, Relation
 from splitscan.tables.columns import TableColumn
 from splitscan.tables.keys import KeyKind, TableStatistics
-from splitscan.tables.spec import TableSpec
+from splitscan.tables.planning import TableSpec
 from splitscan.tables.versions import TableVersion
 
 _SHOWN_CHARACTERS = 1000  # of a driver's message, which may quote a whole statement

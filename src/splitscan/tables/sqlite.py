@@ -19,11 +19,10 @@ import pyarrow.compute as pc
 
 from splitscan.errors import SourceChangedError, SourceError, Where
 from splitscan.tables.address import Relation, quote_name
-from splitscan.tables.columns import TableColumn
+from splitscan.tables.columns import ANY_VALUE, TableColumn, is_number
 from splitscan.tables.keys import KeyKind, TableStatistics, keys_of, to_integer
-from splitscan.tables.numbers import ANY_VALUE, is_number
+from splitscan.tables.planning import TableSpec
 from splitscan.tables.session import AdbcSession
-from splitscan.tables.spec import TableSpec
 from splitscan.tables.versions import TableVersion
 
 _AS_TEXT = "CAST({0} AS TEXT) AS {0}"

@@ -17,13 +17,11 @@ from splitscan.redaction import redact
 from splitscan.scan.rows import Rows, checked_limit, first_rows
 from splitscan.tables.address import Address, Relation, parse_address, parse_relation
 from splitscan.tables.columns import TableColumn, choose_columns, find_column
-from splitscan.tables.databases import database_of, folds_names, open_session
 from splitscan.tables.keys import KeyKind
-from splitscan.tables.planning import KeyPartition, TablePlan, cut_stretches, plan_tasks
-from splitscan.tables.reading import read_pieces
+from splitscan.tables.planning import EVERYTHING, KeyPartition, TablePlan, TableSpec, cut_stretches, plan_tasks
+from splitscan.tables.reading import database_of, folds_names, open_session, read_pieces
 from splitscan.tables.session import AdbcSession
 from splitscan.tables.snapshots import NOBODY, give_back_with, hold_snapshot, reader_label
-from splitscan.tables.spec import EVERYTHING, TableSpec
 from splitscan.tables.versions import TableVersion, table_changed
 
 

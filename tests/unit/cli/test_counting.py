@@ -5,14 +5,14 @@ from contextlib import nullcontext
 
 import pytest
 
-from splitscan.cli.progress import NoProgress
+from splitscan.cli.progress import ShowsProgress
 from splitscan.cli.reading import count_rows
 from splitscan.scan import ScanPlanner
 
 RECORDS = 3000
 
 
-class Told(NoProgress):
+class Told(ShowsProgress):
     """Keeps what it is told."""
 
     def __init__(self):

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from splitscan.cli.progress import (
-    NoProgress,
     Pace,
     ProgressBar,
     ProgressLines,
+    ShowsProgress,
     WindowLines,
     choose_progress,
     format_seconds,
@@ -140,7 +140,7 @@ def test_quiet_shows_nothing(capfd):
     with choose_progress(quiet=True) as progress:
         progress.announce("starting Spark")
         progress.show(reading(1))
-    assert isinstance(progress, NoProgress)
+    assert isinstance(progress, ShowsProgress)
     assert capfd.readouterr() == ("", "")
 
 

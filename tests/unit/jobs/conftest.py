@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from splitscan.content.storage.local_destination import LocalStorage
+from splitscan.content.storage.destination import LocalStorage
 from splitscan.errors import IngestError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.part_writing import run_part

@@ -8,7 +8,7 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
-from splitscan.content.storage.local_destination import LocalStorage
+from splitscan.content.storage.destination import LocalStorage
 from splitscan.errors import IngestError, SourceChangedError, StreamError, UsageError
 from splitscan.jobs import Phase, verify
 from splitscan.jobs.history import HistoryReader

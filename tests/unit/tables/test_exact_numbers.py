@@ -10,7 +10,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import SchemaError, SourceError
-from splitscan.tables.numbers import cast_exactly
+from splitscan.tables.columns import cast_exactly
 
 VALUES = {
     "small": 7,

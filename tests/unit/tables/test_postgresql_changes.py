@@ -10,8 +10,8 @@ from splitscan.errors import SourceChangedError
 from splitscan.ranges import ByteKeyRange
 from splitscan.tables import KeyPiece, read_pieces
 from splitscan.tables.address import parse_address
-from splitscan.tables.databases import open_session
 from splitscan.tables.keys import from_integer
+from splitscan.tables.reading import open_session
 
 from .conftest import rows_of_tasks
 

@@ -4,8 +4,8 @@ import pytest
 
 from splitscan.ranges import ByteKeyRange, ByteKeyRangeTracker
 from splitscan.tables.keys import KeyKind, from_integer
+from splitscan.tables.planning import EVERYTHING, NULLS, KeyPiece
 from splitscan.tables.reading import read_pieces
-from splitscan.tables.spec import EVERYTHING, NULLS, KeyPiece
 from splitscan.testing.range_laws import check_chunk_claim_law, check_tracker_law
 
 KEYS = [from_integer(number) for number in (-3, 0, 1, 5, 100, 600, 999, 5000)]

@@ -12,8 +12,7 @@ from splitscan.rebalance import PositionSpace
 from splitscan.spark.tables import read_chunks, share_out_keys
 from splitscan.tables import planning
 from splitscan.tables.keys import KeyKind, TableStatistics, from_integer
-from splitscan.tables.planning import KeyPartition, cut_stretches, key_pieces
-from splitscan.tables.spec import KeyPiece
+from splitscan.tables.planning import KeyPartition, KeyPiece, cut_stretches, key_pieces
 from splitscan.testing.rebalance_laws import DealtChunks
 
 KEYS = st.one_of(st.binary(max_size=9), st.text(max_size=4).map(lambda text: text.encode("utf-8", "ignore")))

@@ -19,7 +19,8 @@ from itertools import chain, islice
 
 from splitscan.blocks import SeekPoint
 from splitscan.content.codecs.content import is_bomb
-from splitscan.content.codecs.contract import Decompressor, FileBytes, MemberTable
+from splitscan.content.codecs.contract import Decompressor, MemberTable
+from splitscan.content.storage.contract import ByteSource
 from splitscan.sizes import MIB
 
 _MAGIC_BITS = 48
@@ -138,7 +139,7 @@ def bzip2_block_by_block() -> Bzip2Blocks:
     return Bzip2Blocks(_STREAM_HEADER_BITS)
 
 
-def resume_bzip2(file: FileBytes, point: SeekPoint) -> Decompressor:
+def resume_bzip2(file: ByteSource, point: SeekPoint) -> Decompressor:
     """A decoder from a block to the end of its stream."""
     del file  # the block itself tells whether it is one
     return Bzip2Blocks(point.bit_offset % 8)
@@ -186,7 +187,7 @@ class _DamagedError(Exception):
     """The file is not what it should be: whoever reads it finds out where, and says so."""
 
 
-def index_bzip2(file: FileBytes, threads: int, part_bytes: int | None = None, *, max_ratio: int) -> MemberTable | None:
+def index_bzip2(file: ByteSource, threads: int, part_bytes: int | None = None, *, max_ratio: int) -> MemberTable | None:
     """Find all blocks of a bzip2 file.
 
     Returns:
@@ -220,7 +221,7 @@ class _Chain:
 class _BlockWalk:
     """Goes from block to block of a file, and from stream to stream."""
 
-    def __init__(self, file: FileBytes, position: int, max_ratio: int) -> None:
+    def __init__(self, file: ByteSource, position: int, max_ratio: int) -> None:
         self._file = file
         self._max_ratio = max_ratio
         self._first = position
@@ -272,7 +273,7 @@ class _BlockWalk:
             raise _DamagedError
 
 
-def _walk_part(file: FileBytes, start: int, stop: int, max_ratio: int) -> _Chain:
+def _walk_part(file: ByteSource, start: int, stop: int, max_ratio: int) -> _Chain:
     """The blocks from the first that begins in a part of the file to the first after it."""
     window = file.read_at(start, min(stop - start, 2 * _READ_BYTES) + _MAGIC_BITS // 8)
     for bit in find_block_magics(b"\0" + window):  # a byte before it, where the search begins to look
@@ -282,7 +283,7 @@ def _walk_part(file: FileBytes, start: int, stop: int, max_ratio: int) -> _Chain
     return _Chain([], None)
 
 
-def _walk_chain(file: FileBytes, position: int, stop: int, max_ratio: int) -> _Chain | None:
+def _walk_chain(file: ByteSource, position: int, stop: int, max_ratio: int) -> _Chain | None:
     """The blocks from one on; ``None`` if there is none. A chain that breaks ends before the break."""
     walk = _BlockWalk(file, position, max_ratio)
     blocks: list[tuple[int, int]] = []
@@ -296,7 +297,7 @@ def _walk_chain(file: FileBytes, position: int, stop: int, max_ratio: int) -> _C
     return _Chain(blocks, walk.position) if blocks else None
 
 
-def _link(file: FileBytes, chains: dict[int, _Chain], max_ratio: int) -> MemberTable:
+def _link(file: ByteSource, chains: dict[int, _Chain], max_ratio: int) -> MemberTable:
     """The blocks from the beginning of the file on, taken from the chains where one begins at the right place."""
     points, content_offset = [SeekPoint(0, 0)], 0
     position: int | None = _HEADER_BYTES * 8
@@ -312,7 +313,7 @@ def _link(file: FileBytes, chains: dict[int, _Chain], max_ratio: int) -> MemberT
     return MemberTable(tuple(points), content_offset)
 
 
-def _one_block(file: FileBytes, position: int, max_ratio: int) -> _Chain:
+def _one_block(file: ByteSource, position: int, max_ratio: int) -> _Chain:
     walk = _BlockWalk(file, position, max_ratio)
     content_bytes = walk.step()
     return _Chain([(position, content_bytes)] if content_bytes else [], walk.position)

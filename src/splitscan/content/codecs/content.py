@@ -12,10 +12,10 @@ from splitscan.content.codecs.contract import (
     Codec,
     ContainerError,
     Decompressor,
-    FileBytes,
     MemberTable,
     container_error,
 )
+from splitscan.content.storage.contract import ByteSource
 from splitscan.errors import SplitscanError, UsageError, Where, quote_bytes
 from splitscan.sizes import KIB, MIB, format_size
 
@@ -59,7 +59,7 @@ class ContentStream:
 
     damage: Damage | None = None
 
-    def __init__(self, file: FileBytes, codec: Codec, point: SeekPoint = BEGINNING, *, max_ratio: int) -> None:
+    def __init__(self, file: ByteSource, codec: Codec, point: SeekPoint = BEGINNING, *, max_ratio: int) -> None:
         self._file = file
         self._codec = codec
         self._point = point
@@ -230,7 +230,7 @@ class DamagedStream(ContentStream):
     Thread safety: none.
     """
 
-    def __init__(self, file: FileBytes, codec: Codec, *, max_ratio: int) -> None:
+    def __init__(self, file: ByteSource, codec: Codec, *, max_ratio: int) -> None:
         super().__init__(file, codec, max_ratio=max_ratio)
         self._blocks: BlockDecoder | None = None
 
@@ -288,7 +288,7 @@ class DamagedStream(ContentStream):
         return bytes(found), position
 
 
-def estimate_content_bytes(file: FileBytes, codec: Codec, max_ratio: int) -> int:
+def estimate_content_bytes(file: ByteSource, codec: Codec, max_ratio: int) -> int:
     """Estimate the length of the content: by the ratio of the first 4 MiB, corrected by what the last bytes say.
 
     Content ends where damage begins: whoever reads it decides what that means.
@@ -304,7 +304,7 @@ def estimate_content_bytes(file: FileBytes, codec: Codec, max_ratio: int) -> int
     return _nearest(guess, _length_in_trailer(file)) if codec.name == "gzip" else guess
 
 
-def _length_in_trailer(file: FileBytes) -> int:
+def _length_in_trailer(file: ByteSource) -> int:
     trailer = file.read_at(max(file.size_bytes - _TRAILER_BYTES, 0), _TRAILER_BYTES)
     return int.from_bytes(trailer, "little")
 

@@ -7,29 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from splitscan.blocks import SeekPoint
+from splitscan.content.storage.contract import ByteSource
 from splitscan.errors import SourceError, Where
-
-
-class FileBytes(Protocol):
-    """The compressed file itself, readable at any offset."""
-
-    @property
-    def path(self) -> str:
-        """The file, as the user would name it."""
-
-    @property
-    def size_bytes(self) -> int:
-        """Length of the compressed file."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Identity of the version that is open."""
-
-    def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read up to *length_bytes* bytes from *offset*; fewer only at the end of the file."""
-
-    def close(self) -> None:
-        """Release what is held."""
 
 
 class Decompressor(Protocol):
@@ -96,7 +75,7 @@ class Codec:
     signatures: tuple[bytes, ...]
     make_decoder: Callable[[], Decompressor]
     is_fast: bool
-    resume: Callable[[FileBytes, SeekPoint], Decompressor] | None = None
+    resume: Callable[[ByteSource, SeekPoint], Decompressor] | None = None
     pad_bytes: int = 0
     make_block_decoder: Callable[[], BlockDecoder] | None = None
     proves: Callable[[bytes], bool] | None = None
@@ -136,7 +115,7 @@ class ContainerError(SourceError):
 
 
 def container_error(
-    file: FileBytes, codec: str, rule: str, offset: int, content_offset: int, seen: str, code: str | None = None
+    file: ByteSource, codec: str, rule: str, offset: int, content_offset: int, seen: str, code: str | None = None
 ) -> ContainerError:
     """The error for a compressed file that breaks off or is damaged."""
     return ContainerError(

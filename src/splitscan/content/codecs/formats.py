@@ -14,16 +14,18 @@ from typing import Any
 
 from splitscan.blocks import SeekPoint
 from splitscan.content.codecs.bzip2 import bzip2_block_by_block, resume_bzip2
-from splitscan.content.codecs.contract import Codec, Decompressor, FileBytes
-from splitscan.content.codecs.gzip import ZLIB_SIGNATURES, ZlibDecoder, begins_deflate, begins_zlib, resume_gzip
-from splitscan.content.codecs.hadoop import (
+from splitscan.content.codecs.chunks import (
+    SNAPPY_SIGNATURE,
     HadoopLz4Decoder,
     HadoopSnappyDecoder,
+    SnappyDecoder,
     begins_hadoop_lz4,
     begins_hadoop_snappy,
 )
+from splitscan.content.codecs.contract import Codec, Decompressor
+from splitscan.content.codecs.gzip import ZLIB_SIGNATURES, ZlibDecoder, begins_deflate, begins_zlib, resume_gzip
 from splitscan.content.codecs.listed_parts import MOST_XZ_MEMORY_BYTES, XZ_MAGIC, resume_seekable, resume_xz
-from splitscan.content.codecs.snappy import SNAPPY_SIGNATURE, SnappyDecoder
+from splitscan.content.storage.contract import ByteSource
 from splitscan.errors import UsageError
 
 _LIBRARIES = {"backports.zstd": "backports.zstd", "lz4.frame": "lz4", "lz4.block": "lz4", "cramjam": "cramjam"}
@@ -73,7 +75,7 @@ def inflate(history: bytes = b"") -> Decompressor:
     return decoder
 
 
-def _resume_gzip(file: FileBytes, point: SeekPoint) -> Decompressor:
+def _resume_gzip(file: ByteSource, point: SeekPoint) -> Decompressor:
     del file  # the point holds all it takes
     return resume_gzip(point, inflate)
 
@@ -84,7 +86,7 @@ def _zstd() -> Decompressor:
     return decoder
 
 
-def _resume_zstd(file: FileBytes, point: SeekPoint) -> Decompressor:
+def _resume_zstd(file: ByteSource, point: SeekPoint) -> Decompressor:
     return resume_seekable(file, point, _zstd)
 
 
@@ -106,7 +108,7 @@ def _snappy() -> SnappyDecoder:
     return SnappyDecoder(_library("cramjam", "snappy"))
 
 
-def _resume_snappy(file: FileBytes, point: SeekPoint) -> Decompressor:
+def _resume_snappy(file: ByteSource, point: SeekPoint) -> Decompressor:
     del file, point  # the chunk itself tells whether it is one
     return _snappy()
 
@@ -119,7 +121,7 @@ def _hadoop_snappy() -> HadoopSnappyDecoder:
     return HadoopSnappyDecoder(_library("cramjam", "snappy"))
 
 
-def _resume_hadoop_snappy(file: FileBytes, point: SeekPoint) -> Decompressor:
+def _resume_hadoop_snappy(file: ByteSource, point: SeekPoint) -> Decompressor:
     del file, point  # the block itself tells whether it is one
     return _hadoop_snappy()
 

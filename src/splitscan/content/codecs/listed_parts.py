@@ -22,7 +22,8 @@ from itertools import accumulate
 import numpy as np
 
 from splitscan.blocks import SeekPoint
-from splitscan.content.codecs.contract import Decompressor, FileBytes, MemberTable, container_error
+from splitscan.content.codecs.contract import Decompressor, MemberTable, container_error
+from splitscan.content.storage.contract import ByteSource
 from splitscan.sizes import MIB
 
 MOST_XZ_MEMORY_BYTES = 512 * MIB
@@ -95,7 +96,7 @@ class _Stream:
         return [*accumulate((_padded(length) for length, _ in self.blocks), initial=self.start + _HEADER_BYTES)]
 
 
-def find_xz_blocks(file: FileBytes) -> MemberTable | None:
+def find_xz_blocks(file: ByteSource) -> MemberTable | None:
     """The blocks of an xz file by its indexes, read from its end; ``None`` if the file is not what it should be."""
     streams = _find_streams(file)
     if streams is None:
@@ -111,7 +112,7 @@ def find_xz_blocks(file: FileBytes) -> MemberTable | None:
     return MemberTable(tuple(points), content_offset)
 
 
-def resume_xz(file: FileBytes, point: SeekPoint) -> Decompressor:
+def resume_xz(file: ByteSource, point: SeekPoint) -> Decompressor:
     """A decoder from a block in the middle of a stream to the end of the stream.
 
     Raises:
@@ -153,7 +154,7 @@ class XzBlocks(ListedParts):
         return piece
 
 
-def _find_streams(file: FileBytes) -> list[_Stream] | None:
+def _find_streams(file: ByteSource) -> list[_Stream] | None:
     """The streams of a file in order, found from the last to the first; ``None`` if it is not made of whole ones."""
     streams: list[_Stream] = []
     stop = file.size_bytes
@@ -172,7 +173,7 @@ def _find_streams(file: FileBytes) -> list[_Stream] | None:
     return streams[::-1]
 
 
-def _read_stream(file: FileBytes, stop: int, footer: bytes) -> _Stream | None:
+def _read_stream(file: ByteSource, stop: int, footer: bytes) -> _Stream | None:
     """The stream that ends with *footer* at *stop*; ``None`` if none does."""
     index_bytes = (int.from_bytes(footer[4:8], "little") + 1) * _PAD_BYTES
     index_start = stop - _FOOTER_BYTES - index_bytes
@@ -252,7 +253,7 @@ class _SeekTable:
         return [*accumulate((length for length, _ in self.frames), initial=0)]
 
 
-def find_seekable_frames(file: FileBytes) -> MemberTable | None:
+def find_seekable_frames(file: ByteSource) -> MemberTable | None:
     """The frames of a zstd file by its seek table; ``None`` if it has none."""
     table = _read_table(file)
     if table is None:
@@ -265,7 +266,7 @@ def find_seekable_frames(file: FileBytes) -> MemberTable | None:
     return MemberTable(tuple(points), content_offset)
 
 
-def resume_seekable(file: FileBytes, point: SeekPoint, make_decoder: Callable[[], Decompressor]) -> Decompressor:
+def resume_seekable(file: ByteSource, point: SeekPoint, make_decoder: Callable[[], Decompressor]) -> Decompressor:
     """A decoder from one frame to the end of the file, that compares the table with what it finds.
 
     Raises:
@@ -307,7 +308,7 @@ class TabledFrames(ListedParts):
         return piece
 
 
-def _read_table(file: FileBytes) -> _SeekTable | None:
+def _read_table(file: ByteSource) -> _SeekTable | None:
     footer = file.read_at(max(file.size_bytes - _TABLE_FOOTER_BYTES, 0), _TABLE_FOOTER_BYTES)
     if footer[5:] != _TABLE_FOOTER_MAGIC or footer[4] & _RESERVED_BITS:
         return None

@@ -11,7 +11,8 @@ from typing import Protocol, runtime_checkable
 
 from splitscan.blocks import ByteRange, Damage, SeekPoint
 from splitscan.content.codecs.content import BEGINNING, ContentStream, DamagedStream
-from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
+from splitscan.content.codecs.contract import Codec, MemberTable
+from splitscan.content.storage.contract import ByteSource
 from splitscan.errors import UsageError, Where
 from splitscan.protocols import QuickProtocol
 from splitscan.sizes import MIB
@@ -21,7 +22,7 @@ _PLACE = attrgetter("content_offset")
 
 
 @runtime_checkable
-class ContentSource(FileBytes, Protocol, metaclass=QuickProtocol):
+class ContentSource(ByteSource, Protocol, metaclass=QuickProtocol):
     """The content of a compressed file, readable at any offset."""
 
     @property
@@ -67,7 +68,7 @@ class CompressedSource:
 
     def __init__(
         self,
-        file: FileBytes,
+        file: ByteSource,
         codec: Codec,
         seek: SeekPoint | None = None,
         *,

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from splitscan.blocks import SeekPoint
+from splitscan.content.codecs.chunks import SNAPPY_LOOK_BYTES, look_at_block, look_at_chunk
 from splitscan.content.codecs.content import BEGINNING
-from splitscan.content.codecs.contract import Codec, FileBytes, MemberTable
+from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import LZ4, SKIPPABLE, ZSTD
-from splitscan.content.codecs.hadoop import look_at_block
 from splitscan.content.codecs.listed_parts import find_seekable_frames, find_xz_blocks
-from splitscan.content.codecs.snappy import SNAPPY_LOOK_BYTES, look_at_chunk
+from splitscan.content.storage.contract import ByteSource
 from splitscan.sizes import MIB
 
 _WINDOW_BYTES = 4 * MIB  # one read for many headers: a request costs as much
@@ -28,7 +28,7 @@ _RLE_BLOCK = 1
 _STORED_BLOCK = 0x8000_0000  # set in the length of a block of lz4 that is not compressed
 
 
-def find_members(file: FileBytes, codec: Codec, most_member_bytes: int) -> MemberTable | None:
+def find_members(file: ByteSource, codec: Codec, most_member_bytes: int) -> MemberTable | None:
     """The members of a file, if an index of its own or their headers say how long they are.
 
     xz has an index, of blocks even, and so has zstd in its seekable format. The headers of BGZF say it, those of
@@ -48,7 +48,7 @@ def find_members(file: FileBytes, codec: Codec, most_member_bytes: int) -> Membe
     return _find_by_headers(file, codec, most_member_bytes) if table is None else table
 
 
-def _find_by_headers(file: FileBytes, codec: Codec, most_member_bytes: int) -> MemberTable | None:
+def _find_by_headers(file: ByteSource, codec: Codec, most_member_bytes: int) -> MemberTable | None:
     hop = {"gzip": _hop_bgzf, "zstd": _hop_zstd, "lz4": _hop_lz4, "snappy": _hop_snappy,
            "hadoop-snappy": _hop_hadoop_snappy}.get(codec.name)  # fmt: skip
     if hop is None:
@@ -79,7 +79,7 @@ class _Member:
 class _Window:
     """A file, read forward in large pieces and looked at in small ones."""
 
-    def __init__(self, file: FileBytes) -> None:
+    def __init__(self, file: ByteSource) -> None:
         self._file = file
         self._start = 0
         self._data = b""

@@ -10,7 +10,7 @@ from splitscan.content.storage.contract import (
     locate,
     read_at_once,
 )
-from splitscan.content.storage.destination import Storage, open_storage
+from splitscan.content.storage.destination import Storage
 from splitscan.content.storage.digests import NEEDS_KERNEL, ContentDigest, digest_of, is_content_digest
 from splitscan.content.storage.opening import (
     check_unchanged,
@@ -18,6 +18,7 @@ from splitscan.content.storage.opening import (
     is_prefix_fingerprint,
     open_planned,
     open_source,
+    open_storage,
     open_tree,
     prefix_fingerprint,
 )

@@ -25,6 +25,7 @@ from splitscan.content.storage.contract import (
     locate,
     not_a_file,
 )
+from splitscan.content.storage.destination import LocalStorage, Storage
 from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, Where
 from splitscan.redaction import redact
 
@@ -317,6 +318,35 @@ def _open_if_planned(path: str, file: FileMetadata, storage_options: Mapping[str
         source.close()
         return None
     return source
+
+
+def open_storage(root: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Storage:
+    """Open a destination folder; it need not exist yet.
+
+    Args:
+        root: Local path or URI of the folder.
+        storage_options: Settings of a remote file system.
+
+    Returns:
+        The storage, bound to the folder.
+
+    Raises:
+        UsageError: If the path has no meaning, or no file system serves it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     storage = open_storage(folder)
+        ...     storage.write_bytes_atomic("a/b.txt", b"hello")
+        ...     storage.list_names(), storage.read_bytes("a/b.txt")
+        (['a/'], b'hello')
+    """
+    location = locate(root)
+    if location.is_local:
+        return LocalStorage(location.path)
+    from splitscan.content.storage.remote_destination import RemoteStorage  # noqa: PLC0415 -- local paths never pay for fsspec
+
+    return RemoteStorage(location, storage_options or {})
 
 
 def open_tree(location: Location, storage_options: Mapping[str, Any] | None = None) -> FileTree:

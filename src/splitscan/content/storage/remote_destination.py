@@ -10,8 +10,8 @@ from fsspec.asyn import AsyncFileSystem
 from fsspec.spec import AbstractFileSystem
 
 from splitscan.content.storage.contract import Location, guarded
+from splitscan.content.storage.destination import check_name, temporary_name, writing, writing_block
 from splitscan.content.storage.remote import resolve
-from splitscan.content.storage.writing import check_name, temporary_name, writing, writing_block
 from splitscan.errors import SourceMissingError, Where
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ import fsspec
 import pytest
 
 from splitscan.content.storage import Storage, destination, open_storage
-from splitscan.content.storage.writing import check_name
+from splitscan.content.storage.destination import check_name
 from splitscan.errors import IngestError, SourceMissingError, UsageError
 
 KINDS = ["local", "memory", "s3"]

@@ -69,7 +69,7 @@ def register(request, tmp_path):
         module, schema = {"delta": delta, "iceberg": iceberg}[request.param], tables[0].schema
         table = module.open_table(open_destination_storage(tmp_path / "out"))
         (tmp_path / "out").mkdir()
-        planned, new = table.planned(schema), []
+        planned, new = table.with_planned_ids(schema), []
         for number, rows in enumerate(tables):
             path = tmp_path / f"out/part-{number}.parquet"
             pq.write_table(pa.table(rows.columns, schema=planned), path, row_group_size=1)
@@ -80,8 +80,8 @@ def register(request, tmp_path):
             planned, Partitioning((), table.keeps_partition_columns), SchemaEvolution.FAIL, is_new=True
         )
         first, others = new[: len(new) // 2], new[len(new) // 2 :]
-        assert table.create(first, begun, CommitStamp(1, "job", "0" * 64))
-        assert table.open().try_append(others, begun, CommitStamp(2, "job", "0" * 64))
+        assert table.create_table(first, begun, CommitStamp(1, "job", "0" * 64))
+        assert table.open_table().try_append(others, begun, CommitStamp(2, "job", "0" * 64))
         return request.param, tmp_path / "out"
 
     return call
