@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
@@ -17,11 +17,12 @@ from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.identity import Growth, compute_job_id, describe_read_options
 from splitscan.jobs.ledger import LedgerFile, field_ids, identify
+from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.parts import BlockKey
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.schema_evolution import settle_columns, with_new_columns
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source, WriteSpec
+from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options import OnFileChange
 from splitscan.scan import ScanPlanner
@@ -192,16 +193,21 @@ class FileSource:
         return [share for share in shares if share]
 
     def name_job(
-        self, files: Sequence[FileMetadata], division: Division | None, writing: WriteSpec, runner: Runner
+        self,
+        files: Sequence[FileMetadata],
+        division: Division | None,
+        target: PartTarget,
+        committed: Container[str],
+        runner: Runner,
     ) -> NamedJob:
         assert division is not None
         growth = self.growth
         job_id = compute_job_id(
-            division.blocks, [file for file in files if not file.size_bytes], self.scan.spec, writing.settings,
-            writing.committed, claimed=division.blocks_total is None, growth=growth, ids=field_ids(writing.schema),
+            division.blocks, [file for file in files if not file.size_bytes], self.scan.spec, target.settings,
+            committed, claimed=division.blocks_total is None, growth=growth, ids=field_ids(target.schema),
         )  # fmt: skip
         described = tuple(_describe(index, file, growth.get(file.path)) for index, file in enumerate(files))
-        return NamedJob(job_id, division, writing, described)
+        return NamedJob(target.named(job_id), division, described)
 
     def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
         if self.scan.spec.options.files.on_file_change is not OnFileChange.FAIL:

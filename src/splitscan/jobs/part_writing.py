@@ -219,7 +219,7 @@ class PartTarget:
     """Target of the tasks of a job: place, schema and settings.
 
     Attributes:
-        job_id: Which job.
+        job_id: Which job; empty before it has a name.
         staging_root: The folder that holds the folders of all jobs.
         settings: How rows are written.
         schema: Of the rows.
@@ -243,6 +243,10 @@ class PartTarget:
     data_root: str = ""
     partitioning: Partitioning = field(default_factory=Partitioning)
     plan_id: str = ""
+
+    def named(self, job_id: str, plan_id: str = "") -> PartTarget:
+        """Name the job, and the plan that it is read by."""
+        return replace(self, job_id=job_id, plan_id=plan_id)
 
     def open_staging(self) -> Staging:
         """Open the folder of the job."""

@@ -15,7 +15,7 @@ from splitscan.jobs.ledger import LedgerFile, LedgerTable
 from splitscan.jobs.part_writing import OpenBlock, PartTarget
 from splitscan.jobs.parts import BlockKey, OutputPart, plan_parts
 from splitscan.jobs.record_json import Json
-from splitscan.jobs.settings import IngestSettings, SchemaEvolution
+from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.staging import PartReport, ReportWatch, Staging
 from splitscan.jobs.tiling import check_matches_plan
 from splitscan.jobs.workplace import DestinationStorage
@@ -137,43 +137,22 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True)
-class WriteSpec:
-    """The writing of a job, as far as it is known before the job has a name.
-
-    Attributes:
-        settings: How rows are written.
-        schema: Of the rows, with the ids that their columns have in files.
-        committed: Identities of the jobs that the destination has.
-        open_staging: Opens the folder of a job, for a plan of it: both by their identities.
-    """
-
-    settings: IngestSettings
-    schema: pa.Schema
-    committed: Container[str]
-    open_staging: Callable[[str, str], Staging]
-
-
-@dataclass(frozen=True)
 class NamedJob:
     """A job with a name, and with a plan that every run of it has.
 
     Attributes:
-        job_id: Its identity.
+        target: How the job writes, under its name.
         division: How its reading is divided.
-        writing: What it was named by.
         files: What it reads, as the ledger has it.
         table: The table that it reads, if it reads one.
         give_back: Called when all was published: what was held for reading is not needed any more.
-        plan_id: Identity of its plan, where that does not follow from its own.
     """
 
-    job_id: str
+    target: PartTarget
     division: Division
-    writing: WriteSpec
     files: tuple[LedgerFile, ...]
     table: LedgerTable | None = None
     give_back: Callable[[], None] = lambda: None
-    plan_id: str = ""
 
 
 _Settled_co = TypeVar("_Settled_co", covariant=True)
@@ -248,9 +227,22 @@ class Source(Protocol):
         """Divide what is to be read; ``None`` where that depends on the job's name."""
 
     def name_job(
-        self, files: Sequence[FileMetadata], division: Division | None, writing: WriteSpec, runner: Runner
+        self,
+        files: Sequence[FileMetadata],
+        division: Division | None,
+        target: PartTarget,
+        committed: Container[str],
+        runner: Runner,
     ) -> NamedJob:
-        """Name a job: what is to be read and how it is written say which one it is."""
+        """Name a job: what is to be read and how it is written say which one it is.
+
+        Args:
+            files: What is read.
+            division: Of :meth:`divide`.
+            target: How the destination takes it; the job has no name yet.
+            committed: Identities of the jobs that the destination has.
+            runner: Who runs tasks.
+        """
 
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution

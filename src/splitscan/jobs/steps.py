@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any
 
-import pyarrow as pa
-
 from splitscan.content.storage import redact
 from splitscan.jobs.destination import Destination
 from splitscan.jobs.file_source import FileSource
@@ -43,7 +41,7 @@ from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.replacing import Contents, check_live, write_rest
 from splitscan.jobs.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
 from splitscan.jobs.settings import IngestSettings, OnChanged
-from splitscan.jobs.source import ReadTasks, Runner, Source, WriteSpec
+from splitscan.jobs.source import ReadTasks, Runner, Source
 from splitscan.jobs.staging import PartReport
 from splitscan.jobs.tiling import check_keys, check_tiling, check_vanished
 from splitscan.jobs.workplace import DestinationStorage
@@ -195,26 +193,15 @@ class _Job:
         self._replacing = found.replacing
         self._contents = Contents(read_ledgers(sink.place.destination) if found.replacing else ())
         check_live(sink, self._contents.held(self._versions()))  # sooner than after the files are read
-        settings, place = delivery.settings, self._place
-
-        def target_of(job_id: str, plan_id: str, schema: pa.Schema) -> PartTarget:
-            return PartTarget(
-                job_id, place.staging.root, settings, schema, place.storage_options, own_names=source.own_names,
-                data_root=sink.data_root, partitioning=partitioning, plan_id=plan_id,
-            )  # fmt: skip
-
         delivery.tell(Phase.INDEX)
         division = source.divide(found.fresh, runner)
-        schema = sink.begin(source.schema, partitioning, settings)  # nothing is created before it is known what is read
-        writing = WriteSpec(
-            settings,
-            schema,
-            history.jobs,
-            lambda job_id, plan_id: target_of(job_id, plan_id, schema).open_staging(),
-        )
-        self._named = source.name_job(found.fresh, division, writing, runner)
-        self.division = self._named.division
-        self._target = target_of(self._named.job_id, self._named.plan_id, self._named.writing.schema)
+        schema = sink.begin(source.schema, partitioning, delivery.settings)  # nothing is created before it is divided
+        target = PartTarget(
+            "", self._place.staging.root, delivery.settings, schema, self._place.storage_options,
+            own_names=source.own_names, data_root=sink.data_root, partitioning=partitioning,
+        )  # fmt: skip
+        self._named = source.name_job(found.fresh, division, target, history.jobs, runner)
+        self.division, self._target = self._named.division, self._named.target
         self._staging = self._target.open_staging()
         size_bytes = sum(block.cost_bytes for block in self.division.blocks)
         self.monitor = Monitor(size_bytes, self.division.blocks_total, delivery.on_progress, self._check_budget)
@@ -280,7 +267,7 @@ class _Job:
         removed, rest = write_rest(self._sink, self._target, self._staging, self._contents.held(versions))
         written += rest
         ledger = Ledger(
-            job_id=self._named.job_id,
+            job_id=self._target.job_id,
             sequence=self._history.next_sequence,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             record_format=source.record_format,

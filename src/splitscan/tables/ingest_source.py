@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -25,10 +25,11 @@ from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.ledger import KeyRange, LedgerFile, LedgerTable, describe_columns, field_ids, identify, table_path
+from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.parts import BlockKey
 from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source, WriteSpec
+from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options.database import Snapshot
@@ -284,26 +285,31 @@ class TableIngestSource:
         """Leave it to :meth:`name_job`: the plan is kept under the job's name."""
 
     def name_job(
-        self, files: Sequence[FileMetadata], division: Division | None, writing: WriteSpec, runner: Runner
+        self,
+        files: Sequence[FileMetadata],
+        division: Division | None,
+        target: PartTarget,
+        committed: Container[str],
+        runner: Runner,
     ) -> NamedJob:
         """Go on with the plan of an earlier run, if what is left of it can be read; otherwise make one."""
         spec = self.scan.spec
 
         def is_planned(number: int) -> bool:
-            staging = writing.open_staging(self._job_id(spec, writing, number), "")
-            return staging.job_id in writing.committed or staging.storage.exists(_plan_name(staging))
+            staging = target.named(self._job_id(spec, target, number)).open_staging()
+            return staging.job_id in committed or staging.storage.exists(_plan_name(staging))
 
         def attempt(number: int) -> NamedJob | None:
-            job_id = self._job_id(spec, writing, number)
-            return None if job_id in writing.committed else self._named(spec, job_id, runner, writing)
+            job_id = self._job_id(spec, target, number)
+            return None if job_id in committed else self._named(spec, target.named(job_id), runner)
 
         new = next(number for number in count() if not is_planned(number))
         attempts = count(max(0, new - 1))  # of those before the last one was found already that nobody can finish them
         return next(shared for shared in map(attempt, attempts) if shared is not None)
 
-    def _named(self, spec: TableSpec, job_id: str, runner: Runner, writing: WriteSpec) -> NamedJob | None:
+    def _named(self, spec: TableSpec, target: PartTarget, runner: Runner) -> NamedJob | None:
         """A job by its plan; ``None`` if nobody can finish it any more."""
-        plan, is_new = self._kept(writing.open_staging(job_id, ""), runner.min_tasks)
+        plan, is_new = self._kept(target.open_staging(), runner.min_tasks)
         if plan is None:
             return None
         division = PlannedDivision(
@@ -311,8 +317,8 @@ class TableIngestSource:
             lambda blocks: [(block,) for block in blocks],
             partial(runner.run_with, TableBlockOpener(spec, plan)),
         )
-        staging = writing.open_staging(job_id, plan.identity)
-        if not is_new and not self._can_be_finished(plan, division, staging):
+        target = target.named(target.job_id, plan.identity)
+        if not is_new and not self._can_be_finished(plan, division, target.open_staging()):
             self._release(plan.version)
             return None
         file = plan.file
@@ -320,7 +326,7 @@ class TableIngestSource:
         digest = "" if path == file.path else identify(file.path)
         described = LedgerFile(0, path, file.fingerprint, file.size_bytes, 0, digest)
         release = partial(self._release, plan.version)
-        return NamedJob(job_id, division, writing, (described,), plan.table, release, plan.identity)
+        return NamedJob(target, division, (described,), plan.table, release)
 
     def _kept(self, staging: Staging, slots: int) -> tuple[SavedPlan | None, bool]:
         """The plan that is kept for a job, and whether it was made now; ``None`` if it cannot be understood."""
@@ -356,16 +362,16 @@ class TableIngestSource:
         with suppress(SourceError):  # whoever holds it ends by itself when nobody reads
             self.scan.release_version(version)
 
-    def _job_id(self, spec: TableSpec, writing: WriteSpec, number: int) -> str:
+    def _job_id(self, spec: TableSpec, target: PartTarget, number: int) -> str:
         """Identity of the attempt of this number: the same job with the same columns, written alike."""
-        settings = writing.settings
+        settings = target.settings
         head = [
             _PLAN_VERSION, self.job, *self._table, number, pa.__version__,
             [(str(column), chosen.expression) for column, chosen in
              zip(describe_columns(spec.schema), spec.columns, strict=True)],
             None if spec.key is None else [spec.key.name, spec.key.declared],
             [settings.compression, settings.row_group_bytes, settings.row_group_rows, settings.partition_by],
-            field_ids(writing.schema),
+            field_ids(target.schema),
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(head).encode("ascii")).hexdigest()[:32]
 
