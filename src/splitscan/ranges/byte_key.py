@@ -211,22 +211,6 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
         super().__init__(*ByteKeyRange(start, stop))
 
     def try_return_record_at(self, is_at_split_point: bool, record_start: bytes) -> bool:
-        """Claim one record.
-
-        A split point is claimed if it lies before ``stop_position``; otherwise the tracker is done. A record that
-        is not a split point belongs to the split point before it, whatever its key. Once done, nothing is claimed.
-
-        Args:
-            is_at_split_point: Whether a reader could start at this record.
-            record_start: Its key; never goes back.
-
-        Returns:
-            Whether the record may be returned. ``False`` ends the range: the record belongs to another one.
-
-        Raises:
-            UsageError: If the order is broken, the key lies before the range, or the first record is not a split
-                point. Nothing has changed then.
-        """
         key = as_key(record_start)
         with self._lock:
             if self._done:
@@ -247,13 +231,6 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
 
         Exactly like ``try_return_record_at(True, key)`` for each *key* until the first ``False``, except that no
         split can come in between, and the cost is O(log n).
-
-        Args:
-            record_starts: Keys of split points in order. Only the two ends are looked at to check that.
-
-        Returns:
-            How many, from the front, may be returned. Fewer than all: the tracker is done. An empty sequence
-            gives 0 and changes nothing.
 
         Raises:
             UsageError: If the first or last key is not bytes, the last lies before the first, or the first breaks
@@ -282,26 +259,10 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
             return claimed
 
     def try_split_at_position(self, split_position: bytes) -> bool:
-        """Give ``[split_position, stop_position)`` away, if nothing of it is consumed.
-
-        Args:
-            split_position: First key of the residual.
-
-        Returns:
-            Whether this range now stops at *split_position*. ``False`` changes nothing, and is the answer before
-            the first record, when done, at or before the last record, outside the range, at ``stop_position``
-            (a residual is never empty) and for ``b""``.
-
-        Raises:
-            UsageError: If *split_position* is not bytes.
-        """
         return self.try_split_off(split_position) is not None
 
     def try_split_off(self, split_position: bytes) -> ByteKeyRange | None:
         """Like :meth:`try_split_at_position`, but returns the residual, as of the instant of the split.
-
-        Args:
-            split_position: First key of the residual.
 
         Returns:
             The residual, which this tracker will never claim a record of, or ``None`` if refused.
@@ -325,12 +286,6 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
             return residual
 
     def fraction_consumed(self) -> float:
-        """Progress, from 0.0 to 1.0.
-
-        Returns:
-            0.0 before the first record, 1.0 when done; else how far into the declared range the last record
-            starts, keys seen as numbers. Jumps up at a split, and otherwise never decreases.
-        """
         with self._lock:
             last, stop, done = self._last, self._stop, self._done
         if done:
@@ -343,9 +298,6 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
 
     def position_at_fraction(self, fraction: float | Fraction) -> bytes:
         """Find the key that lies a fraction into the range, computed exactly.
-
-        Args:
-            fraction: From 0 (``start_position``) to 1 (``stop_position``, ``b""`` if unbounded).
 
         Returns:
             A key of the range; see :meth:`ByteKeyRange.key_at`.

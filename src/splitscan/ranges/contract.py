@@ -64,13 +64,42 @@ class RangeTracker(Protocol[PositionT]):
         """How many split points are dealt with entirely."""
 
     def try_return_record_at(self, is_at_split_point: bool, record_start: PositionT) -> bool:
-        """Claim one record: ``True`` makes it this range's, ``False`` says it belongs to another."""
+        """Claim one record.
+
+        A split point is claimed if it lies before ``stop_position``; otherwise the tracker is done. A record that is
+        no split point belongs to the split point before it, wherever it starts. Once done, nothing is claimed.
+
+        Args:
+            is_at_split_point: Whether a reader could start at this record.
+            record_start: Position of its first byte. Offsets of split points strictly increase, no position goes back.
+
+        Returns:
+            Whether the record may be returned. ``False`` ends the range: the record belongs to another one.
+
+        Raises:
+            UsageError: If the order is broken, the position lies before the range, or the first record is not a split
+                point. Nothing has changed then.
+        """
 
     def try_split_at_position(self, split_position: PositionT) -> bool:
-        """Give ``[split_position, stop)`` away: ``False`` says that this is impossible, and changes nothing."""
+        """Give ``[split_position, stop_position)`` away, if nothing of it is consumed.
+
+        Returns:
+            Whether this range now stops at *split_position*, the first position of the residual. ``False`` changes
+            nothing, and is the answer before the first record, when done, on a range of offsets to infinity, at or
+            before the last record, and outside the range (also at ``stop_position``: a residual is never empty).
+
+        Raises:
+            UsageError: If *split_position* is not an integer, or of keys not bytes.
+        """
 
     def fraction_consumed(self) -> float:
-        """Progress, from 0.0 (no record yet) to 1.0 (done)."""
+        """Progress, from 0.0 to 1.0.
+
+        Returns:
+            0.0 before the first record and on a range of offsets to infinity, 1.0 when done; else how far into the
+            declared range the last record starts. Jumps up at a split, and otherwise never decreases.
+        """
 
     def mark_done(self) -> bool:
         """Say that no record follows. Returns ``False``."""
@@ -241,22 +270,6 @@ class OffsetRangeTracker(LockedTracker[int]):
         self._last_split_point: int | None = None
 
     def try_return_record_at(self, is_at_split_point: bool, record_start: int) -> bool:
-        """Claim one record.
-
-        A split point is claimed if it lies before ``stop_position``; otherwise the tracker is done. A record that
-        is not a split point belongs to the split point before it, wherever it starts: always claimed.
-
-        Args:
-            is_at_split_point: Whether a reader could start at this record.
-            record_start: Offset of its first byte. Split points strictly increase, other records never go back.
-
-        Returns:
-            Whether the record may be returned. ``False`` ends the range: the record belongs to another one.
-
-        Raises:
-            UsageError: If the order is broken, the offset lies before the range, or the first record is not a
-                split point. Nothing has changed then.
-        """
         position = _as_offset(record_start)
         with self._lock:
             self._first_must_be_split_point(is_at_split_point, position)
@@ -313,19 +326,6 @@ class OffsetRangeTracker(LockedTracker[int]):
             return claimed
 
     def try_split_at_position(self, split_position: int) -> bool:
-        """Give ``[split_position, stop_position)`` away, if nothing of it is consumed.
-
-        Args:
-            split_position: First offset of the residual.
-
-        Returns:
-            Whether this range now stops at *split_position*. ``False`` changes nothing, and is the answer before
-            the first record, when done, on a range to infinity, at or before the last record, and outside
-            the range (also at ``stop_position``: a residual is never empty).
-
-        Raises:
-            UsageError: If *split_position* is not an integer.
-        """
         return self.try_split_off(split_position) is not None
 
     def try_split_off(self, split_position: int) -> ByteRange | None:
@@ -360,12 +360,6 @@ class OffsetRangeTracker(LockedTracker[int]):
             return residual
 
     def fraction_consumed(self) -> float:
-        """Progress, from 0.0 to 1.0.
-
-        Returns:
-            0.0 before the first record and on a range to infinity, 1.0 when done; else how far into the declared
-            range the last record starts. Jumps up at a split, and otherwise never decreases.
-        """
         with self._lock:
             last, stop, done = self._last, self._stop, self._done
         if done:
