@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import enum
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,6 +34,8 @@ _KINDS = {
     ".ndjson": FileKind.JSON_LINES,
     ".json": FileKind.JSON_LINES,
 }
+Write: TypeAlias = Callable[[pa.RecordBatch], object]
+
 _CODECS = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -115,9 +115,9 @@ def write_file(
     rows = 0
     with storage.open_output(target.name) as raw:
         counted = CountingOutput(raw)
-        with _compressed(counted, target.codec) as output, _WRITERS[target.kind](output, schema) as writer:
+        with _compressed(counted, target.codec) as output, _WRITERS[target.kind](output, schema) as write:
             for batch in batches:
-                writer.write(batch)
+                write(batch)
                 rows += batch.num_rows
     return WroteFile(path, rows, counted.size_bytes)
 
@@ -142,76 +142,45 @@ def _compressed(output: CountingOutput, codec: str | None) -> Iterator[Any]:
         yield stream
 
 
-class _Writer(ABC):
-    """Writes batches as bytes; what it holds back comes when the block ends, and not after an error."""
+@contextmanager
+def _parquet(output: CountingOutput, schema: pa.Schema) -> Iterator[Write]:
+    settings = IngestSettings()
+    pending: list[pa.RecordBatch] = []
+    rows = size_bytes = 0
+    with open_parquet(output, schema, settings) as writer:  # Arrow writes a footer, whatever happened
 
-    def __init__(self, output: Any, schema: pa.Schema) -> None:
-        self._output, self._schema = output, schema
+        def flush() -> None:
+            nonlocal rows, size_bytes
+            if rows:
+                writer.write_table(pa.Table.from_batches(pending, schema), row_group_size=rows)
+            pending.clear()
+            rows = size_bytes = 0
 
-    @abstractmethod
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Write the rows of a batch."""
+        def write(batch: pa.RecordBatch) -> None:
+            nonlocal rows, size_bytes
+            pending.append(batch)
+            rows, size_bytes = rows + batch.num_rows, size_bytes + batch.nbytes
+            if rows >= settings.row_group_rows or size_bytes >= settings.row_group_bytes:
+                flush()
 
-    def finish(self) -> None:
-        """Write what is left."""
-        self._output.flush()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.finish()
-
-
-class _Parquet(_Writer):
-    def __init__(self, output: Any, schema: pa.Schema) -> None:
-        super().__init__(output, schema)
-        self._settings = IngestSettings()
-        self._writer = open_parquet(output, schema, self._settings)
-        self._pending: list[pa.RecordBatch] = []
-        self._rows = self._bytes = 0
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._pending.append(batch)
-        self._rows, self._bytes = self._rows + batch.num_rows, self._bytes + batch.nbytes
-        if self._rows >= self._settings.row_group_rows or self._bytes >= self._settings.row_group_bytes:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._rows:
-            self._writer.write_table(pa.Table.from_batches(self._pending, self._schema), row_group_size=self._rows)
-        self._pending, self._rows, self._bytes = [], 0, 0
-
-    def finish(self) -> None:
-        self._flush()
-        self._writer.close()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, error, trace)
-        self._writer.close()  # while the output is open: Arrow writes a footer, whatever happened
+        yield write
+        flush()
 
 
-class _Csv(_Writer):
+@contextmanager
+def _csv(output: Any, schema: pa.Schema) -> Iterator[Write]:
     """CSV as RFC 4180 has it: null is nothing, an empty text is two quotes."""
+    plain = pa.csv.WriteOptions(include_header=False)
+    pa.csv.write_csv(pa.table({str(n): pa.array([name]) for n, name in enumerate(schema.names)}), output, plain)
 
-    _PLAIN = pa.csv.WriteOptions(include_header=False)
-
-    def __init__(self, output: Any, schema: pa.Schema) -> None:
-        super().__init__(output, schema)
-        names = schema.names
-        pa.csv.write_csv(pa.table({str(n): pa.array([name]) for n, name in enumerate(names)}), output, self._PLAIN)
-
-    def write(self, batch: pa.RecordBatch) -> None:
+    def write(batch: pa.RecordBatch) -> None:
         columns = [_as_csv(column) for column in batch.columns]
         if len(columns) == 1:  # a line without anything is no record
             columns = [pc.fill_null(plain_texts(columns[0]), "")]
-        names = [str(number) for number in range(len(columns))]
-        pa.csv.write_csv(pa.RecordBatch.from_arrays(columns, names), self._output, self._PLAIN)
+        pa.csv.write_csv(pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns))))), output, plain)
+
+    yield write
+    output.flush()
 
 
 def _as_csv(values: pa.Array) -> pa.Array:
@@ -223,13 +192,11 @@ def _as_csv(values: pa.Array) -> pa.Array:
     return plain_texts(values) if pa.types.is_binary(kind) else values
 
 
-class _JsonLines(_Writer):
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._output.write(json_lines(batch))
+@contextmanager
+def _json_lines(output: Any, schema: pa.Schema) -> Iterator[Write]:
+    yield lambda batch: output.write(json_lines(batch))
+    output.flush()
 
 
-_WRITERS: dict[FileKind, type[_Writer]] = {
-    FileKind.PARQUET: _Parquet,
-    FileKind.CSV: _Csv,
-    FileKind.JSON_LINES: _JsonLines,
-}
+_WRITERS = {FileKind.PARQUET: _parquet, FileKind.CSV: _csv, FileKind.JSON_LINES: _json_lines}
+"""Writers of batches as bytes; what one holds back comes when its block ends, and not after an error."""
