@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from splitscan.blocks import FileMetadata
@@ -46,9 +45,7 @@ class DestinationLock:
                 return self
         raise self._failed("its folder vanishes again and again")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._descriptor is None:
             return
         try:

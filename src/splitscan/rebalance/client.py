@@ -6,7 +6,6 @@ import socket
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import BinaryIO
 
 from splitscan.errors import RebalanceError, SplitscanError
@@ -183,9 +182,7 @@ class Claims:
     def __enter__(self) -> Claims:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
