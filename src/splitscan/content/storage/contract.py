@@ -21,6 +21,7 @@ from splitscan.sizes import KIB
 
 T = TypeVar("T")
 
+_NOT_FOUND = (404, 410)  # what a server says of a file that is not there
 _PERMANENT = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError)
 _PERMANENT_ERRNOS = frozenset(
     {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EINVAL, errno.EBADF, errno.ELOOP, errno.ENAMETOOLONG,
@@ -103,13 +104,23 @@ def guarded(
             return call()
         except SplitscanError:
             raise
-        except Exception as error:
+        except Exception as raised:
+            error = _without_disguise(raised)
             if attempt < retries.attempts and is_transient(error):
                 retries.sleep(delay_seconds)
                 delay_seconds *= 4
                 continue
             _raise_source_error(error, doing, where, storage_options, attempt)
     raise AssertionError  # pragma: no cover -- attempts is at least 1
+
+
+def _without_disguise(error: Exception) -> Exception:
+    """The failure of a connection or a server that a library calls a missing file, which may well be there."""
+    cause = error.__cause__
+    if not isinstance(error, FileNotFoundError) or not isinstance(cause, Exception):
+        return error
+    has_failed = isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError)
+    return cause if has_failed or getattr(cause, "status", _NOT_FOUND[0]) not in _NOT_FOUND else error
 
 
 def _raise_source_error(

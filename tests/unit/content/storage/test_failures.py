@@ -62,6 +62,41 @@ def test_a_permanent_failure_is_not_tried_again(error, kind, code):
     assert caught.value.__cause__ is error
 
 
+class _AnsweredError(Exception):
+    def __init__(self, status):
+        super().__init__(f"status {status}")
+        self.status = status
+
+
+@pytest.mark.parametrize(
+    ("cause", "code"),
+    [
+        (ConnectionRefusedError("refused"), "storage-failed"),
+        (ConnectionResetError("reset"), "storage-failed"),
+        (TimeoutError("slow"), "storage-failed"),
+        (OSError("no address"), "storage-failed"),
+        (PermissionError("no"), "file-unreadable"),
+        (_AnsweredError(500), "storage-failed"),
+        (_AnsweredError(403), "storage-failed"),
+        (_AnsweredError(503), "storage-failed"),
+        (_AnsweredError(404), "file-missing"),
+        (_AnsweredError(410), "file-missing"),
+        (FileNotFoundError("gone"), "file-missing"),
+        (KeyError("gone"), "file-missing"),
+        (None, "file-missing"),
+    ],
+)
+def test_a_server_that_cannot_be_asked_has_not_lost_the_file(cause, code):
+    """As fsspec tells every failure of HTTP; ``ignoreMissingFiles`` would skip the file, and its rows."""
+    error = FileNotFoundError("http://h/a.csv")
+    error.__cause__ = cause
+    with pytest.raises(SourceError) as caught:
+        _run(_Flaky(99, error))
+    assert caught.value.reason_code == code
+    if code != "file-missing":
+        assert str(cause) in caught.value.seen
+
+
 def test_our_own_errors_pass_unchanged():
     error = UsageError("closed")
     with pytest.raises(UsageError) as caught:
