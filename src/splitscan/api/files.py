@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from splitscan.rebalance.planning import PlanExplanation
     from splitscan.spark.applying import BatchFunction
 
+_SNIFFED_BYTES = "256 MiB"  # read in less than a second by two cores
+
 
 class Scan(Rows):
     """A scan of record files: an immutable description, of which nothing is read before one of its methods needs it.
@@ -315,7 +317,9 @@ def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Unp
 
 
 def sniff_csv(paths: Paths, **options: Unpack[CsvKeywords]) -> Dialect:
-    r"""Find the dialect of CSV files, and the types of their columns, in samples of up to eight of them.
+    r"""Find the dialect of CSV files in samples of up to eight of them, and the types of their columns in all data.
+
+    Of more data than ``infer_bytes``, here 256 MiB, the types are found in a sample, and a warning says so.
 
     Args:
         paths: A path, or several: files, directories, globs, URIs.
@@ -334,8 +338,9 @@ def sniff_csv(paths: Paths, **options: Unpack[CsvKeywords]) -> Dialect:
     found = sniff(paths, options)
     if not found.is_clear or not found.columns:
         return found
-    sampled = {"inferSchema": True, "sampleBytes": "1 MiB", "dialect": "spark"}
-    typed = scan(paths, "csv", **{**options, **found.options(), **sampled})
+    given = {name.replace("_", "").lower() for name in options}
+    brief = {} if "inferbytes" in given else {"inferBytes": _SNIFFED_BYTES}
+    typed = scan(paths, "csv", **{**options, **found.options(), **brief, "inferSchema": True, "dialect": "spark"})
     return replace(found, schema=typed.schema)
 
 

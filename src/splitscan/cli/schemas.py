@@ -130,6 +130,7 @@ def _seen(types: tuple[SeenType, ...]) -> list[dict[str, str]]:
 def sniff(sources: Sources, option: Options = None, as_json: Json = False) -> None:
     """Find the dialect of CSV files in samples: separator, quote, escape, header, encoding. Needs no Spark.
 
+    The types of columns are those that all records fit. Of more than 256 MiB a sample is read, and a note says so.
     Of JSON and XML it tells the format, the options that are needed, and the schema.
 
     Each setting comes with how sure it is and on what evidence: certain, likely, assumed (the samples do not tell) or

@@ -157,6 +157,14 @@ def test_sniff_proposes_text_for_codes_with_zeros_in_front(run, tmp_path):
     assert "schema:  zip string, n int, x double" in run("sniff", tmp_path / "a.csv")[1]
 
 
+def test_sniff_proposes_types_that_hold_all_values(run, tmp_path, caplog):
+    (tmp_path / "a.csv").write_text("id,x\n" + "1,1\n" * 600_000 + "1,0.5\n")
+    assert "schema:  id int, x double" in run("sniff", tmp_path / "a.csv")[1]
+    assert not caplog.messages
+    run("sniff", tmp_path / "a.csv", "-o", "inferBytes=64k")
+    assert "sample of about" in caplog.text
+
+
 def test_sniff_as_json_has_every_setting(run, notes):
     found = json.loads(run("sniff", notes, "--json")[1])
     assert found["clear"] is True
