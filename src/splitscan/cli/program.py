@@ -34,7 +34,7 @@ _MODULES = {
     "index": "reading",
     "schema": "schemas",
     "sniff": "schemas",
-    "spark-conf": "spark_settings",
+    "spark-conf": "session",
 }
 """Every command, in the order of the help, and the module beside this one that adds it."""
 

@@ -1,12 +1,14 @@
 """The Spark session of the command: a quiet local one of its own, that of a server, or the one of spark-submit.
 
-A local one needs Java: Spark finds it on the path, if it is there and new enough.
+A local one needs Java: Spark finds it on the path, if it is there and new enough. The command ``spark-conf`` prints
+settings that give sessions to come what makes reading faster.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import socket
 import sys
@@ -17,11 +19,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
+import typer
+
+from splitscan.cli.arguments import Json
 from splitscan.cli.failures import debugging
-from splitscan.cli.output import show_name
+from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.output import show_name, write_json
 from splitscan.errors import SplitscanError, UsageError
 from splitscan.redaction import redact
 from splitscan.sizes import MIB
@@ -330,3 +336,34 @@ def _no_java(seen: str) -> SplitscanError:
         fix="install one (Debian and Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17), "
         "or set JAVA_HOME",
     )  # fmt: skip
+
+
+_Submit = Annotated[bool, typer.Option("--submit", help="Print arguments of spark-submit instead.")]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the command of this module to the program."""
+    app.command(
+        name="spark-conf",
+        cls=GroupedCommand,
+        epilog=examples(
+            ("for every session to come", "splitscan spark-conf >> $SPARK_HOME/conf/spark-defaults.conf"),
+            ("for one job", 'eval "spark-submit $(splitscan spark-conf --submit) job.py"'),
+        ),
+    )(spark_conf)
+
+
+def spark_conf(submit: _Submit = False, as_json: Json = False) -> None:
+    """Print the settings that make Spark read faster: the connector's jar, and how the JVM runs. Needs no Spark.
+
+    They are lines of spark-defaults.conf. A session that is running takes the jar with splitscan.register(spark).
+    """
+    from splitscan.api.jobs import recommended_conf  # noqa: PLC0415 - what jobs need loads with it
+
+    settings = recommended_conf()
+    if as_json:
+        write_json(settings, indent=2)
+    elif submit:
+        sys.stdout.write("".join(f"--conf {shlex.quote(f'{name}={value}')}\n" for name, value in settings.items()))
+    else:
+        sys.stdout.write("".join(f"{name} {value}\n" for name, value in settings.items()))

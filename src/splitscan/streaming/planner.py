@@ -16,9 +16,8 @@ from splitscan.options.stream import FileMode, StreamOptions, WindowLogChoice
 from splitscan.plan.files import check_inside, list_files
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
-from splitscan.streaming.cleaning import SourceCleaner
 from splitscan.streaming.complete import CompleteFiles
-from splitscan.streaming.directory import PATIENCE_SECONDS, Arrivals, DirectoryListing, DirectoryScanner
+from splitscan.streaming.directory import PATIENCE_SECONDS, Arrivals, DirectoryListing, DirectoryScanner, SourceCleaner
 from splitscan.streaming.growing import GrowingFiles
 from splitscan.streaming.log import VolatileLog, WindowLog
 from splitscan.streaming.planning import Limits, Scaling, count_readers, plan_window, share_blocks

@@ -21,13 +21,16 @@ from splitscan.content.archives.directory import (
 from splitscan.content.archives.member import (
     MARK,
     TAR,
+    ZIP_METHODS,
     ArchiveMember,
+    CheckedDecoder,
+    FollowingFrames,
     PlannedMember,
+    ZipMethod,
     archive_kind,
     plain_name,
     split_member_path,
 )
-from splitscan.content.archives.methods import ZIP_METHODS, CheckedDecoder, FollowingFrames, ZipMethod
 from splitscan.content.codecs.contract import Codec, Decompressor
 from splitscan.content.codecs.formats import CODECS
 from splitscan.content.storage import ByteSource
