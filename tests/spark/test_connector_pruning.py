@@ -116,6 +116,30 @@ def test_a_condition_is_shown_in_the_plan(spark: SparkSession, folder: Path) -> 
     assert "files p = 2" in plan.replace("p IS NOT NULL AND ", "")
 
 
+def _partitions(frame: DataFrame) -> int:
+    leaf = frame._jdf.queryExecution().sparkPlan().collectLeaves().head()
+    return int(leaf.inputRDD().getNumPartitions())
+
+
+def test_a_small_limit_takes_the_first_records_in_one_task(spark: SparkSession, tmp_path: Path) -> None:
+    text = "".join(f'{i},"x\n{i}"\n' for i in range(20_000))
+    (tmp_path / "a.csv").write_text(text)
+    options = {"recordFormat": "csv", "multiLine": True, "escape": '"', "blockSize": "1 KiB", "readBytes": "4 KiB"}
+    reader = spark.read.format("splitscan").options(**options, openCostInBytes=0, batchRows=1000)
+    frame = reader.schema("k int, v string").load(str(tmp_path))
+    first = [(i, f"x\n{i}") for i in range(20_000)]
+    assert frame.limit(5).collect() == first[:5]
+    assert [_partitions(each) for each in (frame.limit(5), frame.limit(1000))] == [1, 1]
+    assert min(_partitions(each) for each in (frame, frame.limit(1001))) > 1
+    assert frame.head(1000) == first[:1000]
+    assert frame.limit(15_000).count() == 15_000
+    assert frame.collect() == first
+    assert frame.where("k >= 19990").limit(20).count() == 10
+    cut = frame.select("k", "_metadata.file_block_start")
+    assert cut.limit(900).collect() == cut.collect()[:900]
+    assert spark.read.format("splitscan").options(**options, limit=3).load(str(tmp_path)).limit(5).count() == 3
+
+
 # ------------------------------------------------------------- _metadata
 
 

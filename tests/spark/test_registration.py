@@ -39,7 +39,7 @@ def _question(about: str, path: str, schema: str = "", **others: str) -> dict[st
     return {
         "version": str(VERSION), "connector": jar_version(_JAR), "about": about, "id": "1", "inferred": "false",
         "schema": schema, "setting": "true", "timeZone": "UTC", "slots": "2",
-        "conditions": "",
+        "conditions": "", "limit": "-1",
         "options": {**_OPTIONS, "path": path}, **others,
     }  # fmt: skip
 

@@ -23,6 +23,7 @@ from splitscan.blocks import BlockMetadata
 from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, UsageError
 from splitscan.scan import Indexer, ScanPlanner, ScanSpec
 from splitscan.scan.block_documents import TaskDocuments
+from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_name
 from splitscan.spark.connector import check_version, is_switched_on, plan_lines, why_not
 from splitscan.spark.pruning import file_columns, may_hold
 from splitscan.spark.source import SplitscanDataSource, path_not_found
@@ -96,7 +97,7 @@ class Planner:
             if conditions:
                 scan = scan.where(partial(may_hold, json.loads(conditions), spec))
             documents = TaskDocuments(spec)
-            return "tasks", list(map(documents.write, _tasks(scan, spec, int(asked["slots"]), indexer)))
+            return "tasks", list(map(documents.write, _tasks(scan, spec, asked, indexer)))
         self._keep("scan", asked, decided)
         return "plan", [*plan_lines(*decided), *file_columns(decided[1])]
 
@@ -130,12 +131,21 @@ class Planner:
             return self._kept.pop((what, asked["id"]), None)
 
 
-def _tasks(scan: ScanPlanner, spec: ScanSpec, slots: int, indexer: Indexer | None) -> Sequence[Sequence[BlockMetadata]]:
-    """The blocks of each task; with a limit one task reads all, and stops when it has enough."""
-    limit = spec.options.reading.limit
-    if limit is None:
-        return list(scan.plan_tasks(slots, indexer))
-    blocks = scan.plan(indexer) if limit else []
+def _tasks(
+    scan: ScanPlanner, spec: ScanSpec, asked: Mapping[str, Any], indexer: Indexer | None
+) -> Sequence[Sequence[BlockMetadata]]:
+    """The blocks of each task. With a limit of the scan one task reads all, and stops when it has enough.
+
+    So it does with a limit of Spark's that one batch meets: it begins at the first file, and nothing is indexed.
+    """
+    limit, few = spec.options.reading.limit, int(asked["limit"])
+    if limit is None and not 0 <= few <= spec.options.reading.batch_rows:
+        return list(scan.plan_tasks(int(asked["slots"]), indexer))
+    if limit == 0:
+        return []
+    scan.warn()
+    shows_blocks = any(metadata_name(name) and grain_of(name) is Grain.BLOCK for name in spec.columns)
+    blocks = scan.plan(indexer) if shows_blocks else list(scan.portions())
     return [blocks] if blocks else []
 
 

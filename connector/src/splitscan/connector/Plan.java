@@ -2,7 +2,7 @@ package splitscan.connector;
 
 import java.util.Arrays;
 import java.util.Set;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.connector.read.Scan;
@@ -17,7 +17,7 @@ final class Plan {
   private final long limit;
   private final String name;
   private final Set<String> fileColumns;
-  private final Function<String, String[]> planned;
+  private final BiFunction<String, Long, String[]> planned;
   private final Supplier<Scan> stream;
   private String[] tasks;
 
@@ -27,7 +27,7 @@ final class Plan {
       String limit,
       String name,
       Set<String> fileColumns,
-      Function<String, String[]> planned,
+      BiFunction<String, Long, String[]> planned,
       Supplier<Scan> stream) {
     this.spec = spec;
     this.sizeBytes = Long.parseLong(sizeBytes);
@@ -47,12 +47,12 @@ final class Plan {
         Long.toString(PlanScan.NO_LIMIT),
         given(options, "name"),
         Set.of(),
-        conditions -> tasks.isEmpty() ? new String[0] : tasks.split("\n"),
+        (conditions, limit) -> tasks.isEmpty() ? new String[0] : tasks.split("\n"),
         null);
   }
 
   /** A plan as Python answers, of which tasks and a stream follow when they are wanted. */
-  static Plan of(String[] lines, Function<String, String[]> planned, Supplier<Scan> stream) {
+  static Plan of(String[] lines, BiFunction<String, Long, String[]> planned, Supplier<Scan> stream) {
     Set<String> fileColumns = Arrays.stream(lines).skip(FACTS).collect(Collectors.toSet());
     return new Plan(lines[0], lines[1], lines[2], lines[3], fileColumns, planned, stream);
   }
@@ -82,13 +82,18 @@ final class Plan {
     return fileColumns;
   }
 
-  /** The blocks of each task, as the kernel reads them; of all files the same for all queries. */
-  synchronized String[] tasks(String conditions) {
-    if (!conditions.equals(FileConditions.NONE)) {
-      return planned.apply(conditions);
+  /**
+   * The blocks of each task, as the kernel reads them: the same for all queries that want all of them.
+   *
+   * @param conditions of files, in JSON
+   * @param limit most rows, for which Python may plan less, or {@link PlanScan#NO_LIMIT}
+   */
+  synchronized String[] tasks(String conditions, long limit) {
+    if (!conditions.equals(FileConditions.NONE) || limit != PlanScan.NO_LIMIT) {
+      return planned.apply(conditions, limit);
     }
     if (tasks == null) {
-      tasks = planned.apply(FileConditions.NONE);
+      tasks = planned.apply(conditions, limit);
     }
     return tasks;
   }

@@ -115,7 +115,10 @@ final class PlanScan implements SupportsReportStatistics, SupportsRuntimeV2Filte
 
   @Override
   public InputPartition[] planInputPartitions() {
-    String[] tasks = plan.tasks(FileConditions.json(Stream.of(conditions, found).flatMap(Stream::of)));
+    // _metadata says how files are cut, whatever the limit
+    boolean showsBlocks = Arrays.asList(wanted.fieldNames()).contains(Metadata.NAME);
+    String files = FileConditions.json(Stream.of(conditions, found).flatMap(Stream::of));
+    String[] tasks = plan.tasks(files, showsBlocks ? NO_LIMIT : limit);
     return Arrays.stream(tasks).map(BlocksPartition::new).toArray(InputPartition[]::new);
   }
 

@@ -42,15 +42,16 @@ record Question(String id, Map<String, String> options, boolean inferred) {
    * @param schema the final schema, or null where it is asked for
    */
   Answer ask(String about, StructType schema) {
-    return ask(about, schema, FileConditions.NONE);
+    return ask(about, schema, FileConditions.NONE, PlanScan.NO_LIMIT);
   }
 
   /**
    * Asks Python.
    *
    * @param conditions which files are wanted, as {@link FileConditions} writes them
+   * @param limit how many rows are wanted at most, or {@link PlanScan#NO_LIMIT}
    */
-  Answer ask(String about, StructType schema, String conditions) {
+  Answer ask(String about, StructType schema, String conditions, long limit) {
     SparkSession session = SparkSession.active();
     String slots = session.conf().get(PARALLELISM, null);
     var question = new TreeMap<String, String>();
@@ -61,6 +62,7 @@ record Question(String id, Map<String, String> options, boolean inferred) {
     question.put("inferred", Boolean.toString(inferred));
     question.put("schema", schema == null ? "" : schema.json());
     question.put("conditions", conditions);
+    question.put("limit", Long.toString(limit));
     question.put("setting", session.conf().get(SETTING, ""));
     question.put("timeZone", session.conf().get(ZONE));
     question.put(

@@ -96,7 +96,7 @@ final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadata
         plan =
             Plan.of(
                 answer.lines(),
-                conditions -> question.ask("tasks", schema, conditions).lines(),
+                (conditions, limit) -> question.ask("tasks", schema, conditions, limit).lines(),
                 this::stream);
       }
     }
