@@ -88,6 +88,14 @@ class BlockReader:
     @property
     def passed_bytes(self) -> int: ...
 
+@final
+class MessageReader:
+    """Reads values of messages, as two documents say: of a scan, and of a block, which names where they are from."""
+
+    def __new__(cls, scan: str, block: str, separator: bytes) -> MessageReader: ...
+    def read(self, values: Any) -> tuple[Batch, Batch | None]:
+        """Rows of an array of values, and those that broke a rule, whose offset is their number in the array."""
+
 def convert_texts(values: list[str | None], schema: Any, rules: dict[str, Any]) -> tuple[Batch, list[int]]:
     """Convert texts as CSV has them; also which are bad."""
 

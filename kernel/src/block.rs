@@ -223,7 +223,7 @@ fn duplicate(descriptor: RawFd) -> PyResult<LocalFile> {
 
 /// Kind, rule, place, what was seen, how to mend it, code; and the raw bytes of the record that ends a scan in mode
 /// FAILFAST, of which the rule says the reason.
-fn failed(error: &BlockError) -> PyErr {
+pub fn failed(error: &BlockError) -> PyErr {
     let reject = error.reject.as_deref();
     BlockFailed::new_err((
         error.kind.name(),
@@ -241,7 +241,7 @@ fn failed(error: &BlockError) -> PyErr {
 }
 
 /// Rejects as columns.
-fn as_batch(rejects: &[Reject], reason: impl Fn(&Reject) -> String) -> PyResult<Batch> {
+pub fn as_batch(rejects: &[Reject], reason: impl Fn(&Reject) -> String) -> PyResult<Batch> {
     let numbers = |number: fn(&Reject) -> u64| -> Int64Array {
         rejects.iter().map(|reject| number(reject) as i64).collect()
     };

@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Int64Array, LargeStringArray, StructArray, UInt16Array,
+    make_array,
 };
 use arrow_schema::{Field, Schema, SchemaRef};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -306,6 +307,23 @@ pub fn rules_of(
     Ok(fields
         .map(|field| own.get(field.name()).unwrap_or(&common).clone())
         .collect())
+}
+
+/// An array of Python, or a batch, through Arrow's PyCapsule interface.
+pub fn imported<'py>(array: Borrowed<'_, 'py, PyAny>) -> PyResult<ArrayRef> {
+    let (schema, array): (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>) =
+        array.call_method0("__arrow_c_array__")?.extract()?;
+    let schema = schema
+        .pointer_checked(Some(c"arrow_schema"))?
+        .cast::<FFI_ArrowSchema>();
+    let array = array
+        .pointer_checked(Some(c"arrow_array"))?
+        .cast::<FFI_ArrowArray>();
+    // SAFETY: capsules of these names hold the structures that they are called after (the Arrow PyCapsule interface),
+    // and nobody else reads them. The array is moved out and left as a released one, which the capsule's destructor
+    // passes over; the schema is borrowed while its capsule lives.
+    let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
+    data.map(make_array).map_err(refused)
 }
 
 fn refused(error: arrow_schema::ArrowError) -> PyErr {

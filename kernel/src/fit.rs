@@ -1,13 +1,12 @@
 //! Which types columns of texts fit, for Python.
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
-use arrow_array::{Array, StringArray, StructArray};
+use arrow_array::cast::AsArray;
+use arrow_array::{StringArray, StructArray};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
 use splitscan_kernel_core::fit::{Fit, Fitter};
 
-use crate::export::PyRules;
+use crate::export::{PyRules, imported};
 use crate::guard::detached;
 
 /// Types, digits, and whether a text was seen.
@@ -20,24 +19,14 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
     type Error = PyErr;
 
     fn extract(batch: Borrowed<'_, 'py, PyAny>) -> PyResult<Texts> {
-        let (schema, array): (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>) =
-            batch.call_method0("__arrow_c_array__")?.extract()?;
-        let schema = schema
-            .pointer_checked(Some(c"arrow_schema"))?
-            .cast::<FFI_ArrowSchema>();
-        let array = array
-            .pointer_checked(Some(c"arrow_array"))?
-            .cast::<FFI_ArrowArray>();
-        // SAFETY: capsules of these names hold the structures that they are called after (the Arrow PyCapsule
-        // interface), and nobody else reads them. The array is moved out and left as a released one, which the
-        // capsule's destructor passes over; the schema is borrowed while its capsule lives.
-        let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) }
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let columns = StructArray::from(data).columns().to_vec();
+        let texts = |batch: &StructArray| {
+            let columns = batch.columns().iter();
+            columns
+                .map(|column| Some(column.as_string_opt()?.clone()))
+                .collect()
+        };
+        let columns: Option<Vec<_>> = imported(batch)?.as_struct_opt().and_then(texts);
         columns
-            .iter()
-            .map(|column| column.as_any().downcast_ref::<StringArray>().cloned())
-            .collect::<Option<Vec<_>>>()
             .map(Texts)
             .ok_or_else(|| PyTypeError::new_err("the columns are texts"))
     }

@@ -13,6 +13,7 @@ mod json;
 mod laws;
 mod lines;
 mod members;
+mod messages;
 mod xml;
 
 use pyo3::create_exception;
@@ -66,6 +67,8 @@ mod splitscan_kernel {
     use lines::{Lines, LinesParser};
     #[pymodule_export]
     use members::MemberSummary;
+    #[pymodule_export]
+    use messages::PyMessageReader;
     #[pymodule_export]
     use xml::{Xml, XmlParser};
 

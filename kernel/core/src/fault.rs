@@ -32,6 +32,10 @@ pub enum Code {
     NoMatch = 11,
     /// The lines before the first one that begins a record.
     NotBegun = 12,
+    /// The value of a message is longer than a record may be.
+    TooLong = 13,
+    /// The value of a message has no record, several, or one that never ends.
+    NotOneRecord = 14,
 }
 
 /// A record that breaks a rule; at most one for each record, the first by: structure before values, then file order.

@@ -1,4 +1,4 @@
-"""Values of messages to columns: put side by side they are framed and decoded at once, as the lines of a file are.
+"""Values of messages to rows: put side by side they are framed and decoded at once, as the lines of a file are.
 
 Where the frames do not agree with the messages, each is framed on its own: one with no record, or several, is broken,
 and costs no other one.
@@ -7,30 +7,53 @@ and costs no other one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from splitscan.blocks import FileMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.engine import kernel
 from splitscan.errors import InvariantError
 from splitscan.formats.decoding.contract import Decoded, Decoder, Fault, Faults
-from splitscan.formats.framing.contract import Need, RecordFormat
+from splitscan.formats.framing.contract import Need, Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.formats.registry import record_format
+from splitscan.options import Mode
+from splitscan.read.cursor import RAW_BYTES
+from splitscan.scan.block_documents import block_document, head_of, scan_document
+from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.decoders import decoder, with_required
+from splitscan.scan.framework.columns import prune_array
+from splitscan.scan.framework.conform import rows_without_columns
+from splitscan.scan.kernel_reader import rejects_of, rows_of
+from splitscan.scan.rejects import RejectBatch, reason_array
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import count_of
 
 NOT_ONE_RECORD = "not-one-record"
 _TOO_LONG = "record-too-long"
 
-DecodeValues = Callable[[Sequence[bytes | None]], Decoded]
-"""Turns values into columns of ``spec.validated``: one row for each, nulls for a value that is null or broken."""
+
+class ValueRows(NamedTuple):
+    """The rows of some values.
+
+    Attributes:
+        batch: With the columns of the values: a row for each, but for those that are dropped; nulls for one that is
+            null or broken.
+        rejects: Those that break a rule, in order, each with its number as offset; ``None`` without any.
+    """
+
+    batch: pa.RecordBatch
+    rejects: RejectBatch | None
 
 
-def values_decoder(spec: ScanSpec, path: str) -> DecodeValues:
-    """Decoder of the values of messages into columns.
+ReadValues = Callable[[Sequence[bytes | None]], ValueRows]
+
+
+def values_reader(spec: ScanSpec, path: str) -> ReadValues:
+    """Reader of the values of messages.
 
     Args:
         spec: What to deliver of them.
@@ -38,11 +61,67 @@ def values_decoder(spec: ScanSpec, path: str) -> DecodeValues:
     """
     own = spec.options.format
     encoding = None if own.text_encoding is None else resolve_encoding(own.text_encoding)
-    if own.has_columns and encoding is not None:
-        separator = encoding.encode(own.line_end)
-        return _Framed(spec, path, separator).decode
     codec = None if encoding is None else encoding.codec
-    return lambda values: with_required(spec, _decode_whole(spec, values, codec))
+    if not own.has_columns or encoding is None:
+        return lambda values: _rows_of(spec, path, values, with_required(spec, _decode_whole(spec, values, codec)), "")
+    file, separator = FileMetadata(path, 0, 0, "", path), encoding.encode(own.line_end)
+    resolved = record_format(spec.options).preamble(b"", at_end=True)
+    if isinstance(resolved, Need):
+        raise InvariantError("the head of nothing says all there is to know")
+    read = _kernel_reader(spec, file, resolved, separator)
+    if read is not None:
+        return read
+    framed = _Framed(spec, file, resolved, separator)
+    return lambda values: _rows_of(spec, path, values, framed.decode(values), encoding.codec)
+
+
+def _kernel_reader(spec: ScanSpec, file: FileMetadata, resolved: Preamble, separator: bytes) -> ReadValues | None:
+    """The kernel's reader; ``None`` where Python reads."""
+    module, document, head = kernel(), scan_document(spec), head_of(resolved)
+    if module is None or document is None or head is None:
+        return None
+    block = block_document(BlockRequest(spec, BlockMetadata(file, 0, 0, 0)), BlockMetadata(file, 0, 0, 0), head)
+    reader = module.MessageReader(document, block, separator)
+
+    def read(values: Sequence[bytes | None]) -> ValueRows:
+        batch, rejects = reader.read(pa.array(values, pa.large_binary()))
+        found = None if rejects is None else rejects_of(file.path, pa.record_batch(rejects))
+        return ValueRows(rows_of(batch, spec.schema), found)
+
+    return read
+
+
+def _rows_of(spec: ScanSpec, path: str, values: Sequence[bytes | None], decoded: Decoded, codec: str) -> ValueRows:
+    """The rows of values that are decoded, without those that are dropped."""
+    data = dict(zip((spec.fields.field(index).name for index in spec.validated), decoded.columns, strict=True))
+    records = decoded.faults.records
+    broken = [values[record] or b"" for record in records.tolist()]
+    arrays = []
+    for field in spec.schema:
+        if field.name in data:
+            arrays.append(prune_array(data[field.name], field.type))
+        elif field.name == spec.corrupt_column:
+            texts: list[str | None] = [None] * decoded.rows
+            for record, value in zip(records.tolist(), broken, strict=True):
+                texts[record] = value.decode(codec, "replace")
+            arrays.append(pa.array(texts, pa.string()))
+        elif field.name == spec.reason_column:
+            arrays.append(reason_array(decoded.faults, decoded.rows))
+        else:
+            kept = decoded.rescued
+            arrays.append(pa.nulls(decoded.rows, pa.string()) if kept is None else kept)
+    batch = pa.RecordBatch.from_arrays(arrays, schema=spec.schema) if arrays else rows_without_columns(decoded.rows)
+    if not len(records):
+        return ValueRows(batch, None)
+    drops = spec.options.reading.mode is Mode.DROPMALFORMED
+    delivered = ~decoded.faults.structural if drops else np.ones(len(records), dtype=np.bool_)
+    if not delivered.all():
+        keep = np.ones(decoded.rows, dtype=np.bool_)
+        keep[records] = delivered
+        batch = batch.filter(pa.array(keep))
+    lengths = np.array([len(value) for value in broken], dtype=np.int64)
+    raw = pa.array([value[:RAW_BYTES] for value in broken], pa.binary())
+    return ValueRows(batch, RejectBatch(path, records, lengths, decoded.faults, raw, delivered))
 
 
 def _decode_whole(spec: ScanSpec, values: Sequence[bytes | None], codec: str | None) -> Decoded:
@@ -63,15 +142,15 @@ def _as_text(values: Sequence[bytes | None], codec: str) -> pa.Array:
 
 
 class _Framed:
-    """Decodes values that a record format frames: each holds exactly one record, and perhaps blank lines around it."""
+    """Decodes values that a record format frames: each holds exactly one record, and perhaps blank lines around it.
 
-    def __init__(self, spec: ScanSpec, path: str, separator: bytes) -> None:
+    This is the reference, which reads where the kernel does not.
+    """
+
+    def __init__(self, spec: ScanSpec, file: FileMetadata, resolved: Preamble, separator: bytes) -> None:
         self._spec = spec
-        resolved = record_format(spec.options).preamble(b"", at_end=True)
-        if isinstance(resolved, Need):
-            raise InvariantError("the head of nothing says all there is to know")
         self._format: RecordFormat = resolved.format
-        self._decoder: Decoder = decoder(spec, FileMetadata(path, 0, 0, "", path), resolved)
+        self._decoder: Decoder = decoder(spec, file, resolved)
         self._separator = separator
 
     def decode(self, values: Sequence[bytes | None]) -> Decoded:

@@ -8,20 +8,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.formats.decoding.contract import Decoded
-from splitscan.messages.decoding import values_decoder
+from splitscan.messages.decoding import values_reader
 from splitscan.messages.kafka import MessageRange, MessageReading
 from splitscan.messages.spec import MessageSpec, message_column
-from splitscan.options import Mode
-from splitscan.read.cursor import RAW_BYTES
 from splitscan.scan.framework import Origin, OutputPlan, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
-from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.rejects import OnReject, RejectBatch, one_by_one, reason_array
+from splitscan.scan.rejects import OnReject, one_by_one
 
 
 class MessageReader:
@@ -43,7 +38,7 @@ class MessageReader:
 
     def open(self, negotiator: SchemaNegotiator) -> bool:
         """Say which columns there are; the connection is made with the first message."""
-        self._decode = values_decoder(self._spec.values, str(self._wanted.source))
+        self._read_values = values_reader(self._spec.values, str(self._wanted.source))
         self._portions = self._reading.read(self._wanted)
         negotiator.table_schema(self._spec.schema)
         return True
@@ -52,59 +47,23 @@ class MessageReader:
         messages = next(self._portions, None)
         if messages is None:
             return False
-        values = [message.value() for message in messages]
-        decoded = self._decode(values)
-        keep = self._report_faults(messages, values, decoded, loader)
-        batch = self._assemble(messages, values, decoded)
-        if keep is not None:
-            batch = batch.filter(pa.array(keep))
-            messages = [messages[index] for index in np.flatnonzero(keep).tolist()]
-        loader.append(batch, origin=Origin(offset=_Offsets(messages)))
+        rows = self._read_values([message.value() for message in messages])
+        if rows.rejects is not None:
+            numbers = rows.rejects.offsets
+            offsets = np.array([messages[number].offset() for number in numbers.tolist()], dtype=np.int64)
+            loader.reject_records(rows.rejects.at(offsets))
+            dropped = set(numbers[~rows.rejects.delivered].tolist())
+            messages = [message for number, message in enumerate(messages) if number not in dropped]
+        loader.append(self._with_columns_beside(rows.batch, messages), origin=Origin(offset=_Offsets(messages)))
         return True
 
     def close(self) -> None:
         self._portions = iter(())
 
-    # ---------------------------------------------------------------- inside
-
-    def _report_faults(
-        self, messages: Sequence[Any], values: Sequence[bytes | None], decoded: Decoded, loader: ResultSetLoader
-    ) -> npt.NDArray[np.bool_] | None:
-        """Report faults; say which messages are delivered (None: all)."""
-        drops = self._spec.values.options.reading.mode is Mode.DROPMALFORMED
-        faults = decoded.faults
-        if not faults:
-            return None
-        delivered = ~faults.structural if drops else np.ones(len(faults), dtype=np.bool_)
-        records = faults.records.tolist()
-        broken = [values[record] or b"" for record in records]
-        offsets = np.array([messages[record].offset() for record in records], dtype=np.int64)
-        lengths = np.array([len(value) for value in broken], dtype=np.int64)
-        raw = pa.array([value[:RAW_BYTES] for value in broken], pa.binary())
-        loader.reject_records(RejectBatch(str(self._wanted.source), offsets, lengths, faults, raw, delivered))
-        keep = np.ones(decoded.rows, dtype=np.bool_)
-        keep[faults.records] = delivered
-        return None if keep.all() else keep
-
-    def _assemble(self, messages: Sequence[Any], values: Sequence[bytes | None], decoded: Decoded) -> pa.RecordBatch:
-        schema, spec = self._spec.schema, self._spec.values
-        names = [spec.fields.field(index).name for index in spec.validated]
-        data = dict(zip(names, decoded.columns, strict=True))
-        beside = self._spec.kafka.metadata_columns
-        arrays = []
-        for field in schema:
-            if field.name in beside:
-                arrays.append(message_column(field.name, messages))
-            elif field.name in data:
-                arrays.append(prune_array(data[field.name], field.type))
-            elif field.name == spec.corrupt_column:
-                arrays.append(_broken_texts(values, decoded))
-            elif field.name == spec.reason_column:
-                arrays.append(reason_array(decoded.faults, decoded.rows))
-            else:
-                kept = decoded.rescued
-                arrays.append(pa.nulls(decoded.rows, pa.string()) if kept is None else kept)
-        return pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else rows_without_columns(decoded.rows)
+    def _with_columns_beside(self, values: pa.RecordBatch, messages: Sequence[Any]) -> pa.RecordBatch:
+        schema, beside = self._spec.schema, self._spec.kafka.metadata_columns
+        arrays = [message_column(name, messages) if name in beside else values.column(name) for name in schema.names]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else rows_without_columns(values.num_rows)
 
 
 class _Offsets(Sequence[int]):
@@ -118,13 +77,6 @@ class _Offsets(Sequence[int]):
 
     def __getitem__(self, row: Any) -> Any:
         return self._messages[row].offset()
-
-
-def _broken_texts(values: Sequence[bytes | None], decoded: Decoded) -> pa.Array:
-    texts: list[str | None] = [None] * decoded.rows
-    for record in decoded.faults.records.tolist():
-        texts[record] = (values[record] or b"").decode("utf-8", "replace")
-    return pa.array(texts, pa.string())
 
 
 def scan_messages(

@@ -45,6 +45,27 @@ _KINDS: dict[str, type[SplitscanError]] = {
 }  # fmt: skip
 
 
+def rows_of(found: Any, schema: pa.Schema) -> pa.RecordBatch:
+    """Rows of the kernel in exactly the schema of a scan."""
+    batch = pa.record_batch(found)
+    if not len(schema):
+        return rows_without_columns(batch.num_rows)
+    columns = map(prune_array, batch.columns, schema.types)
+    return pa.RecordBatch.from_arrays(list(columns), schema=schema)
+
+
+def rejects_of(path: str, batch: pa.RecordBatch) -> RejectBatch:
+    """Rejects that the kernel told of a file."""
+    return RejectBatch(
+        path,
+        numbers_of(batch["offset"]),
+        numbers_of(batch["length"]),
+        (batch["code"], batch["reason"]),
+        batch["raw"],
+        flags_of(batch["delivered"]),
+    )
+
+
 class KernelBlockReader:
     """Reads the records of one block in the kernel.
 
@@ -139,13 +160,7 @@ class KernelBlockReader:
         finally:
             self._take_rejects()
             self._take_noticed()
-        if found is None:
-            return None
-        batch, schema = pa.record_batch(found), self._spec.schema
-        if not len(schema):
-            return rows_without_columns(batch.num_rows)
-        columns = map(prune_array, batch.columns, schema.types)
-        return pa.RecordBatch.from_arrays(list(columns), schema=schema)
+        return None if found is None else rows_of(found, self._spec.schema)
 
     def _open(self, source: ByteSource) -> None:
         block, format, module = in_content(self._block, source), self._spec.record_format, kernel()
@@ -195,14 +210,7 @@ class KernelBlockReader:
         if found is None:
             return
         batch = pa.record_batch(found)
-        rejects = RejectBatch(
-            self._block.file.path,
-            numbers_of(batch["offset"]),
-            numbers_of(batch["length"]),
-            (batch["code"], batch["reason"]),
-            batch["raw"],
-            flags_of(batch["delivered"]),
-        )
+        rejects = rejects_of(self._block.file.path, batch)
         if self._request.on_reject is not None:
             self._rejects.take(rejects)
             return

@@ -17,6 +17,7 @@ mod kinds;
 mod layout;
 mod lines;
 mod log;
+mod messages;
 mod open_records;
 mod project;
 mod reader;
@@ -28,6 +29,7 @@ mod transcoded;
 mod xml;
 
 pub use error::{BlockError, Kind, Where};
+pub use messages::{MessageReader, Messages};
 pub use project::{metadata_members, project};
 pub use reader::{Batch, BlockReader, Counted, Noticed, Report, check};
 pub use rejects::Reject;

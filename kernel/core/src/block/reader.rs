@@ -679,11 +679,11 @@ pub fn check(spec_json: &str) -> Result<(), BlockError> {
 }
 
 /// What ends the texts of what does not fit.
-fn tail_of(block: &BlockSpec) -> String {
+pub(super) fn tail_of(block: &BlockSpec) -> String {
     format!(",\"_file_path\":{}}}", Value::from(block.path()))
 }
 
-fn undecided(offset: u64) -> BlockError {
+pub(super) fn undecided(offset: u64) -> BlockError {
     BlockError::new(
         Kind::Usage,
         "unsupported-scan",

@@ -66,6 +66,8 @@ fn code_of(fault: &Fault) -> &'static str {
         Code::NullInNotNull => "null-in-not-null",
         Code::NoMatch => "no-match",
         Code::NotBegun => "before-first-record",
+        Code::TooLong => "record-too-long",
+        Code::NotOneRecord => "not-one-record",
     }
 }
 
@@ -75,6 +77,7 @@ pub(super) struct Words {
     fields: Fields,
     max_field_chars: Option<usize>,
     max_record_bytes: usize,
+    may_have_lines: bool,
     last: (String, usize),            // column, and its first place
     written: HashMap<String, String>, // by the name of a column in lower case
 }
@@ -101,6 +104,11 @@ impl Words {
             Format::FixedWidth(own) => own.last.clone(),
             _ => (String::new(), 0),
         };
+        let may_have_lines = match &spec.format {
+            Format::Csv(own) => own.multi_line,
+            Format::Json(own) => own.multi_line,
+            _ => true,
+        };
         let written = spec
             .fields
             .iter()
@@ -109,6 +117,7 @@ impl Words {
             fields,
             max_field_chars,
             max_record_bytes: spec.max_record_bytes,
+            may_have_lines,
             last,
             written: written.collect(),
         }
@@ -137,6 +146,13 @@ impl Words {
                 format!("the record ends at place {seen}, and column {column} begins at {place}")
             }
             ("short-record", _) => "the file ends inside the record".into(),
+            ("not-one-record", _) => {
+                let hint = match self.may_have_lines {
+                    true => "",
+                    false => "; with multiLine=true it may have lines",
+                };
+                format!("the value of a message is one record, and this one has {seen}{hint}")
+            }
             ("no-match", _) => "the record does not match the pattern".into(),
             ("before-first-record", _) => "no line before it begins a record".into(),
             ("bad-json", _) => format!("the record is no JSON value: {seen}"),

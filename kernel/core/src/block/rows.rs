@@ -133,8 +133,24 @@ impl Rows {
         parsed: Parsed,
         most: Option<u64>,
     ) -> Result<Delivered, BlockError> {
+        let parsed = self.fill(parsed)?;
+        self.deliver_filled(data, offset, parsed, most)
+    }
+
+    /// The columns of the scan's fields, defaults in them.
+    pub(super) fn fill(&self, parsed: Parsed) -> Result<Parsed, BlockError> {
+        self.fillings.fill(parsed, self.layout.as_ref())
+    }
+
+    /// The rows of records whose columns are filled.
+    pub(super) fn deliver_filled(
+        &mut self,
+        data: &[u8],
+        offset: u64,
+        mut parsed: Parsed,
+        most: Option<u64>,
+    ) -> Result<Delivered, BlockError> {
         let records = parsed.frames.starts.len();
-        let mut parsed = self.fillings.fill(parsed, self.layout.as_ref())?;
         let lacking = match self.mode {
             Mode::Permissive => HashSet::new(),
             _ => self.fillings.require(&mut parsed),
