@@ -25,32 +25,6 @@ class Batch:
     def __new__(cls) -> NoReturn: ...
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
 
-@final
-class Parsed:
-    """Records as columns, and what is wrong with them."""
-
-    def __new__(cls) -> NoReturn: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def batch(self) -> Batch: ...
-    @property
-    def starts(self) -> bytes: ...
-    @property
-    def stops(self) -> bytes: ...
-    @property
-    def malformed(self) -> list[int]: ...
-    @property
-    def next_start(self) -> int: ...
-    @property
-    def stopped(self) -> str: ...
-    @property
-    def faults(self) -> Batch | None: ...
-    @property
-    def counts(self) -> list[tuple[int, int]]: ...
-    @property
-    def undecided(self) -> list[int]: ...
-
 class BlockFailed(RuntimeError):
     """A block cannot be read on: kind, rule, offset, what was seen, how to mend it, code, the record that ends it."""
 
@@ -96,22 +70,14 @@ class MessageReader:
     def read(self, values: Any) -> tuple[Batch, Batch | None]:
         """Rows of an array of values, and those that broke a rule, whose offset is their number in the array."""
 
-def convert_texts(values: list[str | None], schema: Any, rules: dict[str, Any]) -> tuple[Batch, list[int]]:
-    """Convert texts as CSV has them; also which are bad."""
-
 def project_document(scan: str, wanted: str) -> str | None:
     """The document of a scan for some columns and members, a struct in Spark's JSON; ``None`` if it has not all."""
 
-def fit_texts(batch: Any, kinds: list[int], rules: dict[str, Any]) -> list[tuple[int, int, bool]]:
+def fit_texts(document: str, batch: Any, kinds: list[int]) -> list[tuple[int, int, bool]]:
     """Which types the columns of a batch of texts fit, of those in *kinds*, a bit for each.
 
     Answers for each column: the types, most digits of a whole number, and whether there is a text.
     """
-
-def convert_json(
-    values: list[tuple[str, bool]], schema: Any, rules: dict[str, Any], allow_named: bool
-) -> tuple[Batch, list[int]]:
-    """Convert numbers and strings of JSON likewise."""
 
 @final
 class Blake3:
@@ -138,7 +104,6 @@ class Csv:
         line_sep: bytes | None,
         multi_line: bool,
         trim_leading: bool,
-        trim_trailing: bool,
         unit_bytes: int,
         big_endian: bool,
     ) -> Csv: ...
@@ -152,71 +117,6 @@ class Csv:
         """What ``data[start:end]`` does to a reader that enters it in each state."""
     def last_split_point(self, data: bytes) -> int | None:
         """The last position that is a record boundary whatever is around the data."""
-
-@final
-class CsvParser:
-    """Reads CSV records in UTF-8 to columns."""
-
-    def __new__(
-        cls,
-        csv: Csv,
-        schema: Any,
-        *,
-        names: list[str],
-        wanted: list[int],
-        least: int,
-        rules: dict[str, Any] | None = None,
-        own_rules: dict[int, dict[str, Any]] = ...,
-        null_value: str = ...,
-        empty_value: str = ...,
-        max_field_chars: int | None = None,
-        blanks: dict[int, str | None] = ...,
-        rescue: tuple[list[int], int, str, bool] | None = None,
-    ) -> CsvParser: ...
-    @staticmethod
-    def arrays(
-        csv: Csv,
-        schema: Any,
-        *,
-        max_fields: int,
-        elements: list[int] | None = None,
-        null_value: str = ...,
-        empty_value: str = ...,
-        max_field_chars: int | None = None,
-    ) -> CsvParser: ...
-    @staticmethod
-    def frames(csv: Csv) -> CsvParser: ...
-    def parse(
-        self, data: bytes | Text, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
-    ) -> Parsed: ...
-    def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed: ...
-
-@final
-class FixedWidthParser:
-    """Reads records whose columns have fixed places."""
-
-    def __new__(
-        cls,
-        schema: Any,
-        *,
-        places: list[tuple[int, int]],
-        least: int,
-        null_value: str,
-        trim_leading: bool,
-        trim_trailing: bool,
-        line_sep: bytes | None = None,
-        record_length: int | None = None,
-        charset: Charset | None = None,
-        rules: dict[str, Any] | None = None,
-        own_rules: dict[str, dict[str, Any]] = ...,
-        rescue: tuple[str, bool] | None = None,
-    ) -> FixedWidthParser: ...
-    def parse(
-        self, data: bytes | Text, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
-    ) -> Parsed:
-        """Read records that start before *stop*."""
-    def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed:
-        """Read records whose contents are known; lines are in UTF-8."""
 
 @final
 class Json:
@@ -236,61 +136,12 @@ class Json:
         """What ``data[start:end]`` does to a reader of values that enters it in each state."""
 
 @final
-class JsonParser:
-    """Reads JSON records in UTF-8 to columns."""
-
-    def __new__(
-        cls,
-        json: Json,
-        schema: Any,
-        *,
-        allow_single_quotes: bool,
-        allow_unquoted_field_names: bool,
-        allow_numeric_leading_zeros: bool,
-        allow_non_numeric_numbers: bool,
-        allow_backslash_escaping_any_character: bool,
-        allow_unquoted_control_chars: bool,
-        rules: dict[str, Any] | None = None,
-        own_rules: dict[str, dict[str, Any]] = ...,
-        rescue: tuple[str, bool] | None = None,
-    ) -> JsonParser: ...
-    def parse(
-        self, data: bytes | Text, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
-    ) -> Parsed:
-        """The records of ``data[start:end]`` that start before ``stop``."""
-    def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed:
-        """Records that were found before, in UTF-8."""
-
-@final
 class MemberSummary:
-    """The members of records and the types of their values."""
+    """The members of records and the types of their values, found as a document says."""
 
-    @staticmethod
-    def json(
-        *,
-        allow_single_quotes: bool,
-        allow_unquoted_field_names: bool,
-        allow_numeric_leading_zeros: bool,
-        allow_non_numeric_numbers: bool,
-        allow_backslash_escaping_any_character: bool,
-        allow_unquoted_control_chars: bool,
-        primitives_as_string: bool,
-        prefers_decimal: bool,
-    ) -> MemberSummary: ...
-    @staticmethod
-    def xml(
-        rules: dict[str, Any],
-        *,
-        attribute_prefix: str,
-        value_tag: str,
-        exclude_attribute: bool,
-        ignore_namespace: bool,
-        null_value: str | None,
-        prefers_decimal: bool,
-        prefer_date: bool,
-    ) -> MemberSummary: ...
+    def __new__(cls, document: str) -> MemberSummary: ...
     def take(self, data: bytes, starts: bytes, stops: bytes) -> list[int]:
-        """Take records that were found before, in UTF-8; which of them only the reference engine can read."""
+        """Take records that were found before; which of them only the reference engine can read."""
     @property
     def has_others(self) -> bool:
         """Whether some record has no members."""
@@ -321,32 +172,6 @@ class Xml:
         """What ``data[start:end]`` does to a reader that enters it in each place and depth."""
 
 @final
-class XmlParser:
-    """Reads XML records in UTF-8 to columns."""
-
-    def __new__(
-        cls,
-        xml: Xml,
-        schema: Any,
-        *,
-        attribute_prefix: str,
-        value_tag: str,
-        exclude_attribute: bool,
-        ignore_namespace: bool,
-        ignore_surrounding_spaces: bool,
-        null_value: str | None = None,
-        rules: dict[str, Any] | None = None,
-        own_rules: dict[str, dict[str, Any]] = ...,
-        rescue: tuple[str, bool] | None = None,
-    ) -> XmlParser: ...
-    def parse(
-        self, data: bytes | Text, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
-    ) -> Parsed:
-        """The records of ``data[start:end]`` that start before ``stop``."""
-    def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed:
-        """Records that were found before, in UTF-8."""
-
-@final
 class Lines:
     """How the records of text are ended."""
 
@@ -357,39 +182,3 @@ class Lines:
         """Where the complete records of ``data[start:end]`` are."""
     def count(self, data: bytes, start: int, end: int, at_end: bool) -> tuple[int, int]:
         """How many records that finds, and where the next one starts."""
-
-@final
-class Charset:
-    """How the texts of a file are encoded: in UTF, or one byte for each of the 256 characters of a table."""
-
-    def __new__(cls, unit_bytes: int = 1, big_endian: bool = False, table: str | None = None) -> Charset: ...
-    def whole(self, data: bytes, start: int, end: int, stop: int, at_end: bool) -> Text | None:
-        """``data[start:end]`` in UTF-8; ``None`` if that is no text.
-
-        Half a character at the end is left out where more may follow.
-        """
-    def transcode(self, data: bytes, starts: bytes, stops: bytes) -> tuple[bytes, bytes, bytes]:
-        """Records in UTF-8, each with a line feed after it: the bytes, where each starts, and where each stops."""
-
-@final
-class Text:
-    """A part of a file in UTF-8, which parsers take in place of bytes."""
-
-    @property
-    def stop(self) -> int:
-        """Where the characters end that start before the stop that was given."""
-    def __len__(self) -> int: ...
-    def locate(self, starts: bytes, stops: bytes, next_start: int) -> tuple[bytes, bytes, int]:
-        """Where records are in the file's own bytes: where each starts, where each stops, where the next one starts."""
-
-@final
-class LinesParser:
-    """Reads records of text into one column of texts or bytes, or into none."""
-
-    def __new__(cls, lines: Lines, charset: Charset, schema: Any) -> LinesParser: ...
-    def parse(
-        self, data: bytes, start: int, end: int, stop: int, at_end: bool, max_rows: int, max_record_bytes: int
-    ) -> Parsed:
-        """The records of ``data[start:end]`` that start before ``stop``."""
-    def parse_framed(self, data: bytes, starts: bytes, stops: bytes) -> Parsed:
-        """Records that were found before, in UTF-8."""

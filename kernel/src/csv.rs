@@ -1,23 +1,16 @@
 //! CSV for Python.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use splitscan_kernel_core::csv::{
-    self, Dialect, Grammar, Layout, Limits, Meaning, Named, Parser, Rescue, Shape,
-};
+use splitscan_kernel_core::csv::{self, Dialect, Grammar};
 use splitscan_kernel_core::frames::Run;
-use splitscan_kernel_core::rules::Rules;
 use splitscan_kernel_core::units;
 
 use crate::Unsupported;
-use crate::charsets::Data;
-use crate::export::{PyParsed, PyRules, PySchema, part, positions, read_positions};
+use crate::export::{part, positions};
 use crate::guard::detached;
 
 /// Starts and stops as little-endian integers of 64 bits, records that end inside quotes, where the next one starts.
@@ -38,13 +31,12 @@ pub struct Csv {
     grammar: Grammar,
     unit_bytes: usize,
     big_endian: bool,
-    trim_trailing: bool,
 }
 
 #[pymethods]
 impl Csv {
     #[new]
-    #[pyo3(signature = (*, sep, quote, escape, doubled, comment, line_sep, multi_line, trim_leading, trim_trailing, unit_bytes, big_endian))]
+    #[pyo3(signature = (*, sep, quote, escape, doubled, comment, line_sep, multi_line, trim_leading, unit_bytes, big_endian))]
     #[expect(
         clippy::too_many_arguments,
         reason = "named, and all of them decide where records are"
@@ -58,7 +50,6 @@ impl Csv {
         line_sep: Option<&[u8]>,
         multi_line: bool,
         trim_leading: bool,
-        trim_trailing: bool,
         unit_bytes: usize,
         big_endian: bool,
     ) -> PyResult<Csv> {
@@ -91,7 +82,6 @@ impl Csv {
             grammar,
             unit_bytes,
             big_endian,
-            trim_trailing,
         })
     }
 
@@ -207,16 +197,6 @@ impl Csv {
         }
     }
 
-    fn meaning(&self, null_value: String, empty_value: String) -> Meaning {
-        let trim_leading = self.grammar.dialect().trim_leading;
-        Meaning {
-            null_value,
-            empty_value,
-            trim_leading,
-            trim_trailing: self.trim_trailing,
-        }
-    }
-
     /// The position in bytes of one in units; at the end of a file, a unit that is cut off is dealt with too.
     fn after(&self, position: usize, data: &[u8], at_end: bool) -> usize {
         if at_end && position == data.len() / self.unit_bytes {
@@ -251,166 +231,4 @@ fn narrow_delimiter(written: &[u8], width: usize, big_endian: bool) -> PyResult<
 
 fn unsupported(reason: &str) -> PyErr {
     Unsupported::new_err(reason.to_string())
-}
-
-/// Names that data which does not fit is kept under: fields without a column, most fields, what ends the text, and
-/// whether it is asked for.
-type PyRescue = (Vec<usize>, usize, String, bool);
-
-/// Reads CSV records to columns.
-#[pyclass(frozen)]
-pub struct CsvParser {
-    parser: Parser,
-    delivered: SchemaRef, // with the rescued data, if that is asked for
-}
-
-#[pymethods]
-impl CsvParser {
-    /// Named fields, some of which are columns: those of `schema`, each the field that `wanted` says.
-    #[new]
-    #[pyo3(signature = (csv, schema, *, names, wanted, least, rules=None, own_rules=HashMap::new(), null_value=String::new(), empty_value=String::new(), max_field_chars=None, blanks=HashMap::new(), rescue=None))]
-    #[expect(clippy::too_many_arguments, reason = "named: the layout of a file")]
-    fn new(
-        csv: &Csv,
-        schema: PySchema,
-        names: Vec<String>,
-        wanted: Vec<usize>,
-        least: usize,
-        rules: Option<PyRules>,
-        own_rules: HashMap<usize, PyRules>,
-        null_value: String,
-        empty_value: String,
-        max_field_chars: Option<usize>,
-        blanks: HashMap<usize, Option<String>>,
-        rescue: Option<PyRescue>,
-    ) -> PyResult<CsvParser> {
-        let common = rules.map_or_else(|| Ok(Rules::default()), PyRules::read)?;
-        let own: HashMap<usize, Rules> = own_rules
-            .into_iter()
-            .map(|(index, rules)| Ok((index, rules.read()?)))
-            .collect::<PyResult<_>>()?;
-        let rules = wanted
-            .iter()
-            .map(|index| own.get(index).unwrap_or(&common).clone())
-            .collect();
-        let rescue = rescue.map(|(unmatched, max_fields, tail, wanted)| Rescue {
-            unmatched,
-            max_fields,
-            tail,
-            wanted,
-        });
-        let has_rescued = rescue.as_ref().is_some_and(|rescue| rescue.wanted);
-        let shape = Shape::Columns(Named {
-            names,
-            wanted,
-            least,
-            blanks: blanks.into_iter().collect(),
-            rescue,
-        });
-        let layout = Layout {
-            shape,
-            meaning: csv.meaning(null_value, empty_value),
-            max_field_chars,
-        };
-        CsvParser::of(csv, schema.0, layout, rules, has_rescued)
-    }
-
-    /// All fields of a record as one list of texts: the only column of `schema`, if it has one.
-    #[staticmethod]
-    #[pyo3(signature = (csv, schema, *, max_fields, elements=None, null_value=String::new(), empty_value=String::new(), max_field_chars=None))]
-    fn arrays(
-        csv: &Csv,
-        schema: PySchema,
-        max_fields: usize,
-        elements: Option<Vec<usize>>,
-        null_value: String,
-        empty_value: String,
-        max_field_chars: Option<usize>,
-    ) -> PyResult<CsvParser> {
-        let shape = Shape::Items {
-            most: max_fields,
-            elements,
-        };
-        let layout = Layout {
-            shape,
-            meaning: csv.meaning(null_value, empty_value),
-            max_field_chars,
-        };
-        let rules = vec![Rules::default(); schema.0.fields().len()];
-        CsvParser::of(csv, schema.0, layout, rules, false)
-    }
-
-    /// No columns, and any number of fields.
-    #[staticmethod]
-    fn frames(csv: &Csv) -> PyResult<CsvParser> {
-        let layout = Layout {
-            shape: Shape::Nothing,
-            meaning: Meaning::default(),
-            max_field_chars: None,
-        };
-        CsvParser::of(csv, Arc::new(Schema::empty()), layout, Vec::new(), false)
-    }
-
-    /// Read records of `data[start:end]`, which begins with one: those that start before `stop`.
-    #[expect(clippy::too_many_arguments, reason = "the bytes, and where to stop")]
-    fn parse(
-        &self,
-        py: Python<'_>,
-        data: Data,
-        start: usize,
-        end: usize,
-        stop: usize,
-        at_end: bool,
-        max_rows: usize,
-        max_record_bytes: usize,
-    ) -> PyResult<PyParsed> {
-        let part = part(&data, start, end)?;
-        let limits = Limits {
-            stop: stop.saturating_sub(start),
-            at_end,
-            max_rows,
-            max_record_bytes,
-        };
-        let parse = || self.parser.parse(part, limits);
-        PyParsed::read(py, start, &self.delivered, parse)
-    }
-
-    /// Read records whose contents are known.
-    fn parse_framed(
-        &self,
-        py: Python<'_>,
-        data: PyBackedBytes,
-        starts: PyBackedBytes,
-        stops: PyBackedBytes,
-    ) -> PyResult<PyParsed> {
-        let (starts, stops) = (read_positions(&starts)?, read_positions(&stops)?);
-        let parse = || self.parser.parse_framed(&data, &starts, &stops);
-        PyParsed::read(py, 0, &self.delivered, parse)
-    }
-}
-
-impl CsvParser {
-    fn of(
-        csv: &Csv,
-        schema: SchemaRef,
-        layout: Layout,
-        rules: Vec<Rules>,
-        has_rescued: bool,
-    ) -> PyResult<CsvParser> {
-        if csv.unit_bytes > 1 {
-            return Err(unsupported(
-                "values are read from UTF-8: transcode the records first",
-            ));
-        }
-        let mut fields = schema.fields().to_vec();
-        if has_rescued {
-            fields.push(Arc::new(Field::new("rescued", DataType::Utf8, true)));
-        }
-        let parser = Parser::new(csv.grammar.clone(), schema, layout, rules)
-            .map_err(|reason| unsupported(&reason))?;
-        Ok(CsvParser {
-            parser,
-            delivered: Arc::new(Schema::new(fields)),
-        })
-    }
 }

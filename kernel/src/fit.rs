@@ -2,11 +2,13 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{StringArray, StructArray};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use splitscan_kernel_core::block::fitter;
 use splitscan_kernel_core::fit::{Fit, Fitter};
 
-use crate::export::{PyRules, imported};
+use crate::Unsupported;
+use crate::export::imported;
 use crate::guard::detached;
 
 /// Types, digits, and whether a text was seen.
@@ -32,25 +34,22 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
     }
 }
 
-/// Summarise the columns of a batch. `kinds` are the types that are still possible, a bit for each, by column.
+/// Summarise the columns of a batch, as a document of inference says how values are written. `kinds` are the types that
+/// are still possible, a bit for each, by column.
 #[pyfunction]
 pub fn fit_texts(
     py: Python<'_>,
+    document: &str,
     batch: Texts,
     kinds: Vec<u8>,
-    rules: PyRules,
 ) -> PyResult<Vec<Found>> {
-    let rules = rules.read()?;
+    let mut fitter = fitter(document).map_err(|error| Unsupported::new_err(error.to_string()))?;
     detached(py, 0, || {
-        let mut fitter = Fitter::new(&rules)?;
-        Ok(batch
-            .0
-            .iter()
-            .zip(kinds)
+        let columns = batch.0.iter().zip(kinds);
+        columns
             .map(|(column, kinds)| fit_column(&mut fitter, column, kinds))
-            .collect())
-    })?
-    .map_err(PyValueError::new_err::<String>)
+            .collect()
+    })
 }
 
 fn fit_column(fitter: &mut Fitter, column: &StringArray, kinds: u8) -> Found {

@@ -2,12 +2,10 @@
 #![allow(missing_docs)] // the macros of exceptions write items without any
 
 mod block;
-mod charsets;
 mod csv;
 mod digest;
 mod export;
 mod fit;
-mod fixed;
 mod guard;
 mod json;
 mod laws;
@@ -48,29 +46,25 @@ mod splitscan_kernel {
     #[pymodule_export]
     use block::PyBlockReader;
     #[pymodule_export]
-    use charsets::{PyCharset, Text};
-    #[pymodule_export]
-    use csv::{Csv, CsvParser};
+    use csv::Csv;
     #[pymodule_export]
     use digest::Blake3;
     #[pymodule_export]
-    use export::{Batch, PyParsed};
+    use export::Batch;
     #[pymodule_export]
     use fit::fit_texts;
     #[pymodule_export]
-    use fixed::FixedWidthParser;
+    use json::Json;
     #[pymodule_export]
-    use json::{Json, JsonParser};
+    use laws::project_document;
     #[pymodule_export]
-    use laws::{convert_json, convert_texts, project_document};
+    use lines::Lines;
     #[pymodule_export]
-    use lines::{Lines, LinesParser};
-    #[pymodule_export]
-    use members::MemberSummary;
+    use members::PyMemberSummary;
     #[pymodule_export]
     use messages::PyMessageReader;
     #[pymodule_export]
-    use xml::{Xml, XmlParser};
+    use xml::Xml;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -78,7 +72,7 @@ mod splitscan_kernel {
         module.add("KernelBug", module.py().get_type::<KernelBug>())?;
         module.add("BlockFailed", module.py().get_type::<BlockFailed>())?;
         module.add("Unsupported", module.py().get_type::<Unsupported>())?;
-        module.add("SEAM", 15)?;
+        module.add("SEAM", 16)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

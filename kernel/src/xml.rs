@@ -1,22 +1,13 @@
 //! XML for Python.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use splitscan_kernel_core::filling::Rescue;
 use splitscan_kernel_core::frames::{Counted, Frames, Run};
-use splitscan_kernel_core::lines::Bounds;
-use splitscan_kernel_core::xml::{self, Naming, PLACES, Parser, RowTag};
+use splitscan_kernel_core::xml::{self, PLACES, RowTag};
 
 use crate::Unsupported;
-use crate::charsets::Data;
-use crate::export::{
-    Framed, PyParsed, PyRules, PySchema, part, positions, read_positions, rules_of,
-};
+use crate::export::{Framed, part, positions};
 use crate::guard::detached;
 
 /// State, first, last and marked record start, records, and whether nothing in the piece is of any record.
@@ -128,96 +119,5 @@ impl Xml {
             })
         };
         Ok(runs.into_iter().enumerate().map(summarised).collect())
-    }
-}
-
-/// Reads XML records in UTF-8 to columns.
-#[pyclass(frozen)]
-pub struct XmlParser {
-    parser: Parser,
-    delivered: SchemaRef, // with the rescued data, if that is asked for
-}
-
-#[pymethods]
-impl XmlParser {
-    /// The columns of `schema`; `own_rules` are those of single columns, `rescue` what ends the text of data that does
-    /// not fit, and whether it is asked for.
-    #[new]
-    #[pyo3(signature = (xml, schema, *, attribute_prefix, value_tag, exclude_attribute, ignore_namespace, ignore_surrounding_spaces, null_value=None, rules=None, own_rules=HashMap::new(), rescue=None))]
-    #[expect(clippy::too_many_arguments, reason = "named: the options of XML")]
-    fn new(
-        xml: &Xml,
-        schema: PySchema,
-        attribute_prefix: String,
-        value_tag: String,
-        exclude_attribute: bool,
-        ignore_namespace: bool,
-        ignore_surrounding_spaces: bool,
-        null_value: Option<String>,
-        rules: Option<PyRules>,
-        own_rules: HashMap<String, PyRules>,
-        rescue: Option<(String, bool)>,
-    ) -> PyResult<XmlParser> {
-        let naming = Naming {
-            attribute_prefix,
-            value_tag,
-            exclude_attribute,
-            ignore_namespace,
-            ignore_surrounding_spaces,
-            null_value,
-        };
-        let rules = rules_of(&schema.0, rules, own_rules)?;
-        let rescue = rescue.map(|(tail, wanted)| Rescue {
-            tail,
-            wanted,
-            is_fault: false,
-        });
-        let mut fields = schema.0.fields().to_vec();
-        if rescue.as_ref().is_some_and(|rescue| rescue.wanted) {
-            fields.push(Arc::new(Field::new("rescued", DataType::Utf8, true)));
-        }
-        let parser = Parser::new(xml.tag.clone(), schema.0, naming, rules, rescue);
-        let parser = parser.map_err(Unsupported::new_err)?;
-        Ok(XmlParser {
-            parser,
-            delivered: Arc::new(Schema::new(fields)),
-        })
-    }
-
-    /// Read records of `data[start:end]`, which begins outside of all: those that start before `stop`.
-    #[expect(clippy::too_many_arguments, reason = "the bytes, and where to stop")]
-    fn parse(
-        &self,
-        py: Python<'_>,
-        data: Data,
-        start: usize,
-        end: usize,
-        stop: usize,
-        at_end: bool,
-        max_rows: usize,
-        max_record_bytes: usize,
-    ) -> PyResult<PyParsed> {
-        let part = part(&data, start, end)?;
-        let bounds = Bounds {
-            stop: stop.saturating_sub(start),
-            at_end,
-            rows: max_rows,
-            record_bytes: max_record_bytes,
-        };
-        let parse = || self.parser.parse(part, bounds);
-        PyParsed::read(py, start, &self.delivered, parse)
-    }
-
-    /// Read records whose contents are known.
-    fn parse_framed(
-        &self,
-        py: Python<'_>,
-        data: PyBackedBytes,
-        starts: PyBackedBytes,
-        stops: PyBackedBytes,
-    ) -> PyResult<PyParsed> {
-        let (starts, stops) = (read_positions(&starts)?, read_positions(&stops)?);
-        let parse = || self.parser.parse_framed(&data, &starts, &stops);
-        PyParsed::read(py, 0, &self.delivered, parse)
     }
 }

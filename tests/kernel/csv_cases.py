@@ -40,9 +40,9 @@ def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) 
         )  # fmt: skip
 
 
-def native(dialect: CsvGrammar, *, trim_trailing: bool = False) -> splitscan_kernel.Csv:
+def native(dialect: CsvGrammar) -> splitscan_kernel.Csv:
     """The same dialect for the native engine."""
-    return splitscan_kernel.Csv(**native_settings(dialect, trim_trailing=trim_trailing))
+    return splitscan_kernel.Csv(**native_settings(dialect))
 
 
 def written_sep(random: random.Random, dialect: CsvGrammar) -> str:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import asdict
-from typing import Any
 
 import pyarrow as pa
-import splitscan_kernel
 
 from splitscan.formats.decoding.conversions import Rules
-from splitscan.formats.decoding.rescue import Rescue, tail_of
+from splitscan.formats.decoding.rescue import Rescue
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.text import JsonDialect
@@ -87,19 +84,6 @@ def random_decoder(draw: random.Random) -> JsonDecoder:
     own = {f.name: Rules(date_format="dd.MM.yyyy", timestamp_format="yyyy") for f in fields if draw.random() < 0.1}
     rescue = draw.choice([None, None, Rescue('a/é\\".json', wanted=draw.random() < 0.8)])
     return JsonDecoder(UTF_8, fields, random_dialect(draw), rules, own, rescue)
-
-
-def native_parser(json: Any, decoder: JsonDecoder, fields: tuple[pa.Field, ...] | None = None) -> Any:
-    """The same decoder of the native engine, or one for other fields."""
-    rescue = decoder.rescue
-    return splitscan_kernel.JsonParser(
-        json,
-        pa.schema(decoder.fields if fields is None else fields),
-        **asdict(decoder.dialect),
-        rules=vars(decoder.rules),
-        own_rules={name: vars(rules) for name, rules in decoder.own_rules.items()},
-        rescue=None if rescue is None else (tail_of(rescue.path), rescue.wanted),
-    )
 
 
 class Writer:
@@ -179,6 +163,24 @@ class Writer:
         if pa.types.is_temporal(kind):
             return draw.choice(['"2020-01-02"', '"1999-12-31 23:59:59.5"', '"2021"', '"02.01.2020"'])
         return draw.choice(['"aGk="', '"AAAA"'])
+
+
+def random_records(draw: random.Random, kind: str, fields: tuple[pa.Field, ...]) -> bytes:
+    """Records of a schema, some of them damaged."""
+    writer = Writer(draw, fields)
+    between = {
+        "values": ["\n", "\n", " ", "", ",", "\n\n"],
+        "array": [",", ",\n", " ,\n  "],
+        "lines": ["\n", "\n", "\r\n", "\n \n"],
+    }
+    parts = []
+    for _ in range(draw.choice([1, 1, 2, 3, 6])):
+        record = writer.record()
+        if kind == "lines" and draw.random() < 0.9:
+            record = record.replace("\n", " ").replace("\r", " ")
+        parts += [record, draw.choice(between[kind])]
+    data = "".join(parts).encode()
+    return mutated(draw, data) if draw.random() < 0.3 else data
 
 
 def mutated(draw: random.Random, data: bytes) -> bytes:

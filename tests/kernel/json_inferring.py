@@ -9,16 +9,17 @@ from dataclasses import fields
 from functools import reduce
 from operator import or_
 
+import numpy as np
 import pyarrow as pa
+import pytest
 from tests.kernel.json_cases import Writer, is_utf8, mutated, random_decoder
-from tests.kernel.json_parsing import frames_of
 
-from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import Frames
 from splitscan.formats.json.inference import JsonMembers
+from splitscan.formats.json.lines import json_lines
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect
-from splitscan.formats.members import MemberRules, Members, MemberSummary, summary_of
+from splitscan.formats.members import MemberRules, Members, MemberSummary
 
 _NAMES = ["a", "b", "c", "long_name_of_a_member", "é", "a b", 'q\\"', "\\u0061", "x1", "x2", "x3"]
 
@@ -71,8 +72,15 @@ def random_options(draw: random.Random) -> JsonOptions:
 
 def taken(summary: MemberSummary, data: bytes, frames: Frames) -> Members:
     """The members that a summary finds."""
-    summary.take(memoryview(data), frames, UTF_8)
+    summary.take(memoryview(data), frames)
     return summary.members
+
+
+def by_reference(rules: MemberRules) -> MemberSummary:
+    """A summary of no records without the kernel."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPLITSCAN_ENGINE", "reference")
+        return MemberSummary(rules)
 
 
 def sorted_kind(kind: pa.DataType) -> pa.DataType:
@@ -85,16 +93,26 @@ def sorted_kind(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def frames_of(data: bytes) -> Frames:
+    """All lines by the reference framer."""
+    framer = json_lines(None, "UTF-8").reference_framer()
+    for byte in data:
+        framer.push(byte)
+    framer.finish()
+    starts, stops = (np.array([record[i] for record in framer.records], dtype=np.int64) for i in (0, 1))
+    return Frames(starts, stops, len(data))
+
+
 def check_case(seed: int) -> Counter[str]:
     """One case of JSON."""
     draw = random.Random(seed)
     options, data = random_options(draw), random_records(draw)
-    return check_members(draw, JsonMembers(options), data, frames_of("lines", data))
+    return check_members(draw, JsonMembers(options), data, frames_of(data))
 
 
 def check_members(draw: random.Random, rules: MemberRules, data: bytes, frames: Frames) -> Counter[str]:
     """The kernel finds what the reference finds, parts in any order merge to the same, and what is kept comes back."""
-    wanted, found = taken(MemberSummary(rules), data, frames), taken(summary_of(rules), data, frames)
+    wanted, found = taken(by_reference(rules), data, frames), taken(MemberSummary(rules), data, frames)
     undecided = found.kind != wanted.kind
     if undecided:  # such a record counts as if it came last
         assert sorted_kind(found.kind) == sorted_kind(wanted.kind), (rules, data, found.kind, wanted.kind)
@@ -102,7 +120,7 @@ def check_members(draw: random.Random, rules: MemberRules, data: bytes, frames: 
     assert Members.of_plain(json.loads(json.dumps(found.plain()))) == found
     cuts = sorted(draw.randrange(len(frames) + 1) for _ in range(3))
     bounds = zip([0, *cuts], [*cuts, len(frames)], strict=True)
-    parts = [taken(summary_of(rules), data, Frames(frames.starts[a:b], frames.stops[a:b], 0, {})) for a, b in bounds]
+    parts = [taken(MemberSummary(rules), data, Frames(frames.starts[a:b], frames.stops[a:b], 0, {})) for a, b in bounds]
     if not undecided:
         assert reduce(or_, parts) == found, (rules, data)
         assert parts[0] | (parts[1] | (parts[2] | parts[3])) == found, (rules, data)

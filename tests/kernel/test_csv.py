@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from pathlib import Path
 
@@ -12,11 +11,9 @@ from hypothesis import settings
 
 pytest.importorskip("splitscan_kernel")
 
-import splitscan_kernel
 from tests.counting import at_most_cpu_seconds
-from tests.kernel import csv_framing, csv_parsing
+from tests.kernel import csv_framing
 from tests.kernel.csv_cases import native
-from tests.kernel.native_faults import native_faults
 
 import splitscan as ss
 from splitscan.formats.csv.grammar import CsvGrammar
@@ -30,14 +27,6 @@ def test_framing_gives_what_the_reference_gives() -> None:
     for seed in range(CASES):
         met.update(csv_framing.check_case(seed))
     assert all(met[situation] for situation in ("told", "open", "malformed", "unfinished", "comment", "wide")), met
-
-
-def test_parsing_gives_what_the_slow_path_gives() -> None:
-    met: Counter[str] = Counter()
-    for seed in range(CASES):
-        met.update(csv_parsing.check_case(seed))
-    situations = ("long", "invalid", "rescued", "field-count", "bad-value", "unclosed-quote", "field-too-long")
-    assert all(met[situation] for situation in situations), met
 
 
 UTF_8 = resolve_encoding("UTF-8")
@@ -64,25 +53,22 @@ ESCAPED = CsvGrammar(UTF_8, escape="\\")
         (CsvGrammar(UTF_8, sep="||", line_sep="|-"), b"|"),
     ],
 )
-def test_hostile_bytes_are_read_in_linear_time(dialect: CsvGrammar, unit: bytes) -> None:
+def test_hostile_bytes_are_read_in_linear_time(tmp_path: Path, dialect: CsvGrammar, unit: bytes) -> None:
     """In a second or two; in quadratic time it would be minutes at the speed of memory, and hours at that of a loop."""
     data, csv = unit * (8_000_000 // len(unit)), native(dialect)
-    parser = splitscan_kernel.CsvParser.arrays(csv, pa.schema([("columns", pa.list_(pa.string()))]), max_fields=1 << 40)
     with at_most_cpu_seconds(60):
-        starts, stops, _, _ = csv.frame(data, 0, len(data), True)
+        csv.frame(data, 0, len(data), True)
         csv.summarise(data, 0, len(data), b"x", b"", 0)
         csv.last_split_point(data)
-        parsed = parser.parse(data, 0, len(data), len(data), True, 1 << 40, 1 << 40)
-        framed = parser.parse_framed(data, starts, stops)
-        assert parsed.rows == framed.rows
-
-
-def test_without_columns_only_records_that_end_inside_quotes_are_faults() -> None:
-    parser = splitscan_kernel.CsvParser.frames(native(ESCAPED))
-    parsed = parser.parse(b'a,b\n"c\n\nd', 0, 9, 9, True, 9, 9)
-    assert (parsed.rows, parsed.stopped, parsed.malformed) == (3, "end", [1])
-    assert [(record, code) for record, code, *_ in native_faults(parsed)] == [(1, 3)]
-    assert pa.record_batch(parsed.batch).num_rows == 3
+    path = tmp_path / "hostile.csv"
+    path.write_bytes(data)
+    options = {
+        "sep": dialect.sep, "escape": dialect.escape or "", "multiLine": dialect.multi_line, "comment": dialect.comment,
+        "lineSep": dialect.line_sep, "ignoreLeadingWhiteSpace": dialect.trim_leading, "columnsArray": True,
+    }  # fmt: skip
+    given = {name: value for name, value in options.items() if value is not None}
+    with at_most_cpu_seconds(60):
+        ss.scan_csv(path, header=False, maxColumns=1_000_000, maxRecordBytes=1 << 24, **given).to_arrow()
 
 
 def test_faults_of_columns_with_a_long_name_have_it_once_and_show_little_of_it(tmp_path: Path) -> None:
@@ -94,23 +80,6 @@ def test_faults_of_columns_with_a_long_name_have_it_once_and_show_little_of_it(t
     rows = ss.scan_csv(path, schema=schema, header=False).to_batches(on_reject=rejects.append)
     assert sum(batch.num_rows for batch in rows) == len(rejects) == count
     assert {reject.reason for reject in rejects} == {f"column {'n' * 40 + '...'!r}: 'x' is no bigint"}
-
-
-def test_any_bytes_are_read() -> None:
-    draw = random.Random(7)
-    for dialect in (RFC, ESCAPED, CsvGrammar(UTF_8, trim_leading=True, comment="#", sep="||")):
-        parser = splitscan_kernel.CsvParser(
-            native(dialect),
-            pa.schema([("a", pa.int32()), ("b", pa.string())]),
-            names=["a", "b"],
-            wanted=[0, 1],
-            least=1,
-        )
-        for _ in range(200):
-            data = draw.randbytes(draw.randint(0, 700))
-            parsed = parser.parse(data, 0, len(data), len(data), True, 1 << 40, 1 << 40)
-            pa.record_batch(parsed.batch).validate(full=True)
-            assert (parsed.rows, parsed.next_start) == native(dialect).count(data, 0, len(data), True)
 
 
 @pytest.mark.parametrize(

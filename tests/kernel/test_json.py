@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from dataclasses import asdict
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,13 +13,13 @@ pytest.importorskip("splitscan_kernel")
 
 import splitscan_kernel
 from tests.counting import at_most_cpu_seconds
-from tests.kernel import json_framing, json_inferring, json_parsing
-from tests.kernel.native_faults import native_faults
+from tests.kernel import json_framing, json_inferring
 
-from splitscan.formats.json.text import JsonDialect
+import splitscan as ss
+from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.members import inference_document
 
 CASES = 15 * settings().max_examples  # fewer in make check
-STRICT = asdict(JsonDialect())
 
 
 def test_framing_gives_what_the_reference_gives() -> None:
@@ -28,14 +27,6 @@ def test_framing_gives_what_the_reference_gives() -> None:
     for seed in range(CASES):
         met.update(json_framing.check_case(seed))
     assert all(met[situation] for situation in ("records", "unfinished", "told", "untold", "lines", "wide")), met
-
-
-def test_parsing_gives_what_the_exact_parser_gives() -> None:
-    met: Counter[str] = Counter()
-    for seed in range(CASES):
-        met.update(json_parsing.check_case(seed))
-    situations = ("long", "invalid", "rescued", "bad-json", "bad-value", "not-an-object", "nested", "unfinished")
-    assert all(met[situation] for situation in situations), met
 
 
 def test_inference_finds_what_the_reference_finds_and_merges_in_any_order() -> None:
@@ -72,52 +63,40 @@ def test_inference_finds_what_the_reference_finds_and_merges_in_any_order() -> N
         (b'{"m":{', b'"\\u0061":1,', b'"b":2}}'),
     ],
 )
-def test_hostile_bytes_are_read_in_linear_time(head: bytes, unit: bytes, tail: bytes) -> None:
+def test_hostile_bytes_are_read_in_linear_time(tmp_path: Path, head: bytes, unit: bytes, tail: bytes) -> None:
     """In seconds; in quadratic time it would be minutes at the speed of memory, and hours at that of a loop."""
     data = head + unit * (4_000_000 // len(unit)) + tail
-    schema = pa.schema([("a", pa.int32()), ("b", pa.string()), ("m", pa.map_(pa.string(), pa.int32()))])
+    path = tmp_path / "hostile.json"
+    path.write_bytes(data)
+    schema = "a int, b string, m map<string, int>"
     with at_most_cpu_seconds(30):
         for json in (splitscan_kernel.Json("values"), splitscan_kernel.Json("array"), splitscan_kernel.Json.lines()):
-            starts, stops, _, _ = json.frame(data, 0, len(data), True)
-            parser = splitscan_kernel.JsonParser(json, schema, **STRICT, rescue=("}", True))
-            parsed = parser.parse(data, 0, len(data), len(data), True, 1 << 40, 1 << 40)
-            framed = parser.parse_framed(data, starts, stops)
-            assert parsed.rows == framed.rows
+            json.frame(data, 0, len(data), True)
+        for multi_line in (True, False):
+            ss.scan_json(path, schema, multiLine=multi_line, rescuedDataColumn="r").to_arrow()
         splitscan_kernel.Json("values").summarise(data, 0, len(data), b"x", b"", 0)
 
 
-def test_a_million_levels_members_and_digits_are_read() -> None:
-    schema = pa.schema([("a", pa.int32()), ("b", pa.string())])
-    parser = splitscan_kernel.JsonParser(splitscan_kernel.Json("values"), schema, **STRICT)
+def test_a_million_levels_members_and_digits_are_read(tmp_path: Path) -> None:
     deep = b"[" * 500_000 + b'{"x":' * 500_000 + b"null" + b"}" * 500_000 + b"]" * 500_000
     digits, members = b"9" * 1_000_000, b",".join(b'"m%d":%d' % (number, number) for number in range(1_000_000))
     data = b'{"a":1,"b":' + deep + b'}{"a":' + digits + b',"b":-' + digits + b'e99}{"a":2,' + members + b"}"
-    parsed = parser.parse(data, 0, len(data), len(data), True, 1 << 40, 1 << 40)
-    batch = pa.record_batch(parsed.batch)
-    assert batch.column(0).to_pylist() == [1, None, 2]
-    assert [len(text or "") for text in batch.column(1).to_pylist()] == [len(deep), 1_000_004, 0]
-    assert [(record, column) for record, _, column, _, _ in native_faults(parsed)] == [(1, "a")]
-
-
-def test_any_bytes_are_read() -> None:
-    draw = random.Random(7)
-    for json in (splitscan_kernel.Json("values"), splitscan_kernel.Json("array"), splitscan_kernel.Json.lines()):
-        parser = splitscan_kernel.JsonParser(json, pa.schema([("a", pa.int32()), ("b", pa.string())]), **STRICT)
-        for _ in range(200):
-            data = draw.randbytes(draw.randint(0, 700))
-            parsed = parser.parse(data, 0, len(data), len(data), True, 1 << 40, 1 << 40)
-            pa.record_batch(parsed.batch).validate(full=True)
-            assert (parsed.rows, parsed.next_start) == json.count(data, 0, len(data), True)
+    path = tmp_path / "deep.json"
+    path.write_bytes(data)
+    rejects: list[ss.Reject] = []
+    scan = ss.scan_json(path, "a int, b string", multiLine=True, maxRecordBytes=1 << 26)
+    table = pa.Table.from_batches(scan.to_batches(on_reject=rejects.append))
+    assert table["a"].to_pylist() == [1, None, 2]
+    assert [len(text or "") for text in table["b"].to_pylist()] == [len(deep), 1_000_004, 0]
+    assert [(reject.code, reject.offset) for reject in rejects] == [("bad-value", len(deep) + 12)]
 
 
 def test_what_is_not_supported_is_refused() -> None:
-    schema = pa.schema([("a", pa.int32())])
-    wide = splitscan_kernel.Json.lines(None, 2, False)
-    with pytest.raises(splitscan_kernel.Unsupported, match="transcode"):
-        splitscan_kernel.JsonParser(wide, schema, **STRICT)
-    with pytest.raises(splitscan_kernel.Unsupported, match="not supported"):
-        splitscan_kernel.JsonParser(splitscan_kernel.Json("values"), pa.schema([("a", pa.time64("us"))]), **STRICT)
     with pytest.raises(ValueError, match="values or array"):
         splitscan_kernel.Json("object")
     with pytest.raises(ValueError, match="positions"):
         splitscan_kernel.Json("values").count(b"{}", 1, 9, True)
+    with pytest.raises(splitscan_kernel.Unsupported, match="inference"):
+        splitscan_kernel.MemberSummary("{}")
+    with pytest.raises(splitscan_kernel.Unsupported, match="csv"):
+        splitscan_kernel.MemberSummary(inference_document({"csv": vars(Rules())}))

@@ -6,6 +6,7 @@ import datetime as dt
 import random
 import zoneinfo
 from itertools import pairwise
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,8 +15,11 @@ pytest.importorskip("splitscan_kernel")
 
 import splitscan_kernel
 
+import splitscan as ss
 from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.members import inference_document
 from splitscan.options.zones import zone_of
+from splitscan.scan.block_documents import scan_document
 
 EPOCH = dt.datetime(1970, 1, 1)
 SECOND = dt.timedelta(seconds=1)
@@ -27,7 +31,7 @@ ODD = [
     "Antarctica/Troll", "Australia/Lord_Howe", "America/Nuuk", "Europe/Dublin", "Asia/Kathmandu", "Etc/GMT+5",
     "EST5EDT",
 ]  # fmt: skip
-SCHEMA = pa.schema([("c", pa.timestamp("us", "UTC"))])
+PATTERN = "yyyy-MM-dd HH:mm:ss VV"
 
 
 def probes(name: str, days: int) -> list[int]:
@@ -52,37 +56,41 @@ def probes(name: str, days: int) -> list[int]:
     return found
 
 
-def differences(name: str, days: int) -> list[str]:
+def differences(path: Path, name: str, days: int) -> list[str]:
     """The times that the kernel places elsewhere than zoneinfo does, in a zone and by its name in the text."""
     zone = zone_of(name)
     times = [EPOCH + second * SECOND for second in probes(name, days)]
     expected = [(time.replace(tzinfo=zone) - EPOCH.replace(tzinfo=dt.UTC)) // SECOND * 1_000_000 for time in times]
-    pattern, plain = "yyyy-MM-dd HH:mm:ss VV", Rules(time_zone=name)
-    ways = [(plain, ""), (Rules(timestamp_format=pattern, time_zone="Asia/Tokyo"), f" {name}")]
-    ways += [(Rules(), f" {name}")] * ("/" in name)
+    ways = [({"timeZone": name}, ""), ({"timestampFormat": PATTERN, "timeZone": "Asia/Tokyo"}, f" {name}")]
+    ways += [({}, f" {name}")] * ("/" in name)
     wrong = []
-    for rules, zone_text in ways:
+    for options, zone_text in ways:
         texts = [f"{time:%Y-%m-%d %H:%M:%S}".rjust(19, "0") + zone_text for time in times]
-        column = pa.record_batch(splitscan_kernel.convert_texts(texts, SCHEMA, vars(rules))[0]).column(0)
-        found = column.cast(pa.int64()).to_pylist()
+        path.write_text("\n".join(texts))
+        scan = ss.scan_csv(path, "c timestamp", header=False, multiLine=False, **options)
+        assert scan_document(scan.planner.spec) is not None
+        found = scan.to_arrow()["c"].cast(pa.int64()).to_pylist()
         wrong += [text for text, one, other in zip(texts, found, expected, strict=True) if one != other]
     return wrong
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_times_of_a_zone_are_those_of_zoneinfo(name):
-    assert differences(name, days=8) == []
+def test_times_of_a_zone_are_those_of_zoneinfo(tmp_path, name):
+    assert differences(tmp_path / "times.csv", name, days=8) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [16, pytest.param(1, marks=pytest.mark.large)])
-def test_times_of_every_zone_are_those_of_zoneinfo(step):
-    assert {name: found for name in ZONES[::step] if (found := differences(name, days=25))} == {}
+def test_times_of_every_zone_are_those_of_zoneinfo(tmp_path, step):
+    assert {
+        name: found for name in ZONES[::step] if (found := differences(tmp_path / "times.csv", name, days=25))
+    } == {}
 
 
 @pytest.mark.parametrize("name", ["Europe/Nowhere", "europe/berlin", "Europe", "localtime", "posix/Europe/Berlin"])
 def test_what_is_no_zone_is_refused_by_both(name):
-    with pytest.raises(ValueError, match="no time zone"):
-        splitscan_kernel.convert_texts([], SCHEMA, vars(Rules(time_zone=name)))
+    document = inference_document({"csv": vars(Rules(time_zone=name))})
+    with pytest.raises(splitscan_kernel.Unsupported, match="a time zone has a name that is known"):
+        splitscan_kernel.fit_texts(document, pa.record_batch([pa.array(["x"])], ["c"]), [1])
     with pytest.raises(ValueError, match="no time zone"):
         zone_of(name)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
-import splitscan_kernel
 from tests.kernel.json_cases import LEAVES
 
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.rescue import Rescue
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.xml.decoder import XmlDecoder
-from splitscan.formats.xml.kernel import native_parser as parser_of
 from splitscan.formats.xml.options import XmlOptions
 
+BETWEEN = [
+    "\n", "\n", "", " x ", "<!-- <r> -->", "<b a='<r>'/>", "<?p?>", "</c>", "<!D [", "]>", "<![CDATA[<r>]]>", "\ufeff",
+]  # fmt: skip
 TAGS = ["r", "r", "r", "x:r", "é"]
 NAMES = ["a", "a", "b", "c", "x:a", "é", "long_name_of_an_element", "_a", "_VALUE", "r", "n.1"]
 ODD_NAMES = ["1", "-a", "a\u00d7", "\u2603", "", ":", "a:", "a\u00b7", "\u4e00", "\U00020000", "a b", "A&"]
@@ -117,12 +117,6 @@ def random_decoder(draw: random.Random) -> XmlDecoder:
     return XmlDecoder(UTF_8, fields, random_options(draw), rules, own_rules, rescue)
 
 
-def native_parser(decoder: XmlDecoder, fields: tuple[pa.Field, ...] | None = None) -> Any:
-    """The same decoder of the native engine, or one for other fields."""
-    given = decoder if fields is None else replace(decoder, fields=fields)
-    return parser_of(splitscan_kernel, given)
-
-
 @dataclass
 class Writer:
     """Writes XML that fits a schema, more or less."""
@@ -200,6 +194,15 @@ class Writer:
             return self._text_alone()
         markup = draw.choice(ODD_MARKUP if draw.random() < self._oddity else MARKUP)
         return draw.choice(["", self._text_alone()]) + markup + draw.choice(["", self._text_alone()])
+
+
+def random_records(draw: random.Random, decoder: XmlDecoder) -> bytes:
+    """Records of a schema, some of them damaged."""
+    writer, parts = Writer(draw, decoder), []
+    for _ in range(draw.choice([1, 1, 2, 3, 6])):
+        parts += [writer.record(), draw.choice(BETWEEN)]
+    data = "".join(parts).encode("utf-8", "replace")
+    return mutated(draw, data) if draw.random() < 0.3 else data
 
 
 def mutated(draw: random.Random, data: bytes) -> bytes:

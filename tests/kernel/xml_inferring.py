@@ -6,11 +6,16 @@ import random
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 from tests.kernel.json_inferring import check_members
-from tests.kernel.xml_cases import MARKUP, ODD_TAGS, TEXTS, mutated, random_decoder
-from tests.kernel.xml_parsing import frames_of, random_records
+from tests.kernel.xml_cases import MARKUP, ODD_TAGS, TEXTS, mutated, random_decoder, random_records
 
+from splitscan.formats.framing.encodings import UTF_8
+from splitscan.formats.framing.frames import Frames
+from splitscan.formats.xml.decoder import XmlDecoder
+from splitscan.formats.xml.grammar import symbols_of
 from splitscan.formats.xml.inference import XmlMembers
+from splitscan.formats.xml.reference import XmlReferenceFramer
 
 _NAMES = ["a", "a", "b", "x:a", "_n", "_VALUE", "é"]
 _ATTRIBUTES = ["n", "n", "x:n", "VALUE", "é"]
@@ -34,6 +39,16 @@ def _element(draw: random.Random, name: str, levels: int = 0) -> str:
 
 def _text(draw: random.Random) -> str:
     return draw.choice([*TEXTS, *_NUMBERS]).replace("'", "")
+
+
+def frames_of(decoder: XmlDecoder, data: bytes) -> Frames:
+    """All records by the reference framer."""
+    framer = XmlReferenceFramer(symbols_of(decoder.own.row_tag, UTF_8))
+    for byte in data:
+        framer.push(byte)
+    framer.finish()
+    starts, stops = (np.array([record[i] for record in framer.records], dtype=np.int64) for i in (0, 1))
+    return Frames(starts, stops, len(data) if framer.unfinished is None else framer.unfinished)
 
 
 def check_case(seed: int) -> Counter[str]:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from splitscan.formats.csv.decoder import CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
-from splitscan.formats.csv.kernel import with_kernel
 from splitscan.formats.decoding.contract import Decoded
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.rescue import Rescue
@@ -192,15 +191,9 @@ def shown(decoded: Decoded) -> tuple[list[list[str]], int, list[Any]]:
     return columns, decoded.rows, [(fault.record, fault.code, fault.structural) for fault in decoded.faults]
 
 
-@given(case=cases())
-def test_both_engines_give_the_same_rows(case: Case) -> None:
-    for data, frames in chunks_of(case):
-        assert shown(with_kernel(case.decoder).decode(data, frames)) == shown(case.decoder.decode(data, frames))
-
-
 @given(case=cases(), draw=st.data())
 def test_a_row_does_not_depend_on_its_neighbours(case: Case, draw: st.DataObject) -> None:
-    decoder = with_kernel(case.decoder)
+    decoder = case.decoder
     for data, frames in chunks_of(case):
         if len(frames) < 2:
             continue

@@ -13,13 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import splitscan as ss
-from splitscan.formats.column_rules import ARRAY_TYPE
-from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout
-from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.grammar import CsvGrammar
-from splitscan.formats.csv.kernel import arrays_with_kernel
-
-from .csv_strategies import csv_texts, dialects
 
 DDL = (
     "a int, m struct<x: int, y: string, n: struct<p: double, q: string>>, l array<struct<u: int, v: string>>, "
@@ -108,25 +101,3 @@ def test_projecting_json_in_the_reader_is_projecting_afterwards(
             for name, value in pairs:
                 expected[name] = union(expected[name], value) if name in expected else value
         assert in_order(found) == in_order(expected)
-
-
-@given(dialects(), st.data())
-def test_both_engines_give_the_same_arrays_of_all_fields(dialect: CsvGrammar, data: Any) -> None:
-    text = memoryview(dialect.encoding.encode(data.draw(csv_texts(dialect))))
-    elements = data.draw(st.one_of(st.none(), st.sets(st.integers(0, 4)).map(lambda s: tuple(sorted(s)))))
-    rules = {
-        "null_value": data.draw(st.sampled_from(["", "x", "1"])),
-        "empty_value": data.draw(st.sampled_from(["", "x"])),
-        "trim_leading": dialect.trim_leading,
-        "trim_trailing": data.draw(st.booleans()),
-        "max_field_chars": data.draw(st.sampled_from([None, 1, 3])),
-    }
-    format = QuotedFormat(dialect)
-    frames = format.frame(text, at_end=True)
-    csv = CsvDecoder(dialect, CsvLayout((), (), ()), **rules)
-    decoder = CsvArrayDecoder(csv, ARRAY_TYPE, data.draw(st.sampled_from([2, 100])), elements)
-    found, exact = arrays_with_kernel(decoder).decode(text, frames), decoder.decode(text, frames)
-    assert found.rows == len(frames)
-    found.columns[0].validate(full=True)
-    assert found.columns[0].to_pylist() == exact.columns[0].to_pylist()
-    assert found.faults == exact.faults

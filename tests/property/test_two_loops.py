@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,16 +16,11 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 import splitscan as ss
-from splitscan.blocks import BlockMetadata, Reject
 from splitscan.engine import kernel
 from splitscan.errors import SplitscanError
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.scan.block_documents import scan_document
-from splitscan.scan.block_request import BlockReader, BlockRequest
-from splitscan.scan.given_up import RejectCounter
-from splitscan.scan.kernel_reader import KernelBlockReader
-from splitscan.scan.record_reader import RecordBlockReader
-from splitscan.scan.spec import ScanSpec
+
+from ..kernel.two_loops import both
 
 pytestmark = pytest.mark.skipif(kernel() is None, reason="there is no kernel to compare")
 
@@ -41,48 +35,6 @@ CHARACTERS = [
     b"\xfe", b"\xa4\xd4\xa4\xa1\xa4\xbf\xa4\xd4", b"\xb1", b"\x80", b"\x815", b",\xd6\xd0", b"\n\xd6\xd0", b"\xc3",
 ]  # fmt: skip
 METADATA = ["file_name", "file_size", "block_id", "record_offset", "record_length"]
-
-
-def read(reader: BlockReader, rejects: list[Reject]) -> Any:
-    """What a reader gives, all of it, or how it fails."""
-    try:
-        rows = [row for batch in reader for row in batch.to_pylist()]
-    except SplitscanError as error:
-        return type(error), error.rule, error.where, error.seen, error.fix, error.reason_code
-    return rows, reader.result, list(rejects)
-
-
-def count(reader: BlockReader) -> Any:
-    try:
-        return reader.count()
-    except SplitscanError as error:
-        return type(error), error.rule, error.where, error.seen, error.fix, error.reason_code
-
-
-def both(spec: ScanSpec, block: BlockMetadata, limit: int | None, told: bool) -> None:
-    found = []
-    for open_one in (RecordBlockReader, by_kernel):
-        rejects: list[Reject] = []
-        losses = RejectCounter(spec.options)
-        wanted = {"on_reject": rejects.extend} if told else {"losses": losses}
-        reader = open_one(BlockRequest(spec, block, with_digest=True, limit=limit, **wanted))
-        answer = read(reader, rejects)
-        found.append((answer, warnings_of(losses), count(open_one(BlockRequest(spec.select(()), block)))))
-    assert found[1] == found[0]
-
-
-def warnings_of(losses: RejectCounter) -> list[str]:
-    said: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(logging.Logger, "handle", lambda _, record: said.append(record.getMessage()))
-        losses.report()
-    return said
-
-
-def by_kernel(request: BlockRequest) -> KernelBlockReader:
-    document = scan_document(request.spec)
-    assert document is not None
-    return KernelBlockReader(request, document)
 
 
 def written(text: str, encoding: str | None, cut: int = 0) -> bytes:

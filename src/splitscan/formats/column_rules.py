@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.contract import Projection
-from splitscan.formats.decoding.contract import Decoded, Decoder, Parsed, Parser, can_cross, type_name
+from splitscan.formats.decoding.contract import Decoded, Decoder, can_cross, type_name
 from splitscan.formats.decoding.conversions import Rules, convert, is_number
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.rescue import Rescue
@@ -61,15 +61,7 @@ class FillingDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records, and fill in what they do not have."""
-        return self._fill(self.decoder.decode(data, frames))
-
-    def parse(self, data: memoryview, *, stop: int, at_end: bool, max_record_bytes: int) -> Parsed | None:
-        if not isinstance(self.decoder, Parser):
-            return None
-        parsed = self.decoder.parse(data, stop=stop, at_end=at_end, max_record_bytes=max_record_bytes)
-        return None if parsed is None else parsed._replace(decoded=self._fill(parsed.decoded))
-
-    def _fill(self, decoded: Decoded) -> Decoded:
+        decoded = self.decoder.decode(data, frames)
         columns = [filling.fill(decoded.columns, decoded.rows) for filling in self.fillings]
         return replace(decoded, columns=columns)
 

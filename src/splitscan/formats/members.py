@@ -7,18 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import or_
-from types import ModuleType
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from splitscan.engine import kernel
+from splitscan.engine import DOCUMENT_VERSION
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.contract import FoundSchema, Head, Heads, Summaries, evidence_of
-from splitscan.formats.decoding.contract import framed_in_utf8
 from splitscan.formats.framing.contract import TextFormat
 from splitscan.formats.framing.encodings import UTF_8, Encoding
-from splitscan.formats.framing.frames import Frames, records_in_utf8
+from splitscan.formats.framing.frames import Frames, as_bytes, native, plain_charset, records_in_utf8
 from splitscan.formats.merge import join, merge_schemas, struct_types
 from splitscan.options import Mode, ReadOptions
 
@@ -82,12 +80,9 @@ class MemberRules(Protocol):
     def kind_of(self, record: bytes) -> pa.DataType | None:
         """The struct of what a record in UTF-8 holds, by the reference engine; ``None`` if it has no members."""
 
-    def in_kernel(self, module: ModuleType) -> Any:
-        """The kernel's summary of no records.
-
-        Raises:
-            Unsupported: The kernel's own error, if it has none.
-        """
+    @property
+    def spelled(self) -> dict[str, Any]:
+        """The format, and how its types are found, as the kernel is told them: JSON values."""
 
     def settled(self, kind: pa.DataType) -> pa.DataType | None:
         """The type of a column without what was never seen; ``None`` for no column."""
@@ -157,9 +152,9 @@ def _members_in(rules: MemberRules, part: Head) -> Members:
         SchemaError: ``[bad-schema]`` if there are too many of them.
     """
     format = part.preamble.format
-    summary = summary_of(rules)
+    summary = MemberSummary(rules, format.encoding if isinstance(format, TextFormat) else UTF_8)
     for data, frames in part.frames():
-        summary.take(data, frames, format.encoding if isinstance(format, TextFormat) else UTF_8)
+        summary.take(data, frames)
     if summary.is_full:
         _raise_too_many(summary.members, part.file.path)
     return summary.members
@@ -180,15 +175,15 @@ def _raise_too_many(members: Members, path: str) -> None:
     )
 
 
-def summary_of(rules: MemberRules) -> MemberSummary:
-    """A summary of no records: by the kernel, or without one by the reference engine."""
-    module = kernel()
-    try:
-        return MemberSummary(rules, None if module is None else rules.in_kernel(module))
-    except Exception as error:
-        if module is None or not isinstance(error, module.Unsupported):
-            raise
-        return MemberSummary(rules)
+def inference_document(format: dict[str, Any], encoding: Encoding = UTF_8) -> str:
+    """How columns are found, as the kernel is told it.
+
+    Args:
+        format: The format, and how its types are found, as JSON values.
+        encoding: Of the file.
+    """
+    charset = None if encoding == UTF_8 else plain_charset(encoding, (), is_known=False)
+    return json.dumps({"version": DOCUMENT_VERSION, "format": format, "charset": charset})
 
 
 class MemberSummary:
@@ -199,23 +194,25 @@ class MemberSummary:
 
     Args:
         rules: Of the format.
-        native: The kernel's summary; ``None`` for the reference engine alone.
+        encoding: Of the file.
 
     Thread safety: none.
     """
 
-    def __init__(self, rules: MemberRules, native: Any | None = None) -> None:
-        self._rules, self._native = rules, native
+    def __init__(self, rules: MemberRules, encoding: Encoding = UTF_8) -> None:
+        self._rules, self._encoding = rules, encoding
+        self._native = native("MemberSummary", inference_document(rules.spelled, encoding))
         self._others = Members(text=rules.text)
 
-    def take(self, data: memoryview, frames: Frames, encoding: Encoding) -> None:
+    def take(self, data: memoryview, frames: Frames) -> None:
         """Take records that were found before."""
         some = frames
         if self._native is not None:
-            undecided = self._native.take(*framed_in_utf8(data, frames, encoding))
+            whole, offset, _ = as_bytes(data)
+            undecided = self._native.take(whole, (frames.starts + offset).tobytes(), (frames.stops + offset).tobytes())
             self._others |= Members(records=len(frames) - len(undecided))
             some = Frames(frames.starts[undecided], frames.stops[undecided], frames.next_start, {})
-        for record in records_in_utf8(data, some, encoding):
+        for record in records_in_utf8(data, some, self._encoding):
             kind = self._rules.kind_of(record)
             self._others |= Members(has_other=True, records=1) if kind is None else Members(kind, records=1)
 

@@ -77,10 +77,11 @@ def values_reader(spec: ScanSpec, path: str) -> ReadValues:
 
 def _kernel_reader(spec: ScanSpec, file: FileMetadata, resolved: Preamble, separator: bytes) -> ReadValues | None:
     """The kernel's reader; ``None`` where Python reads."""
-    module, document, head = kernel(), scan_document(spec), head_of(resolved)
-    if module is None or document is None or head is None:
+    module, document = kernel(), scan_document(spec)
+    if module is None or document is None:
         return None
-    block = block_document(BlockRequest(spec, BlockMetadata(file, 0, 0, 0)), BlockMetadata(file, 0, 0, 0), head)
+    place = BlockMetadata(file, 0, 0, 0)
+    block = block_document(BlockRequest(spec, place), place, head_of(spec, resolved))
     reader = module.MessageReader(document, block, separator)
 
     def read(values: Sequence[bytes | None]) -> ValueRows:

@@ -8,7 +8,6 @@ from splitscan.blocks import UNKNOWN_END, BlockMetadata, ByteRange, Damage
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.storage import ByteSource, ContentDigest, is_prefix_fingerprint
 from splitscan.errors import InvariantError, SourceChangedError, Where
-from splitscan.formats.decoding.contract import Parser
 from splitscan.formats.framing.contract import (
     ArithmeticFormat,
     ContextFormat,
@@ -74,16 +73,11 @@ class FramedRecords:
         self._content_bytes: int | None = None
         self._records = 0
         self._given_up = UnreadableRecords()
-        self._parser: Parser | None = None
         try:
             self._preamble = preamble or preamble_for(source, block.file, format, block.start)
         except ContainerError as error:
             error.locate(self._after(0))
             raise
-
-    def parse_with(self, parser: Parser) -> None:
-        """Find and decode records in one go; to be said before iteration begins."""
-        self._parser = parser
 
     @property
     def preamble(self) -> Preamble:
@@ -197,7 +191,7 @@ class FramedRecords:
     def _open_cursor(self, position: int) -> RecordCursor:
         file, format = self._block.file, self._preamble.format
         records = Records(self._source, file, format, self._max_record_bytes, self._read_bytes)
-        return RecordCursor(records, position, self._parser)
+        return RecordCursor(records, position)
 
     # ------------------------------------------------------------- ownership
 

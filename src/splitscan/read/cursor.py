@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, NamedTuple
 
@@ -12,7 +12,6 @@ import numpy as np
 from splitscan.blocks import UNKNOWN_END, FileMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError, Where
-from splitscan.formats.decoding.contract import Decoded, Parsed, Parser
 from splitscan.formats.framing.contract import (
     CountingFormat,
     GappedFormat,
@@ -61,13 +60,11 @@ class RecordChunk:
         data: The bytes up to ``frames.next_start``.
         offset: Offset in the file of ``data[0]``.
         frames: The records, positions relative to ``data``.
-        decoded: Their columns, where they were found and decoded in one go.
     """
 
     data: memoryview
     offset: int
     frames: Frames
-    decoded: Decoded | None = field(default=None, kw_only=True)
 
     @property
     def record_offsets(self) -> Offsets:
@@ -87,8 +84,7 @@ class RecordChunk:
     def head(self, count: int) -> RecordChunk:
         """The first *count* records."""
         next_start = int(self.frames.starts[count])
-        decoded = None if self.decoded is None else self.decoded.head(count)
-        return RecordChunk(self.data[:next_start], self.offset, self.frames.head(count, next_start), decoded=decoded)
+        return RecordChunk(self.data[:next_start], self.offset, self.frames.head(count, next_start))
 
     def boundary_near(self, stop: int, known: int | None) -> int | None:
         """The last record boundary at or before *stop*, where *known* is the last one before these records."""
@@ -190,16 +186,14 @@ class RecordCursor:
     Args:
         records: What is read, and how.
         position: Where to begin: a record boundary.
-        parser: Finds and decodes records in one go; without it they are found only.
 
     Thread safety: none; one reader, one cursor.
     """
 
-    def __init__(self, records: Records, position: int, parser: Parser | None = None) -> None:
+    def __init__(self, records: Records, position: int) -> None:
         keep_freed_memory()
         self._source, self._file, self._format, self._max_record_bytes, self._read_bytes = records
         self._end = self._file.content_bytes
-        self._parser = parser
         self._buffer = memoryview(b"")
         self._position = position
         self._overrun_bytes = OVERRUN_BYTES
@@ -234,7 +228,7 @@ class RecordCursor:
             Complete records (at least one), or one that was given up, or ``None`` at the end of the file.
         """
         while True:
-            taken = self._take_records(stop)
+            taken = self._take_records()
             if taken is not None:
                 return taken
             if self._at_end:
@@ -290,17 +284,14 @@ class RecordCursor:
             return 0
         return self._format.gap_bytes(self._buffer, at_end=self._at_end and not self.is_torn)
 
-    def _take_records(self, stop: int) -> RecordChunk | Skipped | None:
+    def _take_records(self) -> RecordChunk | Skipped | None:
         while known := self._open.bytes_before(self._position, self._read_to):
             data, is_all = self._buffer[:known], known == len(self._buffer)
             at_end = self._at_end and not self.is_torn and is_all
-            parsed = None if self._parser is None else self._parse(self._parser, data, stop, at_end=at_end)
-            frames = self._frame(data, at_end=at_end) if parsed is None else parsed.frames
+            frames = self._frame(data, at_end=at_end)
             if len(frames):
-                return self._checked(frames) if parsed is None else self._take(frames, parsed.decoded)
+                return self._checked(frames)
             self._advance(frames.next_start)  # only blank lines and comments
-            if parsed is not None and parsed.stopped_long:
-                return self._give_up(RECORD_TOO_LONG)
             if not frames.next_start and is_all:
                 break
             if not frames.next_start:
@@ -311,18 +302,11 @@ class RecordCursor:
         known = self._ahead.take(self._position)
         return known or self._ahead.first_of(self._format.frame(data, at_end=at_end), self._position)
 
-    def _parse(self, parser: Parser, data: memoryview, stop: int, *, at_end: bool) -> Parsed | None:
-        limit = min(max(stop - self._position, 1), len(data))
-        return parser.parse(data, stop=limit, at_end=at_end, max_record_bytes=self._max_record_bytes)
-
-    def _take(self, frames: Frames, decoded: Decoded | None) -> RecordChunk:
-        framed = RecordChunk(self._buffer[: frames.next_start], self._position, frames, decoded=decoded)
-        self._advance(frames.next_start)
-        return framed
-
     def _checked(self, frames: Frames) -> RecordChunk | Skipped:
         if int(frames.stops[0]) - frames.first <= self._max_record_bytes:
-            return self._take(frames, None)
+            framed = RecordChunk(self._buffer[: frames.next_start], self._position, frames)
+            self._advance(frames.next_start)
+            return framed
         self._advance(frames.first)
         return self._give_up(RECORD_TOO_LONG)
 

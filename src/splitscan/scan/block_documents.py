@@ -14,7 +14,7 @@ import pyarrow as pa
 from splitscan.block_json import plain_block, plain_file
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource, redact
-from splitscan.engine import kernel
+from splitscan.engine import DOCUMENT_VERSION, kernel
 from splitscan.formats.contract import BlockFormat, BlockSpelling, ShapedFormat
 from splitscan.formats.decoding.contract import can_cross, type_name
 from splitscan.formats.decoding.values import as_text
@@ -29,8 +29,6 @@ from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field,
 from splitscan.scan.decoders import check_header
 from splitscan.scan.framework.columns import inner_fields, is_required_somewhere
 from splitscan.scan.spec import ScanSpec
-
-VERSION = 1
 
 Head: TypeAlias = dict[str, Any]
 """The head of a file, as the kernel is told it."""
@@ -65,7 +63,7 @@ def _document(spec: ScanSpec, module: ModuleType) -> tuple[str, BlockSpelling] |
     reading, encoding = spec.options.reading, spelling.encoding
     document = json.dumps(
         {
-            "version": VERSION,
+            "version": DOCUMENT_VERSION,
             "format": spelling.format,
             "needs_head": spelling.needs_head,
             "codes": code_tables(encoding) if encoding.longest_bytes > 1 else None,
@@ -136,7 +134,7 @@ def block_document(
     others[3] = as_text(others[3])
     return json.dumps(
         {
-            "version": VERSION,
+            "version": DOCUMENT_VERSION,
             "file": [as_text(path), *others],
             "block": plain_block(block),
             "constants": {name: _plain(value) for name, value in (request.constants | dict(constants or {})).items()},
@@ -166,7 +164,7 @@ class TaskDocuments:
         Raises:
             SplitscanError: If a head cannot be read, or a header does not agree with the schema.
         """
-        return f'{{"version":{VERSION},"blocks":[{",".join(map(self._block, blocks))}]}}'
+        return f'{{"version":{DOCUMENT_VERSION},"blocks":[{",".join(map(self._block, blocks))}]}}'
 
     def _block(self, block: BlockMetadata) -> str:
         shown = json.dumps(as_text(redact(block.file.path)))
@@ -193,14 +191,13 @@ class TaskDocuments:
 
 
 def head_of(spec: ScanSpec, preamble: Preamble) -> Head:
-    """Head of a file, as the kernel is told it."""
+    """Head of a file, as the kernel is told it, for a scan that has a document."""
     head = {
         "data_start": preamble.data_start,
         "header": preamble.header,
         **getattr(preamble.format, "block_head", {}),
     }
-    document = _document_of(spec)
-    if document is not None:
+    if spec.documents and (document := spec.documents[0]) is not None:
         _, scan = document
         encoding = getattr(preamble.format, "encoding", scan.encoding)
         if encoding != UTF_8:

@@ -17,7 +17,6 @@ from splitscan.formats.decoding.contract import (
     Decoder,
     Faults,
     FaultTemplate,
-    Parser,
     quoted,
 )
 from splitscan.formats.decoding.values import BinaryDecoder, ObjectDecoder
@@ -90,11 +89,8 @@ def step_decoder(
             return lambda step: Decoded([], len(step.frames))
         if spec.notices and (noticing := noticing_decoder(spec, block.file, reader.preamble, records)) is not None:
             on_notice(noticing.noticing)
-            reader.parse_with(noticing)
             return lambda step: with_required(spec, noticing.settle(step))
-        if isinstance(records, Parser):
-            reader.parse_with(records)
-        return lambda step: with_required(spec, step.decoded or records.decode(step.data, step.frames))
+        return lambda step: with_required(spec, records.decode(step.data, step.frames))
     objects = ObjectDecoder(spec.fields, spec.validated, Where(block.file.path, block=(block.start, block.stop)))
 
     def decode_values(step: RecordChunk) -> Decoded:

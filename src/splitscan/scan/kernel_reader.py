@@ -225,7 +225,6 @@ class KernelBlockReader:
     @contextmanager
     def _failing(self) -> Iterator[None]:
         """Raise what the kernel, Arrow and the system say as one of our errors, with the place that was reached."""
-        module = kernel()
         try:
             yield
         except ContainerError as error:
@@ -237,6 +236,7 @@ class KernelBlockReader:
         except (pa.ArrowException, OSError) as error:
             raise failed_to_read(error, self._where_now()) from error
         except Exception as error:
+            module = kernel()
             if module is None or not isinstance(error, module.BlockFailed):
                 raise
             raise self._error(*error.args) from None

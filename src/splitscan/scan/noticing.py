@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from splitscan.arrays import flags_of
 from splitscan.blocks import FileMetadata
 from splitscan.formats.contract import ShapedFormat
-from splitscan.formats.decoding.contract import Decoded, Decoder, Parsed, Parser
+from splitscan.formats.decoding.contract import Decoded, Decoder
 from splitscan.formats.decoding.rescue import FILE_PATH
 from splitscan.formats.framing.contract import Preamble, TextFormat
 from splitscan.formats.framing.encodings import Encoding
@@ -112,18 +112,11 @@ class NoticingDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records that were found before; :meth:`settle` follows."""
-        return self._decoder.decode(data, frames)
-
-    def parse(self, data: memoryview, *, stop: int, at_end: bool, max_record_bytes: int) -> Parsed | None:
-        """Find and decode records in one go, where the decoders can; :meth:`settle` follows."""
-        decoder = self._decoder
-        if not isinstance(decoder, Parser):
-            return None
-        return decoder.parse(data, stop=stop, at_end=at_end, max_record_bytes=max_record_bytes)
+        return (self._plain if self.noticing.is_over else self._rescuing).decode(data, frames)
 
     def settle(self, step: RecordChunk) -> Decoded:
         """The columns of the records of a step, as the plain decoder gives them, once all of them are looked at."""
-        decoded = step.decoded or self.decode(step.data, step.frames)
+        decoded = self.decode(step.data, step.frames)
         rescued = decoded.rescued
         if rescued is None:
             return decoded
@@ -135,10 +128,6 @@ class NoticingDecoder:
         offsets = (some.starts + step.offset).tolist()
         self.noticing.look_at(zip(offsets, records_in_utf8(step.data, some, self._encoding), strict=True))
         return self._plain.decode(step.data, step.frames)
-
-    @property
-    def _decoder(self) -> Decoder:
-        return self._plain if self.noticing.is_over else self._rescuing
 
 
 def _only_values(names: Sequence[str]) -> str:

@@ -136,7 +136,7 @@ class RejectBatch(Sequence[Reject]):
         return self._words.words if isinstance(self._words, Faults) else self._words
 
     def at(self, offsets: npt.NDArray[np.int64]) -> RejectBatch:
-        """The same rejects at other offsets."""
+        """These rejects, at other offsets."""
         return RejectBatch(self.path, offsets, self.lengths, self._words, self.raw, self.delivered)
 
     def __len__(self) -> int:

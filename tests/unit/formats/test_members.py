@@ -11,11 +11,10 @@ import pyarrow as pa
 import pytest
 
 import splitscan as ss
-from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import Frames
 from splitscan.formats.json.inference import JsonMembers
 from splitscan.formats.json.options import JsonOptions
-from splitscan.formats.members import MemberSummary, summary_of
+from splitscan.formats.members import MemberSummary
 from splitscan.formats.xml.inference import XmlMembers
 from splitscan.formats.xml.options import XmlOptions
 
@@ -114,16 +113,17 @@ def test_names_that_are_data_are_refused_with_what_to_do(tmp_path):
         ),
     ],
 )
-def test_records_that_only_the_reference_reads_count_too(rules, data, names):
+def test_records_that_only_the_reference_reads_count_too(rules, data, names, monkeypatch):
     bounds, at = [], 0
     for line in data.split(b"\n"):
         bounds.append((at, at + len(line)))
         at += len(line) + 1
     frames = Frames(np.array([a for a, _ in bounds]), np.array([b for _, b in bounds]), len(data))
-    by_reference = MemberSummary(rules)
-    summaries = [by_reference, summary_of(rules)]
-    for summary in summaries:
-        summary.take(memoryview(data), frames, UTF_8)
+    summaries = []
+    for engine in ("reference", ""):
+        monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+        summaries.append(MemberSummary(rules))
+        summaries[-1].take(memoryview(data), frames)
     wanted, found = (summary.members for summary in summaries)
     assert set(found.schema) == set(wanted.schema)
     assert (found.records, found.has_other) == (wanted.records, wanted.has_other) == (4, True)

@@ -496,7 +496,7 @@ fn byte(character: char) -> Result<u8, String> {
     ascii.ok_or_else(|| "quote, escape and comment are ASCII".into())
 }
 
-fn unsupported(reason: String) -> BlockError {
+pub(super) fn unsupported(reason: String) -> BlockError {
     BlockError::new(
         Kind::Usage,
         "unsupported-scan",

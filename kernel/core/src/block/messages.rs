@@ -13,7 +13,7 @@ use super::error::BlockError;
 use super::reader::{Batch, tail_of, undecided};
 use super::rejects::Reject;
 use super::rows::Rows;
-use super::spec::{BlockSpec, ScanSpec};
+use super::spec::{BlockSpec, Head, ScanSpec};
 use crate::fault::{Code, Fault};
 use crate::frames::Frames;
 use crate::lines::Bounds;
@@ -59,8 +59,10 @@ impl MessageReader {
             ..BlockSpec::read(block_json)?
         };
         let spec = ScanSpec::read(spec_json)?;
-        let engine = engine_of(&spec, &tail_of(&block), block.head.as_ref())?;
-        let mut rows = Rows::new(&spec, &block)?;
+        let head = block.head.as_ref();
+        let charset = Head::charset(head, spec.codes.as_ref())?;
+        let engine = engine_of(&spec, &tail_of(&block), head, &charset)?;
+        let mut rows = Rows::new(&spec, &block, charset)?;
         rows.set_layout(&spec, engine.layout().cloned());
         Ok(MessageReader {
             schema: Schema::new(rows.fields().cloned().collect::<Vec<_>>()).into(),

@@ -12,6 +12,7 @@ mod filling;
 mod fixed;
 mod framed;
 mod head;
+mod inference;
 mod json;
 mod kinds;
 mod layout;
@@ -29,6 +30,7 @@ mod transcoded;
 mod xml;
 
 pub use error::{BlockError, Kind, Where};
+pub use inference::{MemberSummary, fitter};
 pub use messages::{MessageReader, Messages};
 pub use project::{metadata_members, project};
 pub use reader::{Batch, BlockReader, Counted, Noticed, Report, check};

@@ -416,7 +416,7 @@ pub enum CharsetSpec {
 }
 
 impl CharsetSpec {
-    fn charset(&self, codes: Option<&CodeTables>) -> Result<Charset, String> {
+    pub(super) fn charset(&self, codes: Option<&CodeTables>) -> Result<Charset, String> {
         match self {
             CharsetSpec::Units(2, big_endian) => Ok(Charset::Utf16(*big_endian)),
             CharsetSpec::Units(4, big_endian) => Ok(Charset::Utf32(*big_endian)),
@@ -514,7 +514,7 @@ impl BlockSpec {
     }
 }
 
-fn refuse_other_version(version: u32) -> Result<(), BlockError> {
+pub(super) fn refuse_other_version(version: u32) -> Result<(), BlockError> {
     if version == VERSION {
         return Ok(());
     }

@@ -26,7 +26,6 @@ from splitscan.formats.column_rules import (
 from splitscan.formats.contract import BlockSpelling, Projection
 from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout, text_of_blank
 from splitscan.formats.csv.framing import QuotedFormat
-from splitscan.formats.csv.kernel import arrays_with_kernel, with_kernel
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder, format_ddl
 from splitscan.formats.decoding.rescue import Rescue
@@ -36,14 +35,12 @@ _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message
 
 def array_decoder(wanted: Projection, csv: CsvOptions, format: QuotedFormat) -> Decoder:
     """The decoder of a file whose records are arrays of fields."""
-    return arrays_with_kernel(
-        CsvArrayDecoder(
-            _fields_decoder(wanted, csv, format, _layout(wanted, wanted.fields.names), None),
-            kind=wanted.fields.field(0).type,
-            max_fields=csv.max_columns,
-            elements=wanted.elements,
-            wanted=bool(wanted.validated),
-        )
+    return CsvArrayDecoder(
+        _fields_decoder(wanted, csv, format, _layout(wanted, wanted.fields.names), None),
+        kind=wanted.fields.field(0).type,
+        max_fields=csv.max_columns,
+        elements=wanted.elements,
+        wanted=bool(wanted.validated),
     )
 
 
@@ -57,7 +54,7 @@ def columns_decoder(
     """
     layout = _layout(wanted, field_names(wanted, csv, file, header))
     decoder = _fields_decoder(wanted, csv, format, layout, rescue_for(wanted, file, csv.max_columns))
-    return _filled(wanted, with_kernel(decoder), layout)
+    return _filled(wanted, decoder, layout)
 
 
 def block_spelling(wanted: Projection, csv: CsvOptions, format: QuotedFormat) -> BlockSpelling | None:

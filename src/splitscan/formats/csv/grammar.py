@@ -291,7 +291,7 @@ def unescape(body: bytes, dialect: CsvGrammar) -> bytes:
     return re.sub(re.escape(escape) + rb"([" + re.escape(quote + escape) + rb"])", rb"\1", body)
 
 
-def native_settings(dialect: CsvGrammar, *, trim_trailing: bool = False) -> dict[str, Any]:
+def native_settings(dialect: CsvGrammar) -> dict[str, Any]:
     """A dialect as the kernel's class ``Csv`` takes it."""
     encode = dialect.encoding.encode
     return {
@@ -303,7 +303,6 @@ def native_settings(dialect: CsvGrammar, *, trim_trailing: bool = False) -> dict
         "line_sep": None if dialect.line_sep is None else encode(dialect.line_sep),
         "multi_line": dialect.multi_line,
         "trim_leading": dialect.trim_leading,
-        "trim_trailing": trim_trailing,
         "unit_bytes": dialect.encoding.unit_bytes,
         "big_endian": dialect.encoding.big_endian,
     }

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.engine import kernel
 from splitscan.formats.contract import Summaries
 from splitscan.formats.csv.options import CsvOptions
 from splitscan.formats.decoding.conversions import LOST, Rules, all_convert
+from splitscan.formats.framing.frames import native
+from splitscan.formats.members import inference_document
 from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE
 
 # A bit for each type, from the narrowest on, as in the kernel.
@@ -115,10 +116,9 @@ KEPT_TYPES: Summaries[list[TypeSummary]] = Summaries(
 
 
 def _summarise(batch: pa.RecordBatch, csv: CsvOptions, kinds: list[int]) -> list[TypeSummary]:
-    module = kernel()
-    if module is None or not batch.num_columns:
+    found = native("fit_texts", inference_document({"csv": vars(_rules(csv))}), batch, kinds) if kinds else []
+    if found is None:
         return [TypeSummary.of(column, csv) for column in batch.columns]
-    found = module.fit_texts(batch, kinds, vars(_rules(csv)))
     return [TypeSummary(*each) for each in found]
 
 

@@ -1,27 +1,20 @@
-"""Contract of decoders: names of types, faults, columns; and the decoder of records by the kernel."""
-
-# Over 400 lines: faults could stand alone, and then every block would read one module more.
+"""Contract of decoders: names of types, faults, columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from types import ModuleType
-from typing import Any, NamedTuple, Protocol, TypeAlias, overload, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.arrays import flag_array, number_array, numbers_of, text_array, text_scalar
-from splitscan.engine import kernel
-from splitscan.formats.decoding.conversions import Rules
-from splitscan.formats.decoding.rescue import Rescue, tail_of
-from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Frames, as_bytes, frames_of, native_charset, records_in_utf8
+from splitscan.arrays import flag_array, number_array, text_array, text_scalar
+from splitscan.formats.framing.frames import Frames
 from splitscan.protocols import QuickProtocol
 
 _NAMES = {
@@ -42,14 +35,7 @@ SHOWN_CHARACTERS = 40
 Words: TypeAlias = tuple[pa.Array, pa.Array]
 """Codes and reasons of faults, as large strings: together they may be longer than 2 GiB."""
 
-_NO_LIMIT = (1 << 62) - 1
-
 _SIMPLE = rf"^[ -&(-\[\]-~]{{0,{SHOWN_CHARACTERS}}}$"  # needs no escape in quotes, and is not cut
-
-BAD_VALUE_NUMBER = 2
-"""The kernel's number of the only reason that is not structural."""
-
-Finish = Callable[[Sequence[pa.Array], Any], Sequence[pa.Array]]
 
 
 def type_name(kind: pa.DataType) -> str:
@@ -256,12 +242,6 @@ class Decoded:
     faults: Faults = field(default_factory=lambda: NO_FAULTS)
     rescued: pa.Array | None = None
 
-    def head(self, rows: int) -> Decoded:
-        """The first rows."""
-        rescued = None if self.rescued is None else self.rescued.slice(0, rows)
-        faults = self.faults[: int(np.searchsorted(self.faults.records, rows))]
-        return Decoded([column.slice(0, rows) for column in self.columns], rows, faults, rescued)
-
 
 def wrong_value(column: str, kind: str, written: str = "") -> FaultTemplate:
     """Text about values that are not of their column's type.
@@ -310,227 +290,10 @@ class Decoder(Protocol, metaclass=QuickProtocol):
         """Decode the records of *frames*, whose positions are relative to *data*."""
 
 
-class Parsed(NamedTuple):
-    """Records that were found and decoded in one go.
-
-    Attributes:
-        frames: Where they are, and where the next one starts.
-        decoded: Their columns.
-        stopped_long: Whether the next record is longer than allowed.
-    """
-
-    frames: Frames
-    decoded: Decoded
-    stopped_long: bool
-
-
-@runtime_checkable
-class Parser(Decoder, Protocol):
-    """A decoder that also finds records."""
-
-    def parse(self, data: memoryview, *, stop: int, at_end: bool, max_record_bytes: int) -> Parsed | None:
-        """Find and decode the complete records that start before *stop*.
-
-        Args:
-            data: Bytes from a record start on.
-            stop: Position in *data*: a record that starts there, or later, is left.
-            at_end: Whether the file ends with *data*.
-            max_record_bytes: Longest content of a record: before a longer one this stops.
-
-        Returns:
-            The records; ``None`` if they have to be found by the format, and then decoded.
-        """
-
-
-class FaultKind(NamedTuple):
-    """Key of the kernel's faults that are put into the same words.
-
-    Attributes:
-        number: Of the reason.
-        column: Name of the column whose value it is, or empty.
-        type_name: Spark's name of the type that was expected, or empty.
-    """
-
-    number: int
-    column: str
-    type_name: str
-
-
-Word = Callable[[FaultKind], FaultTemplate]
-
-
 def can_cross(column: pa.Field) -> bool:
     """True if the names in a column reach the kernel whole: Arrow's C interface ends them at a null character."""
     kind = column.type
     return "\0" not in column.name and all(can_cross(kind.field(index)) for index in range(kind.num_fields))
-
-
-class ReferenceDecoder(Decoder, Protocol):
-    """A decoder of the reference engine that the kernel may stand in for."""
-
-    @property
-    def fields(self) -> Sequence[pa.Field]:
-        """The columns."""
-
-    @property
-    def encoding(self) -> Encoding:
-        """Of the file."""
-
-    @property
-    def rescues(self) -> bool:
-        """True if there is a column of what does not fit."""
-
-
-def decoder_by_kernel(parser_in: Callable[[ModuleType], Any], reference: ReferenceDecoder, word: Word) -> Decoder:
-    """A decoder that reads by the kernel, or the reference where there is no kernel, or it cannot.
-
-    Args:
-        parser_in: Makes the parser; the kernel's own error ``Unsupported`` says that there is none.
-        reference: The definition.
-        word: Says what is wrong with records.
-    """
-    module = kernel()
-    if module is None or not all(can_cross(column) for column in reference.fields):
-        return reference
-    try:
-        parser = parser_in(module)
-    except module.Unsupported:
-        return reference
-    return NativeDecoder(parser, reference, reference.encoding, word, rescues=reference.rescues)
-
-
-def parser_rules(rules: Rules, own_rules: Mapping[str, Rules], rescue: Rescue | None) -> dict[str, object]:
-    """Rules of values for the native parsers: how those of columns are written, and what is kept of the unfit."""
-    return {
-        "rules": vars(rules),
-        "own_rules": {name: vars(each) for name, each in own_rules.items()},
-        "rescue": None if rescue is None else (tail_of(rescue.path), rescue.wanted),
-    }
-
-
-def framed_in_utf8(data: memoryview, frames: Frames, encoding: Encoding) -> tuple[bytes, bytes, bytes]:
-    """Records in UTF-8, as the kernel takes them: bytes, where each record starts in them, and where it stops."""
-    whole, offset, _ = as_bytes(data)
-    spans = (frames.starts + offset).tobytes(), (frames.stops + offset).tobytes()
-    if encoding.codec == "utf-8":
-        return whole, *spans
-    charset = native_charset(encoding)
-    if charset is not None:
-        in_utf8: tuple[bytes, bytes, bytes] = charset.transcode(whole, *spans)
-        return in_utf8
-    records = list(records_in_utf8(data, frames, encoding))
-    lengths = np.array([len(record) for record in records], dtype=np.int64)
-    stops = np.cumsum(lengths + 1) - 1
-    return b"\n".join([*records, b""]), (stops - lengths).tobytes(), stops.tobytes()
-
-
-@dataclass(frozen=True)
-class NativeDecoder:
-    """Decodes the records of one file by the kernel.
-
-    Args:
-        parser: The kernel's parser of the format, for these columns.
-        reference: Decodes the records that the kernel leaves undecided, to the same columns.
-        encoding: Of the file.
-        word: Says what is wrong with records.
-        malformed_code: Why records are malformed that are.
-        rescues: Whether the last column is what does not fit.
-        reads_raw: Whether the parser finds records in the encoding of the file, and converts them itself.
-        finish: What is still to be done to the columns, given the numbers of fields of odd records.
-
-    Thread safety: immutable; calls run beside each other.
-    """
-
-    parser: Any
-    reference: Decoder
-    encoding: Encoding
-    word: Word
-    malformed_code: str = ""
-    rescues: bool = False
-    reads_raw: bool = False
-    finish: Finish | None = None
-
-    def parse(self, data: memoryview, *, stop: int, at_end: bool, max_record_bytes: int) -> Parsed | None:
-        """Find and decode the records that start before *stop*, in one go.
-
-        Returns:
-            ``None`` if they must be found before they can be decoded: by a codec of Python, or because something is
-            no text or a record may be too long.
-        """
-        whole, start, end = as_bytes(data)
-        is_utf8 = self.reads_raw or self.encoding.codec == "utf-8"
-        charset = None if is_utf8 else native_charset(self.encoding)
-        if charset is not None:
-            text = charset.whole(whole, start, end, start + stop, at_end)
-            if text is None:
-                return None
-            most = max_record_bytes // self.encoding.unit_bytes  # no text in UTF-8 is shorter than its number of units
-            found = self.parser.parse(text, 0, len(text), text.stop, at_end, _NO_LIMIT, most)
-            if found.stopped == "long":
-                return None  # in UTF-8; its own bytes may be few enough
-            starts, stops, next_start = text.locate(found.starts, found.stops, found.next_start)
-        elif is_utf8 or self._is_ascii(data):
-            found = self.parser.parse(whole, start, end, start + stop, at_end, _NO_LIMIT, max_record_bytes)
-            starts, stops, next_start = found.starts, found.stops, found.next_start
-        else:
-            return None
-        frames = frames_of(starts, stops, found.malformed, next_start, self.malformed_code)
-        return Parsed(frames, self._decoded(found, data, frames), found.stopped == "long")
-
-    def decode(self, data: memoryview, frames: Frames) -> Decoded:
-        found = self.parser.parse_framed(*framed_in_utf8(data, frames, self.encoding))
-        return self._decoded(found, data, frames)
-
-    def _is_ascii(self, data: memoryview) -> bool:
-        return self.encoding.unit_bytes == 1 and bytes(data).isascii()
-
-    def _decoded(self, found: Any, data: memoryview, frames: Frames) -> Decoded:
-        batch = pa.record_batch(found.batch)
-        columns: list[pa.Array] = batch.columns
-        if self.finish is not None:
-            columns = list(self.finish(columns, found.counts))
-        rescued = columns.pop() if self.rescues else None
-        faults = found.faults
-        broken = NO_FAULTS if faults is None else kernel_faults(pa.record_batch(faults), self.word)
-        decoded = Decoded(columns, found.rows, broken, rescued)
-        return self._decide(decoded, found.undecided, data, frames) if found.undecided else decoded
-
-    def _decide(self, decoded: Decoded, undecided: list[int], data: memoryview, frames: Frames) -> Decoded:
-        """Put in the records that only the reference can read."""
-        where = np.array(undecided, dtype=np.int64)
-        malformed = {
-            number: frames.malformed[record] for number, record in enumerate(undecided) if record in frames.malformed
-        }
-        some = Frames(frames.starts[where], frames.stops[where], frames.next_start, malformed)
-        read = self.reference.decode(data, some)
-        faults = Faults.first_of(read.faults.moved(where), decoded.faults)
-        order = np.arange(decoded.rows)
-        order[where] = decoded.rows + np.arange(len(where))
-        spliced = [_splice(one, other, order) for one, other in zip(decoded.columns, read.columns, strict=True)]
-        rescued = decoded.rescued
-        if rescued is not None and read.rescued is not None:
-            rescued = _splice(rescued, read.rescued, order)
-        return replace(decoded, columns=spliced, faults=faults, rescued=rescued)
-
-
-def kernel_faults(found: pa.RecordBatch, word: Word) -> Faults:
-    """Faults of the kernel.
-
-    Args:
-        found: The kernel's: a row for each, with record, number of the reason, column, what was seen, name of the type.
-            Columns and types are dictionaries.
-        word: What is said of those of one kind; asked once for each.
-    """
-    named, typed = found["column"], found["type"]
-    reasons = numbers_of(found["code"])
-    shape = (int(reasons.max()) + 1, len(named.dictionary), len(typed.dictionary))
-    each = np.ravel_multi_index((reasons, numbers_of(named.indices), numbers_of(typed.indices)), shape)
-    alike = number_array(each).dictionary_encode()
-    wordings = [
-        word(FaultKind(int(number), named.dictionary[column].as_py(), typed.dictionary[type_].as_py()))
-        for number, column, type_ in zip(*np.unravel_index(numbers_of(alike.dictionary), shape), strict=True)
-    ]
-    return Faults(numbers_of(found["record"]), numbers_of(alike.indices).astype(np.int64), found["seen"], wordings)
 
 
 def _put_together(wordings: Sequence[FaultTemplate], kind_of: npt.NDArray[np.int64], seen: pa.Array) -> Words:
@@ -569,7 +332,3 @@ def _quoted(texts: pa.Array) -> pa.Array:
         return all_quoted
     exact = [quoted(text) for text in texts.filter(odd).to_pylist()]
     return pc.replace_with_mask(all_quoted, odd, text_array(exact))
-
-
-def _splice(column: pa.Array, others: pa.Array, order: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Array:
-    return pc.take(pa.concat_arrays([column, others.cast(column.type)]), number_array(order))

@@ -20,7 +20,6 @@ from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.fixed.framing import FixedFormat, FixedTextFormat
 from splitscan.formats.fixed_width.decoder import FixedWidthDecoder
-from splitscan.formats.fixed_width.kernel import with_kernel
 from splitscan.formats.fixed_width.options import FixedWidthOptions
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import resolve_encoding
@@ -54,7 +53,7 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
             own_rules=own_rules_of(wanted),
             rescue=rescue_for(wanted, file),
         )
-        return filled(wanted, with_kernel(decoder, format))
+        return filled(wanted, decoder)
 
     def block_spelling(self, own: FixedWidthOptions, wanted: Projection) -> BlockSpelling | None:
         places = {each.name.lower(): each for each in own.layout}

@@ -226,20 +226,6 @@ def _address(data: bytes | memoryview) -> int:
     return address
 
 
-def frames_of(starts: bytes, stops: bytes, malformed: list[int], next_start: int, code: str) -> Frames:
-    """Records as the kernel gives them.
-
-    Args:
-        starts: Positions, 8 bytes each.
-        stops: The same.
-        malformed: Records whose structure is broken.
-        next_start: Where the next record starts.
-        code: Why they are broken.
-    """
-    first, last = (np.frombuffer(column, np.int64) for column in (starts, stops))
-    return Frames(first, last, next_start, dict.fromkeys(malformed, code))
-
-
 class RecordFinder(Protocol):
     """Finds records of one grammar. Every answer is the reference's."""
 
@@ -275,27 +261,28 @@ class NativeFraming:
     """
 
     def __init__(self, native: Any, malformed_code: str = "") -> None:
-        self.native = native
+        self._native = native
         self._malformed_code = malformed_code
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        starts, stops, malformed, next_start = self.native.frame(*as_bytes(data), at_end)
-        return frames_of(starts, stops, malformed, next_start, self._malformed_code)
+        starts, stops, malformed, next_start = self._native.frame(*as_bytes(data), at_end)
+        first, last = (np.frombuffer(column, np.int64) for column in (starts, stops))
+        return Frames(first, last, next_start, dict.fromkeys(malformed, self._malformed_code))
 
     def count(self, data: Buffer) -> CountedRecords:
-        return CountedRecords(*self.native.count(*as_bytes(data), False))
+        return CountedRecords(*self._native.count(*as_bytes(data), False))
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        runs = self.native.summarise(*as_bytes(data), before, after, mark)
+        runs = self._native.summarise(*as_bytes(data), before, after, mark)
         return Summary(len(data), tuple(None if run is None else Run(*run) for run in runs))
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
-        found = self.native.open_starts(*as_bytes(data), longest_bytes)
+        found = self._native.open_starts(*as_bytes(data), longest_bytes)
         return None if found is None else np.frombuffer(found, np.int64)
 
     def last_split_point(self, data: bytes) -> int | None:
         """The last record boundary that *data* shows whatever comes before it; only of CSV."""
-        found: int | None = self.native.last_split_point(data)
+        found: int | None = self._native.last_split_point(data)
         return found
 
 
@@ -333,11 +320,6 @@ def _native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encod
     return None if lines is None else NativeFraming(lines)
 
 
-def native_charset(encoding: Encoding) -> Any | None:
-    """Transcoder of an encoding to UTF-8; ``None`` where only Python's codec does."""
-    return None if kernel() is None or encoding.longest_bytes > 1 else _native_charset(encoding)
-
-
 @lru_cache(maxsize=64)
 def plain_charset(encoding: Encoding, marks: tuple[str, ...], *, is_known: bool) -> dict[str, Any]:
     """An encoding as the kernel's block reader is told it: JSON values.
@@ -356,13 +338,3 @@ def plain_charset(encoding: Encoding, marks: tuple[str, ...], *, is_known: bool)
     if encoding.unit_bytes > 1:
         return {"units": [encoding.unit_bytes, encoding.big_endian]}
     return {"table": bytes(range(256)).decode(encoding.codec, "replace")}
-
-
-@lru_cache(maxsize=64)
-def _native_charset(encoding: Encoding) -> Any | None:
-    module = kernel()
-    if module is None:
-        return None
-    if encoding.unit_bytes > 1 or encoding.codec == "utf-8":
-        return module.Charset(encoding.unit_bytes, encoding.big_endian)
-    return module.Charset(table=bytes(range(256)).decode(encoding.codec, "replace"))

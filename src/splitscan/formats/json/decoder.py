@@ -267,6 +267,7 @@ class JsonDecoder:
 
     @property
     def rescues(self) -> bool:
+        """True if there is a column of what does not fit."""
         return self.rescue is not None and self.rescue.wanted
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:

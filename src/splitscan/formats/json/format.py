@@ -32,7 +32,6 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.framing import JsonFormat, reads_values
 from splitscan.formats.json.inference import JsonMembers
-from splitscan.formats.json.kernel import json_with_kernel
 from splitscan.formats.json.layout import MARK_OR_BLANK, SEQUENCE, SHOWN_CHARACTERS, first_values, later_values
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
 from splitscan.formats.json.options import JsonOptions
@@ -77,7 +76,7 @@ class Json(PlainFormat[JsonOptions]):
         """Members by name, as columns; those that a record lacks get their default."""
         if not isinstance(preamble.format, JsonFormat | JsonLinesFormat):
             raise InvariantError("JSON is framed as JSON", seen=preamble.format.name)
-        reference = JsonDecoder(
+        decoder = JsonDecoder(
             encoding=preamble.format.encoding,
             fields=tuple(column.remove_metadata() for column in wanted.decoded),
             dialect=JsonDialect.of(own),
@@ -85,7 +84,6 @@ class Json(PlainFormat[JsonOptions]):
             own_rules=own_rules_of(wanted),
             rescue=rescue_for(wanted, file),
         )
-        decoder = json_with_kernel(reference, preamble.format)
         return filled(wanted, decoder)
 
     def block_spelling(self, own: JsonOptions, wanted: Projection) -> BlockSpelling | None:

@@ -160,11 +160,6 @@ class JsonFormat:
         indent = None if self.indent is None else self.indent.decode()
         return {"values": {"is_array": self.known_shape is JsonShape.ARRAY, "indent": indent}}
 
-    @property
-    def native(self) -> Any | None:
-        """The kernel's class of these values; ``None`` without a kernel."""
-        return native("Json", self.known_shape.name.lower())
-
 
 def reads_values(encoding: Encoding) -> bool:
     """True if values over several lines are read in an encoding: in those that extend ASCII byte by byte."""
@@ -178,7 +173,7 @@ def framing_of(shape: JsonShape) -> NestedRecordFinder:
 
 @lru_cache(maxsize=8)
 def _native_framing(shape: JsonShape) -> NestedRecordFinder:
-    return NativeFraming(JsonFormat(shape=shape).native)
+    return NativeFraming(native("Json", shape.name.lower()))
 
 
 @lru_cache(maxsize=8)

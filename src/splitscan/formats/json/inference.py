@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass
 from functools import reduce
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -43,12 +42,14 @@ class JsonMembers:
             return None
         return _type_of(value, self.own, 0) if value.kind is JsonKind.OBJECT else None
 
-    def in_kernel(self, module: ModuleType) -> Any:
-        return module.MemberSummary.json(
-            **asdict(JsonDialect.of(self.own)),
-            primitives_as_string=self.own.primitives_as_string,
-            prefers_decimal=self.own.prefers_decimal,
-        )
+    @property
+    def spelled(self) -> dict[str, Any]:
+        own = {
+            "dialect": asdict(JsonDialect.of(self.own)),
+            "primitives_as_string": self.own.primitives_as_string,
+            "prefers_decimal": self.own.prefers_decimal,
+        }
+        return {"json": own}
 
     def settled(self, kind: pa.DataType) -> pa.DataType | None:
         """The type without what was never seen: nulls become strings, or go; objects without members go."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,11 +70,6 @@ class JsonLinesFormat:
             return native.count(data)
         frames = self.frame(data, at_end=False)
         return CountedRecords(len(frames), frames.next_start)
-
-    @property
-    def native(self) -> Any | None:
-        """The kernel's class of these lines; ``None`` where only the reference can read them."""
-        return None if self._native is None else self._native.native
 
     @property
     def _native(self) -> NativeFraming | None:

@@ -10,15 +10,13 @@ from typing import Annotated, ClassVar
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.engine import kernel
 from splitscan.errors import InvariantError
 from splitscan.formats.column_rules import block_fields
 from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, PlainFormat, Projection, one_value
-from splitscan.formats.decoding.contract import Decoder, NativeDecoder
-from splitscan.formats.decoding.values import SHORT_WORDING, TextDecoder
+from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.values import TextDecoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.framing.frames import native_charset, native_lines
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 from splitscan.options import ReadOptions
@@ -52,18 +50,6 @@ class TextOptions(EncodedOptions):
     ] = None
 
 
-def with_kernel(decoder: TextDecoder, format: LineFormat | DelimitedFormat) -> Decoder:
-    """A decoder of lines that reads by the kernel, or the given one where the kernel cannot."""
-    module = kernel()
-    lines = native_lines(format.delimiter, format.escape, format.encoding)
-    if module is None or lines is None:
-        return decoder
-    charset = native_charset(format.encoding)
-    schema = pa.schema([pa.field("value", pa.string())] if decoder.wanted else [])
-    parser = module.LinesParser(lines.native, charset or module.Charset(), schema)
-    return NativeDecoder(parser, decoder, format.encoding, lambda _: SHORT_WORDING, reads_raw=charset is not None)
-
-
 class Text(PlainFormat[TextOptions]):
     """Lines with any delimiter; the column is ``value: string``."""
 
@@ -78,7 +64,7 @@ class Text(PlainFormat[TextOptions]):
         format = preamble.format
         if not isinstance(format, LineFormat | DelimitedFormat):
             raise InvariantError("text is framed by delimiters", seen=format.name)
-        return with_kernel(TextDecoder(format.encoding, wanted=bool(wanted.validated)), format)
+        return TextDecoder(format.encoding, wanted=bool(wanted.validated))
 
     def block_spelling(self, own: TextOptions, wanted: Projection) -> BlockSpelling | None:
         fields = block_fields(wanted)

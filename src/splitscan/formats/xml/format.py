@@ -23,7 +23,6 @@ from splitscan.formats.members import infer_members
 from splitscan.formats.xml.decoder import XmlDecoder
 from splitscan.formats.xml.framing import XmlFormat
 from splitscan.formats.xml.inference import XmlMembers
-from splitscan.formats.xml.kernel import xml_with_kernel
 from splitscan.formats.xml.options import XmlOptions
 from splitscan.options import ReadOptions
 
@@ -42,7 +41,7 @@ class Xml(PlainFormat[XmlOptions]):
         """Attributes and child elements by name, as columns; those that a record lacks get their default."""
         if not isinstance(preamble.format, XmlFormat):
             raise InvariantError("XML is framed as XML", seen=preamble.format.name)
-        reference = XmlDecoder(
+        decoder = XmlDecoder(
             encoding=preamble.format.encoding,
             fields=tuple(column.remove_metadata() for column in wanted.decoded),
             own=own,
@@ -50,7 +49,7 @@ class Xml(PlainFormat[XmlOptions]):
             own_rules=own_rules_of(wanted),
             rescue=rescue_for(wanted, file),
         )
-        return filled(wanted, xml_with_kernel(reference))
+        return filled(wanted, decoder)
 
     def block_spelling(self, own: XmlOptions, wanted: Projection) -> BlockSpelling | None:
         """Each file may declare its encoding."""

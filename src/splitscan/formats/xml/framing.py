@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -145,11 +144,6 @@ class XmlFormat(EncodedRecords):
         return UNKNOWN_STATE if run is None else run.state
 
     @property
-    def native(self) -> Any | None:
-        """The kernel's class of these records; ``None`` without a kernel."""
-        return native("Xml", self._symbols.written_tag, self.unit_bytes, self.encoding.big_endian)
-
-    @property
     def _framing(self) -> NestedRecordFinder:
         return _framing_of(self)
 
@@ -211,4 +205,5 @@ def _scanned(format: XmlFormat) -> NestedRecordFinder:
 
 @lru_cache(maxsize=64)
 def _native(format: XmlFormat) -> NestedRecordFinder:
-    return NativeFraming(format.native)
+    tag = symbols_of(format.row_tag, format.encoding).written_tag
+    return NativeFraming(native("Xml", tag, format.unit_bytes, format.encoding.big_endian))

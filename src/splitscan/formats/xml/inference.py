@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -45,18 +44,13 @@ class XmlMembers:
         except NotXmlError:
             return None
 
-    def in_kernel(self, module: ModuleType) -> Any:
-        own = self.own
-        return module.MemberSummary.xml(
-            vars(self.rules),
-            attribute_prefix=own.attribute_prefix,
-            value_tag=own.value_tag,
-            exclude_attribute=own.exclude_attribute,
-            ignore_namespace=own.ignore_namespace,
-            null_value=own.null_value,
-            prefers_decimal=own.prefers_decimal,
-            prefer_date=own.prefer_date,
-        )
+    @property
+    def spelled(self) -> dict[str, Any]:
+        names = (
+            "attribute_prefix", "value_tag", "exclude_attribute", "ignore_namespace", "null_value", "prefers_decimal",
+            "prefer_date",
+        )  # fmt: skip
+        return {"xml": {name: getattr(self.own, name) for name in names} | {"rules": vars(self.rules)}}
 
     def settled(self, kind: pa.DataType) -> pa.DataType:
         return bounded(settled(kind))

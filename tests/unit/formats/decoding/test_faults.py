@@ -8,23 +8,20 @@ import pytest
 
 from splitscan.formats.decoding.contract import (
     BAD_VALUE,
-    BAD_VALUE_NUMBER,
     FIELD_COUNT,
     NO_FAULTS,
-    Decoded,
     Fault,
-    FaultKind,
     Faults,
     FaultTemplate,
-    kernel_faults,
     wrong_value,
 )
 
+BAD = 2  # of the kinds here
 RAW = [
-    (1, BAD_VALUE_NUMBER, "n", "a", "bigint"),
+    (1, BAD, "n", "a", "bigint"),
     (4, 1, "", "3", ""),
-    (7, BAD_VALUE_NUMBER, "it's", "c", "date"),
-    (8, BAD_VALUE_NUMBER, "n", "d", "bigint"),
+    (7, BAD, "it's", "c", "date"),
+    (8, BAD, "n", "d", "bigint"),
 ]
 FAULTS = [
     Fault(1, BAD_VALUE, "column 'n': 'a' is no bigint", False),
@@ -32,42 +29,27 @@ FAULTS = [
     Fault(7, BAD_VALUE, "column \"it's\": 'c' is no date", False),
     Fault(8, BAD_VALUE, "column 'n': 'd' is no bigint", False),
 ]
-OF_KERNEL = pa.schema(
-    [
-        ("record", pa.int64()),
-        ("code", pa.uint16()),
-        ("column", pa.dictionary(pa.int32(), pa.string())),
-        ("seen", pa.large_string()),
-        ("type", pa.dictionary(pa.int32(), pa.string())),
-    ]
-)
 
 
-def as_batch(rows: list[tuple[int, int, str, str, str]]) -> pa.RecordBatch:
-    columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), OF_KERNEL, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=OF_KERNEL)
-
-
-class Words:
-    def __init__(self) -> None:
-        self.asked: list[FaultKind] = []
-
-    def __call__(self, kind: FaultKind) -> FaultTemplate:
-        self.asked.append(kind)
-        if kind.number == BAD_VALUE_NUMBER:
-            return wrong_value(kind.column, kind.type_name)
-        return FaultTemplate(FIELD_COUNT, "the record has ", " fields")
+def faults_of(rows: list[tuple[int, int, str, str, str]]) -> Faults:
+    """Faults that are not in words yet, one wording for all of a kind."""
+    kinds = list(dict.fromkeys((number, column, name) for _, number, column, _, name in rows))
+    wordings = tuple(
+        wrong_value(column, name) if number == BAD else FaultTemplate(FIELD_COUNT, "the record has ", " fields")
+        for number, column, name in kinds
+    )
+    records = np.array([record for record, *_ in rows], np.int64)
+    each = np.array([kinds.index((number, column, name)) for _, number, column, _, name in rows], np.int64)
+    return Faults(records, each, pa.array([seen for *_, seen, _ in rows], pa.large_string()), wordings)
 
 
 def test_only_the_faults_that_somebody_looks_at_are_put_into_words(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[int] = []
     words = Faults.words.func
     monkeypatch.setattr(Faults, "words", property(lambda self: said.append(len(self)) or words(self)))
-    faults = kernel_faults(as_batch(RAW), Words())
-    decoded = Decoded([pa.nulls(9)], 9, faults)
+    faults = faults_of(RAW)
     assert (len(faults), faults.records.tolist()) == (4, [1, 4, 7, 8])
     assert faults.structural.tolist() == [False, True, False, False]
-    assert decoded.head(7).faults.records.tolist() == [1, 4]
     assert faults.moved(np.arange(9) * 2).records.tolist() == [2, 8, 14, 16]
     assert said == []
     assert list(faults[1:2]) == FAULTS[1:2]
@@ -75,18 +57,9 @@ def test_only_the_faults_that_somebody_looks_at_are_put_into_words(monkeypatch: 
     assert said == [1] * 4
 
 
-def test_what_is_said_of_a_kind_is_asked_once() -> None:
-    word = Words()
-    faults = kernel_faults(as_batch(RAW), word)
-    assert faults == FAULTS
-    assert list(faults) == FAULTS
-    assert faults[1:] == FAULTS[1:]
-    assert sorted(word.asked) == [(1, "", ""), (2, "it's", "date"), (2, "n", "bigint")]
-
-
 def test_faults_in_words_have_the_same_columns() -> None:
     faults = Faults.of(reversed(FAULTS))
-    assert faults == FAULTS == kernel_faults(as_batch(RAW), Words())
+    assert faults == FAULTS == faults_of(RAW)
     assert (faults.records.tolist(), faults.structural.tolist()) == ([1, 4, 7, 8], [False, True, False, False])
     assert faults.words[0].to_pylist() == [fault.code for fault in FAULTS]
     assert faults.words[1].to_pylist() == [fault.reason for fault in FAULTS]
@@ -96,7 +69,7 @@ def test_faults_in_words_have_the_same_columns() -> None:
 
 def test_of_faults_in_several_parts_the_first_counts() -> None:
     own = Faults.alike(np.array([0, 4, 8]), FaultTemplate("null", "nothing"))
-    faults = kernel_faults(as_batch(RAW), Words())
+    faults = faults_of(RAW)
     nothing = [Fault(record, "null", "nothing", True) for record in (0, 4, 8)]
     assert Faults.first_of(faults, own, NO_FAULTS) == [nothing[0], *FAULTS]
     assert Faults.first_of(NO_FAULTS, own, faults) == [nothing[0], FAULTS[0], nothing[1], FAULTS[2], nothing[2]]
@@ -104,7 +77,7 @@ def test_of_faults_in_several_parts_the_first_counts() -> None:
     assert Faults.first_of() == []
 
 
-@pytest.mark.parametrize("faults", [Faults.of(FAULTS), kernel_faults(as_batch(RAW), Words()), NO_FAULTS])
+@pytest.mark.parametrize("faults", [Faults.of(FAULTS), faults_of(RAW), NO_FAULTS])
 def test_faults_are_a_sequence(faults: Faults) -> None:
     same = list(faults)
     assert [faults[place] for place in range(-len(same), len(same))] == same * 2
@@ -117,7 +90,7 @@ def test_faults_are_a_sequence(faults: Faults) -> None:
 
 
 def test_words_have_room_for_more_than_two_gibibytes() -> None:
-    of_kernel = kernel_faults(as_batch(RAW), Words())
+    of_kernel = faults_of(RAW)
     alike = Faults.alike(np.array([0, 4]), FaultTemplate("null", "nothing"))
     for faults in (of_kernel, alike, Faults.of(FAULTS), NO_FAULTS, Faults.first_of(of_kernel, alike)):
         assert [column.type for column in (faults.seen, *faults.words)] == [pa.large_string()] * 3
@@ -137,7 +110,7 @@ def test_the_name_of_a_column_is_cut_as_a_value_is() -> None:
 
 
 def test_faults_are_made_structural() -> None:
-    faults = kernel_faults(as_batch(RAW), Words())
+    faults = faults_of(RAW)
     made = faults.made_structural(np.array([8, 3, 1]))
     assert made == [fault._replace(structural=fault.record != 7) for fault in FAULTS]
     assert faults == FAULTS
@@ -152,11 +125,9 @@ def test_faults_are_made_structural() -> None:
     ],
 )  # fmt: skip
 def test_values_are_shown_as_one_by_one(seen: str) -> None:
-    wording = wrong_value("n", "int")
-    raw = [(0, BAD_VALUE_NUMBER, "n", "plain", "int"), (5, BAD_VALUE_NUMBER, "n", seen, "int"), (6, 1, "", seen, "")]
-    as_it_is = FaultTemplate(FIELD_COUNT, "<", ">")
-    faults = kernel_faults(as_batch(raw), lambda kind: wording if kind.number == BAD_VALUE_NUMBER else as_it_is)
+    wording, as_it_is = wrong_value("n", "int"), FaultTemplate(FIELD_COUNT, "the record has ", " fields")
+    faults = faults_of([(0, BAD, "n", "plain", "int"), (5, BAD, "n", seen, "int"), (6, 1, "", seen, "")])
     assert list(faults) == [wording.fault(0, "plain"), wording.fault(5, seen), as_it_is.fault(6, seen)]
     shown = seen if len(seen) <= 40 else seen[:40] + "..."
     assert faults[1].reason == f"column 'n': {shown!r} is no int"
-    assert faults[2].reason == f"<{seen}>"
+    assert faults[2].reason == f"the record has {seen} fields"

@@ -11,7 +11,6 @@ import pytest
 import splitscan as ss
 from splitscan.errors import InvariantError, RecordError, SchemaError
 from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
-from splitscan.formats.decoding.contract import NativeDecoder
 from splitscan.formats.decoding.values import TextDecoder
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.scan import block_scan
@@ -32,9 +31,8 @@ def undecodable(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise InvariantError("a value is decoded")
 
-    for decoder in (CsvDecoder, CsvArrayDecoder, JsonDecoder, TextDecoder, NativeDecoder):
+    for decoder in (CsvDecoder, CsvArrayDecoder, JsonDecoder, TextDecoder):
         monkeypatch.setattr(decoder, "decode", refuse)
-    monkeypatch.setattr(NativeDecoder, "parse", refuse)
     monkeypatch.setattr(block_scan, "scan_document", lambda _: None)  # the kernel's own loop asks no decoder
 
 
