@@ -23,20 +23,6 @@ pub enum Stopped {
     Bytes,
 }
 
-impl Stopped {
-    /// The name that crosses to Python.
-    pub fn name(self) -> &'static str {
-        match self {
-            Stopped::Input => "input",
-            Stopped::Rows => "rows",
-            Stopped::Owned => "owned",
-            Stopped::End => "end",
-            Stopped::Long => "long",
-            Stopped::Bytes => "bytes",
-        }
-    }
-}
-
 /// Records as columns, and what is wrong with them. Every column has `rows` rows, one for each record of `frames`.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {

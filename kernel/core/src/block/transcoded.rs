@@ -199,14 +199,6 @@ impl Engine for Transcoded {
         })
     }
 
-    fn droppable(&self, data: &[u8]) -> usize {
-        if self.is_raw {
-            return self.inner.droppable(data);
-        }
-        let text = self.text(data, 0, false);
-        text.unit(self.inner.droppable(&text.bytes))
-    }
-
     fn skipping(&self) -> Option<Box<dyn Skipping + '_>> {
         let inner = self.inner.skipping();
         Some(Box::new(Past {

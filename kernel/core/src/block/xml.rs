@@ -5,7 +5,6 @@ use arrow_schema::SchemaRef;
 use super::engine::{Engine, Skipping};
 use super::error::BlockError;
 use super::json::UNFINISHED;
-use super::lines::Look;
 use super::spec::XmlSpec;
 use crate::charsets::Charset;
 use crate::filling::Rescue;
@@ -88,15 +87,6 @@ impl Engine for Xml {
         xml::gap_bytes(data, at_end, &self.tag)
     }
 
-    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        let end = xml::Skipping::default().end(data, &self.tag);
-        end.or(at_end.then_some(data.len()))
-    }
-
-    fn droppable(&self, data: &[u8]) -> usize {
-        xml::Skipping::default().drop_bytes(data, &self.tag)
-    }
-
     fn skipping(&self) -> Option<Box<dyn Skipping + '_>> {
         Some(Box::new(Past {
             tag: &self.tag,
@@ -114,10 +104,6 @@ impl Engine for Xml {
 
     fn needs_context(&self) -> bool {
         true
-    }
-
-    fn first_start(&self, _: &[u8], _: &[u8], _: bool, _: bool) -> Look {
-        Look::Before // nothing near tells
     }
 }
 
