@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::{Array, ArrayRef, StructArray, make_array};
-use arrow_schema::{Field, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
@@ -31,7 +31,7 @@ impl Batch {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let _ = requested_schema; // the interface allows to hand over what there is
-        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(refused)?;
+        let schema = FFI_ArrowSchema::try_from(&named(&self.schema)).map_err(refused)?;
         let fields = self.columns.iter().zip(self.schema.fields());
         let fields = fields
             .map(|(column, field)| Field::new(field.name(), column.data_type().clone(), true))
@@ -64,6 +64,22 @@ pub fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> PyResult
         columns,
         rows,
     })
+}
+
+/// A schema whose names can cross: Arrow's C interface ends them at a null character, which is replaced.
+fn named(schema: &Schema) -> Schema {
+    Schema::new(schema.fields().iter().map(named_field).collect::<Vec<_>>())
+}
+
+fn named_field(field: &FieldRef) -> FieldRef {
+    let kind = match field.data_type() {
+        DataType::Struct(parts) => DataType::Struct(parts.iter().map(named_field).collect()),
+        DataType::List(item) => DataType::List(named_field(item)),
+        DataType::Map(entry, is_sorted) => DataType::Map(named_field(entry), *is_sorted),
+        other => other.clone(),
+    };
+    let name = field.name().replace('\0', "\u{fffd}");
+    Arc::new(Field::new(name, kind, field.is_nullable()))
 }
 
 /// Positions as the bytes of little-endian integers of 64 bits, for `numpy.frombuffer`.

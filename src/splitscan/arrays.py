@@ -100,3 +100,20 @@ def flags_of(array: pa.Array) -> npt.NDArray[np.bool_]:
         return np.empty(0, np.bool_)
     bits = np.unpackbits(np.frombuffer(data, np.uint8), count=array.offset + len(array), bitorder="little")
     return bits[array.offset :].astype(np.bool_)
+
+
+def with_names(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Give the members of an array the names that those of *kind* have."""
+    if array.type.equals(kind):
+        return array
+    if array.offset:
+        array = pa.concat_arrays([array])  # what is inside of a slice is all that it is a slice of
+    if pa.types.is_map(kind):
+        items = with_names(array.items, kind.item_type)
+        inside = [pa.StructArray.from_arrays([array.keys, items], fields=[kind.key_field, kind.item_field])]
+    elif pa.types.is_list(kind):
+        inside = [with_names(array.values, kind.value_type)]
+    else:
+        inside = [with_names(array.field(place), kind.field(place).type) for place in range(kind.num_fields)]
+    own = array.buffers()[: kind.num_buffers]
+    return pa.Array.from_buffers(kind, len(array), own, array.null_count, children=inside)

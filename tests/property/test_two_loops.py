@@ -176,6 +176,7 @@ JSON = [
     b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"\n", b"\n", b"\r\n", b"\r", b" ", b"|;", b"|", b"1", b"a",
     b'{"n":1}', b'{"n":1}\n', b'{"n":"x","o":[{"a":1,"b":2}]}\n', b'{"m":"\xc3\xa9","z":1}\r\n', b"\n{", b"\n  {",
     b'{"n":\n', b'\n  {"n":2},', b'"a', b"null", b"\x1e", b"\xff", b"{n:1}", b"{n\xc3\xa9:1}", b"{o:[{}]}",
+    b'{"n\\u0000":1,"o":[{"\\u0000a":2}],"m":{"k":{"\\u0000a":3}}}\n',
 ]  # fmt: skip
 
 
@@ -204,6 +205,7 @@ JSON = [
             "n string",
             "o array<struct<a int, `b: c` int>>, n int, _corrupt_record string",
             "m map<string, int>",
+            "o array<struct<`\0a` int, a int>>, `n\0` int, m map<string, struct<`\0a`: int>>",
             "n int NOT NULL, o array<struct<a int NOT NULL>>",
             "n int, m string NOT NULL",
         ]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.contract import Projection
-from splitscan.formats.decoding.contract import Decoded, Decoder, can_cross, type_name
+from splitscan.formats.decoding.contract import Decoded, Decoder, type_name
 from splitscan.formats.decoding.conversions import Rules, convert, is_number
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.rescue import Rescue
@@ -236,8 +236,8 @@ def spelled_rescue(wanted: Projection) -> bool | None:
     return None if name is None else name in wanted.columns
 
 
-def block_fields(wanted: Projection, written: Callable[[pa.Field], str] = lambda _: "") -> list[dict[str, Any]] | None:
-    """The columns to decode as the kernel's block reader is told them; ``None`` where only Python reads one of them.
+def block_fields(wanted: Projection, written: Callable[[pa.Field], str] = lambda _: "") -> list[dict[str, Any]]:
+    """The columns to decode as the kernel's block reader is told them.
 
     Args:
         wanted: What a scan wants; its columns are found by name.
@@ -246,8 +246,6 @@ def block_fields(wanted: Projection, written: Callable[[pa.Field], str] = lambda
     rules = rules_of_format(wanted.options)
     fields = []
     for column in wanted.decoded:
-        if not all(can_cross(column.type.field(index)) for index in range(column.type.num_fields)):
-            return None
         default = options_of(column).default
         fields.append(
             {

@@ -222,6 +222,9 @@ class Format(Protocol[Own_contra]):
             SchemaError: If what the file says of its columns does not agree with the schema.
         """
 
+    def block_spelling(self, own: Own_contra, wanted: Projection) -> BlockSpelling:
+        """Words in which the kernel's block reader is told of a scan."""
+
     def check_header(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """Checks of :meth:`decoder`, for those who decode nothing.
 
@@ -299,14 +302,6 @@ class BlockSpelling(NamedTuple):
     def needs_head(self) -> bool:
         """True if a block must say what the head of its file says, in the words of the kernel."""
         return self.reads_head or self.encoding != UTF_8
-
-
-@runtime_checkable
-class BlockFormat(Protocol[Own_contra]):
-    """A format whose blocks the kernel can read by itself."""
-
-    def block_spelling(self, own: Own_contra, wanted: Projection) -> BlockSpelling | None:
-        """How the kernel is told of a scan; ``None`` for kinds of scans that Python reads."""
 
 
 class Contradiction(NamedTuple):

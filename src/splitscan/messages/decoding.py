@@ -87,7 +87,7 @@ def _kernel_reader(spec: ScanSpec, file: FileMetadata, resolved: Preamble, separ
     def read(values: Sequence[bytes | None]) -> ValueRows:
         batch, rejects = reader.read(pa.array(values, pa.large_binary()))
         found = None if rejects is None else rejects_of(file.path, pa.record_batch(rejects))
-        return ValueRows(rows_of(batch, spec.schema), found)
+        return ValueRows(rows_of(batch, spec), found)
 
     return read
 

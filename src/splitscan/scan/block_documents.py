@@ -15,8 +15,9 @@ from splitscan.block_json import plain_block, plain_file
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource, redact
 from splitscan.engine import DOCUMENT_VERSION, kernel
-from splitscan.formats.contract import BlockFormat, BlockSpelling, ShapedFormat
-from splitscan.formats.decoding.contract import can_cross, type_name
+from splitscan.errors import InvariantError
+from splitscan.formats.contract import BlockSpelling, ShapedFormat
+from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.values import as_text
 from splitscan.formats.framing.codes import code_tables
 from splitscan.formats.framing.contract import Preamble
@@ -53,13 +54,10 @@ def _document_of(spec: ScanSpec) -> tuple[str, BlockSpelling] | None:
 
 
 def _document(spec: ScanSpec, module: ModuleType) -> tuple[str, BlockSpelling] | None:
+    if spec.framing is not None:
+        return None
     format = format_of(spec.options)
-    if spec.framing is not None or not isinstance(format, BlockFormat) or not all(map(can_cross, spec.schema)):
-        return None
     spelling = format.block_spelling(spec.options.format, spec)
-    columns = _columns(spec)
-    if spelling is None:
-        return None
     reading, encoding = spec.options.reading, spelling.encoding
     document = json.dumps(
         {
@@ -69,7 +67,7 @@ def _document(spec: ScanSpec, module: ModuleType) -> tuple[str, BlockSpelling] |
             "codes": code_tables(encoding) if encoding.longest_bytes > 1 else None,
             "notices": bool(spec.notices) and isinstance(format, ShapedFormat),
             "fields": spelling.fields,
-            "columns": columns,
+            "columns": _columns(spec),
             "mode": reading.mode.value,
             "keeps_given_up": spec.keeps_given_up,
             "max_record_bytes": reading.max_record_bytes,
@@ -80,8 +78,11 @@ def _document(spec: ScanSpec, module: ModuleType) -> tuple[str, BlockSpelling] |
     )
     try:
         module.BlockReader.check(document)
-    except module.Unsupported:
-        return None
+    except module.Unsupported as error:
+        raise InvariantError(
+            "the kernel reads every scan of a built-in format", seen=str(error),
+            fix="set SPLITSCAN_ENGINE=reference, and report it",
+        ) from error  # fmt: skip
     return document, spelling
 
 

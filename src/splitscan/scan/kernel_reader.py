@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from splitscan.arrays import flags_of, numbers_of
+from splitscan.arrays import flags_of, numbers_of, with_names
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, BlockReport, Reject
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.storage import ByteSource
@@ -38,6 +38,7 @@ from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import RowCount
 from splitscan.scan.noticing import Noticing
 from splitscan.scan.rejects import RejectBatch, failed_fast
+from splitscan.scan.spec import ScanSpec
 
 _KINDS: dict[str, type[SplitscanError]] = {
     "usage": UsageError, "source": SourceError, "source-changed": SourceChangedError, "record": RecordError,
@@ -45,13 +46,17 @@ _KINDS: dict[str, type[SplitscanError]] = {
 }  # fmt: skip
 
 
-def rows_of(found: Any, schema: pa.Schema) -> pa.RecordBatch:
-    """Rows of the kernel in exactly the schema of a scan."""
-    batch = pa.record_batch(found)
+def rows_of(found: Any, spec: ScanSpec) -> pa.RecordBatch:
+    """Rows of the kernel in exactly the schema of a scan; names with a null character do not come whole."""
+    batch, schema = pa.record_batch(found), spec.schema
     if not len(schema):
         return rows_without_columns(batch.num_rows)
-    columns = map(prune_array, batch.columns, schema.types)
-    return pa.RecordBatch.from_arrays(list(columns), schema=schema)
+    named = {field.name: field.type for field in spec.decoded if pa.types.is_nested(field.type)}
+    columns = [
+        prune_array(with_names(column, named.get(name, column.type)), kind)
+        for column, name, kind in zip(batch.columns, schema.names, schema.types, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def rejects_of(path: str, batch: pa.RecordBatch) -> RejectBatch:
@@ -160,7 +165,7 @@ class KernelBlockReader:
         finally:
             self._take_rejects()
             self._take_noticed()
-        return None if found is None else rows_of(found, self._spec.schema)
+        return None if found is None else rows_of(found, self._spec)
 
     def _open(self, source: ByteSource) -> None:
         block, format, module = in_content(self._block, source), self._spec.record_format, kernel()

@@ -365,6 +365,10 @@ impl Engine for Csv {
 }
 
 impl Engine for Text {
+    fn parse_framed(&self, data: &[u8], frames: Frames, _: bool) -> Result<Parsed, BlockError> {
+        Ok(self.parser.parse_framed(data, frames))
+    }
+
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
         Ok(self.parser.parse(data, bounds))
     }

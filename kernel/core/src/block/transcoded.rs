@@ -60,6 +60,7 @@ impl Transcoded {
         data: &[u8],
         bounds: Bounds,
         read: impl Fn(&[u8], Bounds) -> Result<Parsed, BlockError>,
+        read_framed: impl Fn(&[u8], Frames) -> Result<Parsed, BlockError>,
     ) -> Result<Parsed, BlockError> {
         let mut shown = FIRST_PIECE_BYTES;
         loop {
@@ -76,7 +77,7 @@ impl Transcoded {
             let mut parsed = read(&text.bytes, shorter)?;
             let is_empty = parsed.frames.starts.is_empty();
             if is_empty && parsed.stopped == Stopped::Long {
-                return self.read_one(data, bounds, read);
+                return self.read_one(data, bounds, read_framed);
             }
             if !is_empty || parsed.frames.next_start > 0 || is_all {
                 parsed.frames = text.frames(parsed.frames);
@@ -91,7 +92,7 @@ impl Transcoded {
         &self,
         data: &[u8],
         bounds: Bounds,
-        read: impl Fn(&[u8], Bounds) -> Result<Parsed, BlockError>,
+        read_framed: impl Fn(&[u8], Frames) -> Result<Parsed, BlockError>,
     ) -> Result<Parsed, BlockError> {
         let mut shown = FIRST_PIECE_BYTES;
         loop {
@@ -117,8 +118,12 @@ impl Transcoded {
                     ..Parsed::default()
                 });
             };
-            let record = text.bytes.get(from as usize..to as usize);
-            let record = record.unwrap_or_default().to_vec();
+            let alone = Frames {
+                starts: vec![from],
+                stops: vec![to],
+                malformed: frames.malformed.clone(),
+                next_start: text.bytes.len(),
+            };
             let frames = text.frames(frames);
             let ends = (frames.starts.first(), frames.stops.first());
             let (start, stop) = (ends.0.map_or(0, |&at| at), ends.1.map_or(0, |&at| at));
@@ -136,16 +141,7 @@ impl Transcoded {
                     ..Parsed::default()
                 });
             }
-            let all = Bounds {
-                stop: record.len().max(1),
-                at_end: true,
-                rows: 1,
-                record_bytes: usize::MAX,
-            };
-            let parsed = read(&record, all)?;
-            if parsed.rows != 1 {
-                return Err(BlockError::invariant("the text of a record is one record"));
-            }
+            let parsed = read_framed(&text.bytes, alone)?;
             return Ok(Parsed { frames, ..parsed });
         }
     }
@@ -153,18 +149,40 @@ impl Transcoded {
 
 impl Engine for Transcoded {
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        self.read(data, bounds, |text, bounds| self.inner.parse(text, bounds))
+        self.read(
+            data,
+            bounds,
+            |text, bounds| self.inner.parse(text, bounds),
+            |text, frames| self.inner.parse_framed(text, frames, false),
+        )
     }
 
     fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        self.read(data, bounds, |text, bounds| self.inner.notice(text, bounds))
+        self.read(
+            data,
+            bounds,
+            |text, bounds| self.inner.notice(text, bounds),
+            |text, frames| self.inner.parse_framed(text, frames, true),
+        )
     }
 
     fn find(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
         if self.is_raw {
             return self.inner.find(data, bounds);
         }
-        self.read(data, bounds, |text, bounds| self.inner.find(text, bounds))
+        let one = |_: &[u8], frames| {
+            Ok(Parsed {
+                rows: 1,
+                frames,
+                ..Parsed::default()
+            })
+        };
+        self.read(
+            data,
+            bounds,
+            |text, bounds| self.inner.find(text, bounds),
+            one,
+        )
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {

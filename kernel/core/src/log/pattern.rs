@@ -1,6 +1,8 @@
 //! The pattern of a whole record, whose named groups are columns.
 
-use regex::{Regex, bytes};
+use regex::{Regex, RegexBuilder, bytes};
+
+use super::starts::MOST_PATTERN_BYTES;
 
 /// What a whole record must match.
 #[derive(Clone, Debug)]
@@ -14,7 +16,10 @@ impl RecordPattern {
     /// A pattern, and the named groups of the columns in order. An error says what is wrong with it.
     pub fn new(pattern: &str, columns: &[String]) -> Result<RecordPattern, String> {
         let written = format!(r"\A(?:{pattern})\z");
-        let whole = Regex::new(&written).map_err(|error| error.to_string())?;
+        let whole = RegexBuilder::new(&written)
+            .size_limit(MOST_PATTERN_BYTES)
+            .build();
+        let whole = whole.map_err(|error| error.to_string())?;
         let ascii = bytes::RegexBuilder::new(&written).unicode(false).build();
         let number = |name: &String| {
             let found = whole

@@ -26,6 +26,7 @@ from splitscan.formats.column_rules import (
 from splitscan.formats.contract import BlockSpelling, Projection
 from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout, text_of_blank
 from splitscan.formats.csv.framing import QuotedFormat
+from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.decoding.contract import Decoder, format_ddl
 from splitscan.formats.decoding.rescue import Rescue
@@ -57,14 +58,12 @@ def columns_decoder(
     return _filled(wanted, decoder, layout)
 
 
-def block_spelling(wanted: Projection, csv: CsvOptions, format: QuotedFormat) -> BlockSpelling | None:
+def block_spelling(wanted: Projection, csv: CsvOptions, dialect: CsvGrammar) -> BlockSpelling:
     """The columns as the kernel is told of them; the header of a file decides which field each is in."""
     fields = block_fields(wanted, written_of(wanted))
-    if fields is None:
-        return None
     has_names = bool(wanted.fields) or not wanted.delivers_no_value
     said = [(column, options_of(column)) for column in wanted.fields]
-    rescued, dialect = wanted.rescued_column, format.dialect
+    rescued = wanted.rescued_column
     spelled = {
         "sep": dialect.sep,
         "quote": dialect.quote,
@@ -95,7 +94,7 @@ def block_spelling(wanted: Projection, csv: CsvOptions, format: QuotedFormat) ->
         "rescue": None if rescued is None else {"wanted": rescued in wanted.columns},
     }  # fmt: skip
     marks = (dialect.sep_marks, dialect.line_sep or "")
-    return BlockSpelling({"csv": spelled}, fields, format.encoding, marks)
+    return BlockSpelling({"csv": spelled}, fields, dialect.encoding, marks)
 
 
 def _fields_decoder(

@@ -252,9 +252,8 @@ class Csv:
             return array_decoder(wanted, own, preamble.format)
         return columns_decoder(wanted, own, preamble.format, file, preamble.header)
 
-    def block_spelling(self, own: CsvOptions, wanted: Projection) -> BlockSpelling | None:
-        format = self.framing(own)
-        return block_spelling(wanted, own, format) if isinstance(format, QuotedFormat) else None
+    def block_spelling(self, own: CsvOptions, wanted: Projection) -> BlockSpelling:
+        return block_spelling(wanted, own, CsvGrammar.of(own))
 
     def check_header(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """The header agrees with the schema, unless nobody reads it."""

@@ -74,8 +74,7 @@ class CsvGrammar:
                     code="bad-option",
                 )
 
-        if self.encoding.longest_bytes > 1:
-            self._check_marks()
+        self._check_marks()
 
     def _check_marks(self) -> None:
         escape = None if self.quote is None else self.escape

@@ -290,12 +290,6 @@ class Decoder(Protocol, metaclass=QuickProtocol):
         """Decode the records of *frames*, whose positions are relative to *data*."""
 
 
-def can_cross(column: pa.Field) -> bool:
-    """True if the names in a column reach the kernel whole: Arrow's C interface ends them at a null character."""
-    kind = column.type
-    return "\0" not in column.name and all(can_cross(kind.field(index)) for index in range(kind.num_fields))
-
-
 def _put_together(wordings: Sequence[FaultTemplate], kind_of: npt.NDArray[np.int64], seen: pa.Array) -> Words:
     """Codes and reasons: each wording around what was seen."""
     if not wordings:

@@ -63,10 +63,9 @@ class SlicesOptions(RecordOptions):
         return None if self.slice_bytes == _SLICE_BYTES else "sliceSize"
 
 
-def _spelled(wanted: Projection, record_bytes: int, *, short_is_a_fault: bool) -> BlockSpelling | None:
-    fields = block_fields(wanted)
+def _spelled(wanted: Projection, record_bytes: int, *, short_is_a_fault: bool) -> BlockSpelling:
     format = {"record_length": record_bytes, "short_is_broken": short_is_a_fault}
-    return None if fields is None else BlockSpelling({"fixed": format}, fields)
+    return BlockSpelling({"fixed": format}, block_fields(wanted))
 
 
 class _Pieces(PlainFormat[Own_contra]):
@@ -86,7 +85,7 @@ class Fixed(_Pieces[FixedOptions]):
     def decoder(self, own: FixedOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         return BinaryDecoder(wanted=bool(wanted.validated))
 
-    def block_spelling(self, own: FixedOptions, wanted: Projection) -> BlockSpelling | None:
+    def block_spelling(self, own: FixedOptions, wanted: Projection) -> BlockSpelling:
         return _spelled(wanted, own.record_length, short_is_a_fault=True)
 
 
@@ -101,5 +100,5 @@ class Slices(_Pieces[SlicesOptions]):
     def decoder(self, own: SlicesOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         return BinaryDecoder(wanted=bool(wanted.validated))
 
-    def block_spelling(self, own: SlicesOptions, wanted: Projection) -> BlockSpelling | None:
+    def block_spelling(self, own: SlicesOptions, wanted: Projection) -> BlockSpelling:
         return _spelled(wanted, own.slice_bytes, short_is_a_fault=False)

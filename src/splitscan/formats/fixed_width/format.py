@@ -55,11 +55,9 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
         )
         return filled(wanted, decoder)
 
-    def block_spelling(self, own: FixedWidthOptions, wanted: Projection) -> BlockSpelling | None:
+    def block_spelling(self, own: FixedWidthOptions, wanted: Projection) -> BlockSpelling:
         places = {each.name.lower(): each for each in own.layout}
         fields = block_fields(wanted, written_of(wanted))
-        if fields is None:
-            return None
         spelled = {
             "line_sep": own.line_sep,
             "record_length": own.record_length,

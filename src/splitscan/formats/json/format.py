@@ -86,18 +86,16 @@ class Json(PlainFormat[JsonOptions]):
         )
         return filled(wanted, decoder)
 
-    def block_spelling(self, own: JsonOptions, wanted: Projection) -> BlockSpelling | None:
+    def block_spelling(self, own: JsonOptions, wanted: Projection) -> BlockSpelling:
         """A head says how values are written."""
-        format, fields = self.framing(own), block_fields(wanted)
-        if fields is None or not isinstance(format, JsonFormat | JsonLinesFormat):
-            return None
+        fields, encoding = block_fields(wanted), resolve_encoding(own.encoding)
         spelled = {
             "multi_line": own.multi_line,
             "line_sep": own.line_sep,
             "dialect": asdict(JsonDialect.of(own)),
             "rescue": spelled_rescue(wanted),
         }
-        return BlockSpelling({"json": spelled}, fields, format.encoding, (own.line_sep or "",), own.multi_line)
+        return BlockSpelling({"json": spelled}, fields, encoding, (own.line_sep or "",), own.multi_line)
 
     def advice(self, own: JsonOptions, text: str) -> str | None:
         """An array, or values over several lines, where a record is a line; or one object around all records."""

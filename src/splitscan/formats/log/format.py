@@ -63,10 +63,8 @@ class Log(PlainFormat[LogOptions]):
         )
         return filled(wanted, decoder)
 
-    def block_spelling(self, own: LogOptions, wanted: Projection) -> BlockSpelling | None:
+    def block_spelling(self, own: LogOptions, wanted: Projection) -> BlockSpelling:
         fields = block_fields(wanted, written_of(wanted))
-        if fields is None:
-            return None
         spelled = {
             "start": own.line_pattern,
             "continues": own.record_continues is not None,

@@ -66,10 +66,8 @@ class Text(PlainFormat[TextOptions]):
             raise InvariantError("text is framed by delimiters", seen=format.name)
         return TextDecoder(format.encoding, wanted=bool(wanted.validated))
 
-    def block_spelling(self, own: TextOptions, wanted: Projection) -> BlockSpelling | None:
+    def block_spelling(self, own: TextOptions, wanted: Projection) -> BlockSpelling:
         fields = block_fields(wanted)
-        if fields is None:
-            return None
         spelled = {"line_sep": own.line_sep, "escape": own.escape}
         return BlockSpelling({"text": spelled}, fields, resolve_encoding(own.encoding), (own.line_sep or "",))
 

@@ -161,13 +161,13 @@ def check_escape(escape: bytes | None, encoding: Encoding) -> int | None:
     """The escape as one code unit.
 
     Raises:
-        UsageError: If it is not exactly one.
+        UsageError: If it is not a character of ASCII.
     """
     if escape is None:
         return None
-    if len(escape) != encoding.unit_bytes:
+    if len(escape) != encoding.unit_bytes or encoding.units(escape)[0] >= 0x80:
         raise UsageError(
-            f"option escape must be one code unit of {encoding.name}", seen=repr(escape),
+            "option escape must be one ASCII character", seen=repr(escape),
             fix="choose an ASCII character, usually a backslash", code="bad-option",
         )  # fmt: skip
     encoding.check_mark("escape", escape)

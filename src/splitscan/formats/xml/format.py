@@ -51,11 +51,9 @@ class Xml(PlainFormat[XmlOptions]):
         )
         return filled(wanted, decoder)
 
-    def block_spelling(self, own: XmlOptions, wanted: Projection) -> BlockSpelling | None:
+    def block_spelling(self, own: XmlOptions, wanted: Projection) -> BlockSpelling:
         """Each file may declare its encoding."""
         fields = block_fields(wanted)
-        if fields is None:
-            return None
         spelled = {
             "row_tag": own.row_tag,
             "attribute_prefix": own.attribute_prefix,

@@ -256,7 +256,7 @@ def test_options_choose_the_format() -> None:
 
 
 NO_UNITS = "option lineSep must be 1 to 1024 code units of "
-NO_ESCAPE = "option escape must be one code unit of UTF-8"
+NO_ESCAPE = "option escape must be one ASCII character"
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "empty delimiter": (lambda: line_format(line_sep=""), NO_UNITS + "UTF-8"),
     "endless delimiter": (lambda: DelimitedFormat(b"x" * (MAX_DELIMITER_UNITS + 1)), NO_UNITS + "UTF-8"),
