@@ -4,7 +4,10 @@ use crate::rules::Rules;
 use crate::value::clock::Clock;
 use crate::value::float::Named;
 use crate::value::pattern::Pattern;
-use crate::value::{boolean, date, float, int, loses_digits, timestamp, without_blanks};
+use crate::value::{
+    DOUBLE_DIGITS, boolean, date, float, int, loses_digits, outgrows_double, timestamp,
+    without_blanks,
+};
 
 /// 32-bit whole numbers.
 pub const INT: u8 = 1;
@@ -98,19 +101,21 @@ impl Fitter {
             return 0;
         }
         let has_blanks = bare.len() < text.len();
-        if !has_blanks && !unsigned.is_empty() && unsigned.iter().all(u8::is_ascii_digit) {
+        if !unsigned.is_empty() && unsigned.iter().all(u8::is_ascii_digit) {
             *digits = (*digits).max(unsigned.len());
-            return if unsigned.len() <= SHORT_DIGITS {
+            return if unsigned.len() <= SHORT_DIGITS && !has_blanks {
                 NUMBERS
-            } else if unsigned.len() <= MOST_DIGITS {
+            } else if unsigned.len() <= DOUBLE_DIGITS {
                 DECIMAL | DOUBLE | whole(text)
+            } else if unsigned.len() <= MOST_DIGITS {
+                DECIMAL | whole(text)
             } else {
-                self.double(text, unsigned)
+                0
             };
         }
         let mut found = match kinds & (INT | LONG) {
             0 => 0,
-            _ => whole(text), // with blanks around it: no decimal
+            _ => whole(text),
         };
         if kinds & DOUBLE != 0 {
             found |= self.double(text, unsigned);
@@ -118,11 +123,12 @@ impl Fitter {
         found
     }
 
-    /// Whether a text is a floating point number. What is too large for one is no infinity, unless it says so.
+    /// Whether a text is a floating point number that holds it. What is too large for one is no infinity, unless it says
+    /// so.
     fn double(&self, text: &str, unsigned: &[u8]) -> u8 {
         let is_number = float::parse::<f64>(text, &self.named).is_some_and(|value| {
             value.is_finite() || !matches!(unsigned, [b'0'..=b'9' | b'.', ..])
-        });
+        }) && !outgrows_double(text);
         if is_number { DOUBLE } else { 0 }
     }
 
@@ -133,8 +139,8 @@ impl Fitter {
         if kinds & DATE != 0 && (self.date.is_some() || is_full_date(text)) && self.is_date(text) {
             found |= DATE;
         }
-        if kinds & TIMESTAMP != 0 && (self.time.is_some() || has_day(text)) && self.is_moment(text)
-        {
+        let may_be_moment = self.time.is_some() || has_day(text) && !loses_nanoseconds(text);
+        if kinds & TIMESTAMP != 0 && may_be_moment && self.is_moment(text) {
             found |= TIMESTAMP;
         }
         found
@@ -194,17 +200,36 @@ fn is_full_date(text: &str) -> bool {
         })
 }
 
-/// Whether a text begins with year, month and day: a year or a month alone is no moment.
+/// Whether a text begins with a year of four digits or more, and a month and a day of two: anything else may be a number
+/// of a part.
 fn has_day(text: &str) -> bool {
-    let mut parts = text
-        .trim_start_matches(|c: char| !c.is_ascii_digit())
-        .splitn(3, '-');
-    let mut number = || {
-        parts
-            .next()
-            .is_some_and(|part| part.bytes().next().is_some_and(|b| b.is_ascii_digit()))
-    };
-    number() && number() && number()
+    let dated = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let year = dated.bytes().take_while(u8::is_ascii_digit).count();
+    year >= 4
+        && matches!(
+            dated.as_bytes().get(year..),
+            Some([
+                b'-',
+                b'0'..=b'9',
+                b'0'..=b'9',
+                b'-',
+                b'0'..=b'9',
+                b'0'..=b'9',
+                ..
+            ])
+        )
+}
+
+/// Whether a moment has digits that microseconds do not hold.
+pub(crate) fn loses_nanoseconds(text: &str) -> bool {
+    const MICROSECOND_DIGITS: usize = 6;
+    text.rsplit_once('.').is_some_and(|(_, fraction)| {
+        fraction
+            .bytes()
+            .take_while(u8::is_ascii_digit)
+            .skip(MICROSECOND_DIGITS)
+            .any(|digit| digit != b'0')
+    })
 }
 
 #[cfg(test)]
@@ -229,7 +254,7 @@ mod tests {
         );
         assert_eq!(fit(&["1", "1.5"]).kinds & NUMBERS, DOUBLE);
         assert_eq!(fit(&["2020-01-31"]).kinds, DATE | TIMESTAMP);
-        assert_eq!(fit(&["2020-1-31"]).kinds, TIMESTAMP);
+        assert_eq!(fit(&["2020-01-31 10:00:00.123456000"]).kinds, TIMESTAMP);
         assert_eq!(fit(&["true", "FALSE"]).kinds, BOOLEAN);
         assert_eq!(fit(&["true", "1"]).kinds, 0);
     }
@@ -245,11 +270,31 @@ mod tests {
     #[test]
     fn what_a_number_would_lose_makes_a_column_one_of_texts() {
         let long = "9".repeat(400);
-        for text in ["12D", "14f", ".5d", "-3F", "1e400", &long] {
+        for text in [
+            "12D",
+            "14f",
+            ".5d",
+            "-3F",
+            "1e400",
+            "1e-400",
+            "+4915112345678",
+            "1234567890123456.5",
+            &long,
+        ] {
             assert_eq!(fit(&["1", text]).kinds & NUMBERS, 0, "{text}");
         }
         assert_eq!(fit(&["inf", "-Infinity", "NaN"]).kinds & NUMBERS, DOUBLE);
-        assert_eq!(fit(&["2024-01"]).kinds, 0);
+        for text in [
+            "2024-01",
+            "1234-5-6",
+            "2020-1-31",
+            "2020-01-31 10:00:00.1234567",
+        ] {
+            assert_eq!(fit(&[text]).kinds, 0, "{text}");
+        }
+        assert_eq!(fit(&["0.5", "1234567890123456"]).kinds & NUMBERS, 0);
+        assert_eq!(fit(&["0.5", "123456789012345"]).kinds & NUMBERS, DOUBLE);
+        assert_eq!(fit(&["+5", "+0.25"]).kinds & NUMBERS, DOUBLE);
         assert_eq!(fit(&["2024"]).kinds, NUMBERS);
     }
 
@@ -259,11 +304,11 @@ mod tests {
         assert_eq!(
             fit(&["1", &longest]),
             Fit {
-                kinds: DECIMAL | DOUBLE,
+                kinds: DECIMAL,
                 digits: 38,
                 any: true
             }
         );
-        assert_eq!(fit(&[&format!("{longest}1")]).kinds & NUMBERS, DOUBLE);
+        assert_eq!(fit(&[&format!("{longest}1")]).kinds & NUMBERS, 0);
     }
 }

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use crate::value::DOUBLE_DIGITS;
+
 /// Objects and arrays inside each other; what is nested deeper is text.
 pub(crate) const MOST_LEVELS: usize = 50;
 
@@ -34,7 +36,9 @@ pub(crate) const OBJECT: u16 = 1 << 7;
 pub(crate) const ARRAY: u16 = 1 << 8;
 /// Values that come several times in a record: what is seen is seen of each.
 pub(crate) const MANY: u16 = 1 << 9;
-const NUMBER: u16 = LONG | DECIMAL | DOUBLE;
+/// Beside [`LONG`] or [`DECIMAL`]: whole numbers with more digits than every double holds.
+pub(crate) const WIDE: u16 = 1 << 10;
+const NUMBER: u16 = LONG | DECIMAL | DOUBLE | WIDE;
 const TIME: u16 = DATE | TIMESTAMP;
 
 /// The place of the records.
@@ -70,6 +74,25 @@ impl Seen {
         }
     }
 
+    /// A whole number of 64 bits.
+    #[inline]
+    pub(crate) fn long(value: i64) -> Seen {
+        const MOST: u64 = 10u64.pow(DOUBLE_DIGITS as u32) - 1;
+        Seen::of(match value.unsigned_abs() <= MOST {
+            true => LONG,
+            false => LONG | WIDE,
+        })
+    }
+
+    /// A whole number beyond 64 bits.
+    pub(crate) fn wide(digits: usize) -> Seen {
+        let decimal = Seen::decimal(digits, 0);
+        Seen {
+            kinds: decimal.kinds | WIDE,
+            ..decimal
+        }
+    }
+
     fn and(self, other: Seen) -> Seen {
         Seen {
             kinds: self.kinds | other.kinds,
@@ -84,16 +107,20 @@ impl Seen {
             0 => "null".into(),
             BOOLEAN => "bool".into(),
             LONG => "int64".into(),
+            kinds if kinds & !WIDE == LONG => "uint64".into(), // a bigint that no double holds
             DATE => "date32".into(),
             kinds if kinds & !TIME == 0 => "timestamp".into(),
             kinds if kinds & !NUMBER != 0 => "string".into(),
+            kinds if kinds & DOUBLE != 0 && kinds & WIDE != 0 => "string".into(),
             kinds if kinds & DOUBLE != 0 => "double".into(),
             kinds => {
                 let least = if kinds & LONG != 0 { LONG_DIGITS } else { 0 };
                 let digits = self.whole.max(least).saturating_add(self.scale);
-                match usize::from(digits) <= MOST_DIGITS {
-                    true => json!({ "decimal": [digits, self.scale] }),
-                    false => "double".into(),
+                match (usize::from(digits) <= MOST_DIGITS, kinds & WIDE != 0) {
+                    (true, true) => json!({ "wide": [digits, self.scale] }),
+                    (true, false) => json!({ "decimal": [digits, self.scale] }),
+                    (false, true) => "string".into(),
+                    (false, false) => "double".into(),
                 }
             }
         }

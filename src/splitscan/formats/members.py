@@ -239,7 +239,9 @@ def _kind(plain: Any) -> pa.DataType:
         return _TIMESTAMP if plain == "timestamp" else pa.type_for_alias(plain)
     if "members" in plain:
         return _struct(plain["members"])
-    return pa.decimal128(*plain["decimal"]) if "decimal" in plain else pa.list_(_kind(plain["items"]))
+    if "items" in plain:
+        return pa.list_(_kind(plain["items"]))
+    return pa.decimal256(*plain["wide"]) if "wide" in plain else pa.decimal128(*plain["decimal"])
 
 
 def _plain_members(kind: pa.DataType) -> list[Any]:
@@ -252,7 +254,7 @@ def _plain(kind: pa.DataType) -> Any:
     if pa.types.is_list(kind):
         return {"items": _plain(kind.value_type)}
     if pa.types.is_decimal(kind):
-        return {"decimal": [kind.precision, kind.scale]}
+        return {"wide" if pa.types.is_decimal256(kind) else "decimal": [kind.precision, kind.scale]}
     return "timestamp" if kind == _TIMESTAMP else str(kind).removesuffix("[day]")
 
 

@@ -5,6 +5,7 @@ Below everything is ``null`` (no value seen), above everything is ``string``::
     string
     ├── double          ── decimal(p,s) ── bigint ── int ── smallint ── tinyint
     │                   ── float
+    ├── wide decimal    ── wide bigint ── bigint    (of whole numbers that no double holds)
     ├── timestamp       ── timestamp_ntz ── date
     ├── boolean
     ├── struct          member by member
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import pyarrow as pa
@@ -27,7 +28,14 @@ ELEMENT = "element"
 """What stands in a path for the elements of an array."""
 
 MOST_DIGITS = 38
-_WHOLE_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20}  # as Spark counts; narrow to wide
+WIDE = pa.uint64()
+"""While types are joined: a ``bigint`` of whose values some have more digits than every double holds.
+
+A decimal of 256 bits stands for such a decimal.
+"""
+
+_WHOLE_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20, WIDE: 20}  # as Spark counts
+_WHOLE = tuple(_WHOLE_DIGITS)  # narrow to wide
 _FLOATS = frozenset({pa.float32(), pa.float64()})
 _TIMES = (pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # each holds the ones before it
 
@@ -101,7 +109,18 @@ def settled(kind: pa.DataType) -> pa.DataType:
         return pa.struct([(each.name, settled(each.type)) for each in kind])
     if pa.types.is_list(kind):
         return pa.list_(settled(kind.value_type))
-    return ANY_VALUE if pa.types.is_null(kind) or pa.types.is_struct(kind) else kind
+    return ANY_VALUE if pa.types.is_null(kind) or pa.types.is_struct(kind) else spoken(kind)
+
+
+def spoken(kind: pa.DataType) -> pa.DataType:
+    """The type that users know, at any depth: without what :data:`WIDE` says of it."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(each.name, spoken(each.type)) for each in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(spoken(kind.value_type))
+    if pa.types.is_decimal256(kind):
+        return pa.decimal128(kind.precision, kind.scale)
+    return pa.int64() if kind == WIDE else kind
 
 
 def has_more_members(found: pa.DataType, here: pa.DataType) -> bool:
@@ -152,12 +171,18 @@ def _join_numbers(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     if not all(kind in _WHOLE_DIGITS or kind in _FLOATS or pa.types.is_decimal(kind) for kind in kinds):
         return ANY_VALUE
     if not _FLOATS.isdisjoint(kinds):
-        return pa.float64()
+        return ANY_VALUE if any(map(_is_wide, kinds)) else pa.float64()
     if all(kind in _WHOLE_DIGITS for kind in kinds):
-        return max(left, right, key=lambda kind: _WHOLE_DIGITS[kind])
+        return max(left, right, key=_WHOLE.index)
     sizes = [(k.precision - k.scale, k.scale) if pa.types.is_decimal(k) else (_WHOLE_DIGITS[k], 0) for k in kinds]
     whole, scale = max(size[0] for size in sizes), max(size[1] for size in sizes)
+    if any(map(_is_wide, kinds)):
+        return pa.decimal256(whole + scale, scale) if whole + scale <= MOST_DIGITS else ANY_VALUE
     return pa.decimal128(whole + scale, scale) if whole + scale <= MOST_DIGITS else pa.float64()
+
+
+def _is_wide(kind: pa.DataType) -> bool:
+    return bool(kind == WIDE or pa.types.is_decimal256(kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,11 +280,18 @@ def merge_schemas(evidence: Evidence, *, match_case: bool = False) -> MergedSche
     for sighting in sorted(evidence.sightings, key=lambda s: (s.path, s.position, s.name, str(s.kind))):
         by_name[sighting.name if match_case else sighting.name.lower()].append(sighting)
     columns = [MergedColumn(s[0].name, join_all([each.kind for each in s]), tuple(s)) for s in by_name.values()]
-    return MergedSchema(tuple(columns), tuple(conflict for column in columns for conflict in _conflicts(column)))
+    conflicts = tuple(conflict for column in columns for conflict in _conflicts(column))
+    return MergedSchema(tuple(map(_spoken_column, columns)), conflicts)
+
+
+def _spoken_column(column: MergedColumn) -> MergedColumn:
+    sightings = tuple(replace(each, kind=spoken(each.kind)) for each in column.sightings)
+    return MergedColumn(column.name, spoken(column.kind), sightings)
 
 
 def _conflicts(column: MergedColumn) -> list[Conflict]:
     first_of_kind = {sighting.kind: sighting for sighting in reversed(column.sightings)}
     first_of_kind.pop(NO_VALUE, None)
     sightings = tuple(sorted(first_of_kind.values(), key=lambda s: (s.path, s.position)))
-    return [Conflict(path, sightings) for path in disagreements([s.kind for s in sightings], (column.name,))]
+    said = tuple(replace(each, kind=spoken(each.kind)) for each in sightings)
+    return [Conflict(path, said) for path in disagreements([s.kind for s in sightings], (column.name,))]

@@ -11,7 +11,10 @@ use crate::rules::Rules;
 use crate::value::clock::{Clock, within_years};
 use crate::value::float::{Float, Named};
 use crate::value::pattern::Pattern;
-use crate::value::{base64, boolean, date, decimal, float, int, loses_digits, timestamp};
+use crate::value::{
+    DOUBLE_DIGITS, base64, boolean, date, decimal, float, int, loses_digits, outgrows_double,
+    timestamp, without_blanks,
+};
 
 /// What reading the texts of a column needs, besides the type of its values.
 #[derive(Debug)]
@@ -81,21 +84,44 @@ impl Column {
                 fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, int::quick, int::parse)
             }
             (Data::Float32(values), Reading::Float(named)) => {
-                let quick = |bytes: &[u8], start, stop| float::quick(bytes, start, stop, named);
-                let read = |text: &str| float::parse(text, named);
+                let quick = |bytes: &[u8], start: usize, stop: usize| {
+                    let may_outgrow = EXACT && stop.wrapping_sub(start) > DOUBLE_DIGITS;
+                    match may_outgrow {
+                        true => None,
+                        false => float::quick(bytes, start, stop, named),
+                    }
+                };
+                let read = |text: &str| match EXACT && outgrows_double(text) {
+                    true => None,
+                    false => float::parse(text, named),
+                };
                 fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, quick, read)
             }
             (Data::Float64(values), Reading::Float(named)) => {
-                let quick = |bytes: &[u8], start, stop| float::quick(bytes, start, stop, named);
-                let read = |text: &str| float::parse(text, named);
+                let quick = |bytes: &[u8], start: usize, stop: usize| {
+                    let may_outgrow = EXACT && stop.wrapping_sub(start) > DOUBLE_DIGITS;
+                    match may_outgrow {
+                        true => None,
+                        false => float::quick(bytes, start, stop, named),
+                    }
+                };
+                let read = |text: &str| match EXACT && outgrows_double(text) {
+                    true => None,
+                    false => float::parse(text, named),
+                };
                 fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, quick, read)
             }
             (Data::Decimal(values), Reading::Decimal(precision, scale)) => {
                 let (precision, scale) = (*precision, *scale);
-                let quick = |bytes: &[u8], start, stop| {
-                    decimal::quick(bytes, start, stop, precision, scale)
+                let is_other = |text: &[u8]| EXACT && decimal::is_written_otherwise(text, scale);
+                let quick = |bytes: &[u8], start, stop| match bytes.get(start..stop) {
+                    Some(text) if is_other(text) => None,
+                    _ => decimal::quick(bytes, start, stop, precision, scale),
                 };
-                let read = |text: &str| decimal::parse(text, precision, scale);
+                let read = |text: &str| match is_other(without_blanks(text).as_bytes()) {
+                    true => None,
+                    false => decimal::parse(text, precision, scale),
+                };
                 fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, quick, read)
             }
             (Data::Date(values), Reading::Date(None)) => {
@@ -268,7 +294,7 @@ fn fill_numbers<const EXACT: bool, T: Copy + Default, C: Cells>(
 fn may_lose_digits(text: &[u8]) -> bool {
     matches!(
         text,
-        [b'0', _, ..] | [b'-' | b'+', b'0', _, ..] | [b' ' | b'\t', ..] | [.., b'A'..=b'z']
+        [b'0', _, ..] | [b'-', b'0', _, ..] | [b'+' | b' ' | b'\t', ..] | [.., b'A'..=b'z']
     )
 }
 

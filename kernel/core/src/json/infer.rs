@@ -6,9 +6,9 @@ use super::dialect::{Dialect, Reason};
 use super::scan::{Kind, Scanner, Span};
 use super::unescape::meant;
 use crate::places::{
-    ARRAY, BOOLEAN, DOUBLE, LONG, MOST_DIGITS, MOST_LEVELS, OBJECT, Places, ROOT, Seen, Summarise,
-    TEXT,
+    ARRAY, BOOLEAN, DOUBLE, MOST_DIGITS, MOST_LEVELS, OBJECT, Places, ROOT, Seen, Summarise, TEXT,
 };
+use crate::value::{DOUBLE_DIGITS, outgrows_double};
 use crate::windows::{Sink, push_framed};
 
 /// How types are found.
@@ -174,10 +174,13 @@ impl Summary {
     #[inline]
     fn number(&self, bytes: &[u8], span: &Span) -> Seen {
         if span.is_plain {
-            if span.places == 0 && span.digits <= i64::MAX as u64 {
-                return Seen::of(LONG);
+            if span.places == 0
+                && let Ok(value) = i64::try_from(span.digits)
+            {
+                return Seen::long(value);
             }
-            if span.places != 0 && !self.wanted.prefers_decimal {
+            let is_short = span.stop - span.start <= DOUBLE_DIGITS;
+            if span.places != 0 && is_short && !self.wanted.prefers_decimal {
                 return Seen::of(DOUBLE);
             }
         }
@@ -228,17 +231,23 @@ fn number_kind(written: &str, prefers_decimal: bool) -> Seen {
     };
     let are_digits =
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let double = match outgrows_double(written) {
+        true => Seen::of(TEXT),
+        false => Seen::of(DOUBLE),
+    };
     if !are_digits(whole) || fraction.is_some_and(|fraction| !are_digits(fraction)) {
-        return Seen::of(DOUBLE);
+        return double;
     }
     let whole = whole.trim_start_matches('0').len();
     match fraction {
-        None if written.len() <= SIGNED && written.parse::<i64>().is_ok() => Seen::of(LONG),
-        None if written.len() <= SIGNED && whole <= MOST_DIGITS => Seen::decimal(whole, 0),
+        None if written.len() <= SIGNED && whole <= MOST_DIGITS => match written.parse::<i64>() {
+            Ok(value) => Seen::long(value),
+            Err(_) => Seen::wide(whole),
+        },
         Some(fraction) if prefers_decimal && whole + fraction.len() <= MOST_DIGITS => {
             Seen::decimal(whole, fraction.len())
         }
-        _ => Seen::of(DOUBLE),
+        _ => double,
     }
 }
 

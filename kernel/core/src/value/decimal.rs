@@ -30,7 +30,14 @@ pub fn parse(text: &str, precision: u8, scale: i8) -> Option<i128> {
     }
 }
 
-/// The same of `bytes[start..stop]`, if it is at most 16 characters: digits, a minus, a point.
+/// Whether a text is written otherwise than whole numbers, or fractions of at most `scale` digits, are.
+pub fn is_written_otherwise(text: &[u8], scale: i8) -> bool {
+    let places = text.iter().rev().position(|&byte| byte == b'.');
+    text.iter().any(|byte| matches!(byte, b'e' | b'E' | b','))
+        || places.is_some_and(|places| scale <= 0 || places > usize::from(scale.unsigned_abs()))
+}
+
+/// The same as [`parse`] of `bytes[start..stop]`, if it is at most 16 characters: digits, a minus, a point.
 #[inline(always)] // once a value
 pub fn quick(bytes: &[u8], start: usize, stop: usize, precision: u8, scale: i8) -> Option<i128> {
     let is_negative = *bytes.get(start)? == b'-';

@@ -22,17 +22,53 @@ pub(crate) fn without_blanks(text: &str) -> &str {
     }
 }
 
-/// Whether a number would lose a part of its text: a leading zero, or the letter of `12D`.
+/// Digits before the point that every double holds.
+pub const DOUBLE_DIGITS: usize = 15;
+
+const PHONE_DIGITS: usize = 7; // after a plus: fewer are a difference
+
+/// Whether a number would lose a part of its text: a leading zero, the letter of `12D`, or the plus of `+4915112345678`.
 #[inline]
 pub fn loses_digits(text: &str) -> bool {
-    let unsigned = match without_blanks(text).as_bytes() {
+    let bare = without_blanks(text).as_bytes();
+    let unsigned = match bare {
         [b'-' | b'+', rest @ ..] => rest,
         rest => rest,
     };
-    matches!(
-        unsigned,
-        [b'0', b'0'..=b'9', ..] | [b'0'..=b'9' | b'.', .., b'd' | b'D' | b'f' | b'F']
-    )
+    match unsigned {
+        [b'0', b'0'..=b'9', ..] | [b'0'..=b'9' | b'.', .., b'd' | b'D' | b'f' | b'F'] => true,
+        _ => {
+            bare.first() == Some(&b'+')
+                && unsigned.len() >= PHONE_DIGITS
+                && unsigned.iter().all(u8::is_ascii_digit)
+        }
+    }
+}
+
+/// Whether a double would lose a part of a number's text: there are more than [`DOUBLE_DIGITS`] before its point, or its
+/// exponent makes it 0 or infinite.
+#[inline]
+pub fn outgrows_double(text: &str) -> bool {
+    let bare = without_blanks(text);
+    if bare.len() <= DOUBLE_DIGITS && !bare.contains(['e', 'E']) {
+        return false;
+    }
+    let unsigned = bare.strip_prefix(['-', '+']).unwrap_or(bare);
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let whole = digits(unsigned);
+    let rest = unsigned.get(whole..).unwrap_or_default();
+    let fraction = rest.strip_prefix('.').unwrap_or_default();
+    match rest.as_bytes() {
+        [] => whole > DOUBLE_DIGITS,
+        [b'.', ..] if digits(fraction) == fraction.len() => whole > DOUBLE_DIGITS,
+        _ => {
+            let mantissa = bare.split(['e', 'E']).next().unwrap_or_default();
+            mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'))
+                && bare
+                    .parse::<f64>()
+                    .is_ok_and(|value| value == 0.0 || value.is_infinite())
+        }
+    }
 }
 
 /// The text without the white space that may surround a time: what Python's `str.strip` takes for it, in any script.

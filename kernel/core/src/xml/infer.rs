@@ -9,13 +9,13 @@ use super::element::Reader;
 use super::fill::Reading;
 use super::members::{Found, Naming};
 use super::tree::{Kind, Part, Reason};
-use crate::fit::Fitter;
+use crate::fit::{Fitter, loses_nanoseconds};
 use crate::places::{
-    BOOLEAN, DATE, DOUBLE, LONG, MANY, MOST_DIGITS, MOST_LEVELS, OBJECT, Places, ROOT, Seen,
-    Summarise, TEXT, TIMESTAMP,
+    BOOLEAN, DATE, DOUBLE, MANY, MOST_DIGITS, MOST_LEVELS, OBJECT, Places, ROOT, Seen, Summarise,
+    TEXT, TIMESTAMP,
 };
 use crate::rules::Rules;
-use crate::value::{int, without_space};
+use crate::value::{int, loses_digits, outgrows_double, without_space};
 use crate::windows::{Sink, push_framed};
 
 /// How types are found.
@@ -233,14 +233,16 @@ impl Types {
         }
         let unsigned = written.strip_prefix(['+', '-']).unwrap_or(written);
         // a leading zero is lost in any number
-        let is_number = !matches!(unsigned.as_bytes(), [b'0', b'0'..=b'9', ..]);
+        let is_number = !(matches!(unsigned.as_bytes(), [b'0', b'0'..=b'9', ..])
+            || written.starts_with('+') && loses_digits(written));
         if is_number && let Some(number) = self.exact(written, unsigned) {
             return Some(number);
         }
         if written.eq_ignore_ascii_case("true") || written.eq_ignore_ascii_case("false") {
             return Some(Seen::of(BOOLEAN));
         }
-        let is_number = is_number && !matches!(last, b'd' | b'D' | b'f' | b'F');
+        let is_number =
+            is_number && !matches!(last, b'd' | b'D' | b'f' | b'F') && !outgrows_double(written);
         if is_number && self.fitter.is_double(written) {
             return Some(Seen::of(DOUBLE));
         }
@@ -258,8 +260,8 @@ impl Types {
         if whole.len() == unsigned.len() {
             return match int::parse::<i64>(written) {
                 _ if digits > MOST_DIGITS => None,
-                None => Some(Seen::decimal(digits, 0)),
-                _ => Some(Seen::of(LONG)),
+                None => Some(Seen::wide(digits)),
+                Some(value) => Some(Seen::long(value)),
             };
         }
         let is_wanted = self.wanted.prefers_decimal && !fraction.is_empty();
@@ -276,7 +278,8 @@ impl Types {
             if may_be_date && self.wanted.prefer_date && self.fitter.is_date(written) {
                 return Seen::of(DATE);
             }
-            if self.fitter.is_moment(written) {
+            let loses = !has_moments && loses_nanoseconds(written);
+            if !loses && self.fitter.is_moment(written) {
                 return Seen::of(TIMESTAMP);
             }
         }

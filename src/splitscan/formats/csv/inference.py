@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import isinf
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -11,10 +10,10 @@ import pyarrow.compute as pc
 
 from splitscan.formats.contract import Summaries
 from splitscan.formats.csv.options import CsvOptions
-from splitscan.formats.decoding.conversions import LOST, Rules, all_convert
+from splitscan.formats.decoding.conversions import LOST, NANOSECONDS, Rules, all_convert, outgrows_double
 from splitscan.formats.framing.frames import native
 from splitscan.formats.members import inference_document
-from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE
+from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE, WIDE
 
 # A bit for each type, from the narrowest on, as in the kernel.
 _INT, _LONG, _DECIMAL, _DOUBLE, _DATE, _TIMESTAMP, _BOOLEAN = (1 << bit for bit in range(7))
@@ -26,9 +25,9 @@ _KINDS = {
 }  # fmt: skip
 
 _FULL_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"  # written otherwise, Spark finds timestamps
-_WHOLE = "^[+-]?[0-9]+$"
-_MAY_OVERFLOW = r"^[ \t]*[+-]?[0-9.].*([eE]|[0-9]{308})"
-_HAS_DAY = "^[^0-9]*[0-9][^-]*-[0-9][^-]*-[0-9]"  # a year or a month alone is no moment
+_WHOLE = r"^[ \t]*[+-]?[0-9]+[ \t]*$"
+_MAY_OUTGROW = r"^[ \t]*[+-]?([0-9.].*[eE]|[0-9]{16})"
+_HAS_DAY = "^[^0-9]*[0-9]{4,}-[0-9]{2}-[0-9]{2}"  # anything else may be the number of a part
 
 
 class TypeSummary(NamedTuple):
@@ -63,13 +62,15 @@ class TypeSummary(NamedTuple):
             kinds |= _DATE
         digits = 0
         if _all_match(values, _WHOLE):
-            digits = pc.max(pc.binary_length(pc.ascii_ltrim(values, "+-"))).as_py()
+            digits = pc.max(pc.binary_length(pc.ascii_trim(values, "+- \t"))).as_py()
             kinds |= _DECIMAL if digits <= MOST_DIGITS else 0
         if pc.any(pc.match_substring_regex(values, LOST)).as_py():
             kinds &= ~_NUMBERS
-        if kinds & _DOUBLE and any(map(isinf, map(float, _matching(values, _MAY_OVERFLOW)))):
+        if kinds & _DOUBLE and any(map(outgrows_double, _matching(values, _MAY_OUTGROW))):
             kinds &= ~_DOUBLE
-        if csv.timestamp_format is None and not _all_match(values, _HAS_DAY):
+        if csv.timestamp_format is None and not (
+            _all_match(values, _HAS_DAY) and not pc.any(pc.match_substring_regex(values, NANOSECONDS)).as_py()
+        ):
             kinds &= ~_TIMESTAMP
         return cls(kinds, digits, any=True)
 
@@ -77,12 +78,16 @@ class TypeSummary(NamedTuple):
         """The narrowest type that all values fit; ``null`` without a value, ``string`` where none does.
 
         Integers become ``int``, ``bigint`` or, beyond 64 bits, decimals; then come ``double``, ``date``, ``timestamp``
-        and ``boolean``. What a number would lose makes a column one of texts: a leading zero, the letter of ``12D``.
+        and ``boolean``. What a number or a moment would lose makes a column one of texts: a leading zero, the letter of
+        ``12D``, digits that a double or microseconds do not hold. :data:`splitscan.formats.merge.WIDE` stands for a
+        ``bigint`` that no double holds.
         """
         if not self.any:
             return NO_VALUE
         if self.kinds & _DECIMAL and not self.kinds & (_INT | _LONG):
-            return pa.decimal128(self.digits, 0)
+            return pa.decimal256(self.digits, 0)
+        if self.kinds & _LONG and not self.kinds & _DOUBLE:
+            return WIDE
         allowed = self.kinds if csv.prefer_date else self.kinds & ~_DATE
         return next((kind for bit, kind in _KINDS.items() if allowed & bit), ANY_VALUE)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import lru_cache
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,17 @@ LAST_US = 253_402_300_799_999_999  # the last microsecond of 9999
 _INTEGER_BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
 
 # Texts that Arrow's cast is known to read exactly as the parsers below do, and never refuses.
-LOST = r"^[ \t]*[+-]?(0[0-9]|[0-9.].*[dDfF][ \t]*$)"
-"""A number that would lose a part of its text: a leading zero, or the letter of 12D."""
+LOST = r"^[ \t]*([+-]?(0[0-9]|[0-9.].*[dDfF][ \t]*$)|[+][0-9]{7,}[ \t]*$)"
+"""A number that would lose a part of its text: a leading zero, the letter of 12D, or the plus of +4915112345678."""
+
+DOUBLE_DIGITS = 15
+"""Digits before the point that every double holds."""
+
+NANOSECONDS = r"\.[0-9]{6}0*[1-9][^.]*$"
+"""A moment with digits that microseconds do not hold."""
+
+_TOO_WIDE = r"^[ \t]*[+-]?[0-9]{16,}([.][0-9]*)?[ \t]*$"
+_MAY_VANISH = r"^[ \t]*[+-]?[0-9]*[.]?[0-9]*[eE]"
 
 _PLAIN = {
     pa.int8(): "^-?[0-9]{1,2}$",
@@ -116,6 +126,8 @@ def convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Arra
     plain = pc.match_substring_regex(strings, form)
     if _is_exact(kind, rules):
         plain = pc.and_not(plain, pc.match_substring_regex(strings, LOST))
+        if pa.types.is_floating(kind):
+            plain = pc.and_not(plain, pc.match_substring_regex(strings, _TOO_WIDE))
     odd = pc.invert(plain)
     if not pc.any(odd).as_py():
         return strings.cast(kind), None
@@ -203,7 +215,7 @@ def _parser(kind: pa.DataType, rules: Rules) -> Parse:
     elif pa.types.is_timestamp(kind):
         pattern = rules.timestamp_ntz_format if kind.tz is None else rules.timestamp_format
         parse = _timestamp_parser(pattern, None if kind.tz is None else rules.time_zone)
-    return _exact(parse) if _is_exact(kind, rules) else parse
+    return _exact(parse, kind) if _is_exact(kind, rules) else parse
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -215,9 +227,42 @@ def _is_exact(kind: pa.DataType, rules: Rules) -> bool:
     return rules.exact_numbers and is_number(kind)
 
 
-def _exact(parse: Parse) -> Parse:
+def _exact(parse: Parse, kind: pa.DataType) -> Parse:
     """A parser of numbers that refuses those of which a part would be lost."""
-    return lambda text: None if re.match(LOST, text) else parse(text)
+
+    def loses(text: str) -> bool:
+        if pa.types.is_decimal(kind):
+            return any(sign in text for sign in "eE,") or _places(text) > kind.scale
+        return bool(pa.types.is_floating(kind)) and outgrows_double(text)
+
+    return lambda text: None if re.match(LOST, text) or loses(text) else parse(text)
+
+
+def _places(text: str) -> int:
+    """Digits after the point; one where there are none."""
+    _, point, fraction = text.strip(BLANKS).rpartition(".")
+    return max(len(fraction), 1) if point else 0
+
+
+def outgrows_double(text: str) -> bool:
+    """True if a double would lose a part of a number's text.
+
+    There are more than :data:`DOUBLE_DIGITS` before its point, or its exponent makes it 0 or infinite.
+
+    Example:
+        >>> [outgrows_double(text) for text in ("1234567890123456.5", "1e-400", "1e300")]
+        [True, True, False]
+    """
+    if re.match(_TOO_WIDE, text):
+        return True
+    if not re.match(_MAY_VANISH, text):
+        return False
+    mantissa = re.split("[eE]", text)[0]
+    try:
+        value = float(text.strip(" \t"))
+    except ValueError:
+        return False
+    return any(digit in "123456789" for digit in mantissa) and (value == 0 or isinf(value))
 
 
 def _refuse(_: str) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from splitscan.formats.decoding.conversions import DOUBLE_DIGITS, outgrows_double
 from splitscan.formats.decoding.types import MOST_LEVELS
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 from splitscan.formats.members import settled_schema
-from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, join
+from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, WIDE, join, spoken
 
 _DIGITS = re.compile(r"-?([0-9]+)(?:\.([0-9]+))?")
 
@@ -61,7 +62,7 @@ class JsonMembers:
         if pa.types.is_list(kind):
             inner = self.settled(kind.value_type)
             return None if inner is None else pa.list_(inner)
-        return kind
+        return spoken(kind)
 
 
 def _type_of(value: JsonValue, json: JsonOptions, depth: int) -> pa.DataType:
@@ -82,15 +83,16 @@ def _type_of(value: JsonValue, json: JsonOptions, depth: int) -> pa.DataType:
 
 
 def _number_type(text: str, json: JsonOptions) -> pa.DataType:
+    double = pa.string() if outgrows_double(text) else pa.float64()
     found = _DIGITS.fullmatch(text)
     if found is None:
-        return pa.float64()
+        return double
     whole, fraction = found.group(1).lstrip("0"), found.group(2)
     if fraction is None and len(text) <= MOST_DIGITS + 1:
         if -(1 << 63) <= int(text) < 1 << 63:
-            return pa.int64()
-        return pa.decimal128(len(whole), 0) if len(whole) <= MOST_DIGITS else pa.float64()
+            return WIDE if len(whole) > DOUBLE_DIGITS else pa.int64()
+        return pa.decimal256(len(whole), 0) if len(whole) <= MOST_DIGITS else double
     digits = len(whole) + len(fraction or "")
     if json.prefers_decimal and fraction is not None and digits <= MOST_DIGITS:
         return pa.decimal128(max(digits, 1), len(fraction))
-    return pa.float64()
+    return double

@@ -9,15 +9,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.formats.decoding.conversions import Rules, stored_value
+from splitscan.formats.decoding.conversions import (
+    DOUBLE_DIGITS,
+    NANOSECONDS,
+    Rules,
+    outgrows_double,
+    stored_value,
+)
 from splitscan.formats.decoding.types import MOST_LEVELS, bounded
-from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, join, settled
+from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, WIDE, join, settled
 from splitscan.formats.xml.decoder import Element, NotXmlError, XmlValueReader, parse_element
 from splitscan.formats.xml.options import XmlOptions
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FRACTION = re.compile(r"[+-]?([0-9]*)\.([0-9]+)")
-_LEADING_ZERO = re.compile(r"[+-]?0[0-9]")  # it would be lost in any number
+_LOST = re.compile(r"[+-]?0[0-9]|[+][0-9]{7,}$")  # in any number
+_MOMENT = pa.timestamp("us", "UTC")
 _DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
 
 
@@ -74,21 +81,19 @@ class XmlMembers:
         written = text.strip()
         if not written or written == self.own.null_value:
             return NO_VALUE
-        is_number = not _LEADING_ZERO.match(written)
+        is_number = not _LOST.match(written)
         if is_number and _INTEGER.fullmatch(written) and (digits := len(written.lstrip("+-"))) <= MOST_DIGITS:
-            is_long = stored_value(written, pa.int64(), self.rules) is not None
-            return pa.int64() if is_long else pa.decimal128(digits)
+            if stored_value(written, pa.int64(), self.rules) is None:
+                return pa.decimal256(digits)
+            return WIDE if digits > DOUBLE_DIGITS else pa.int64()
         fraction = _FRACTION.fullmatch(written) if is_number and self.own.prefers_decimal else None
         if fraction is not None and (digits := len(fraction[1].lstrip("0")) + len(fraction[2])) <= MOST_DIGITS:
             return pa.decimal128(digits, len(fraction[2]))
-        kinds = [pa.float64()] if is_number and written[-1] not in "dDfF" else []
+        kinds = [pa.float64()] if is_number and written[-1] not in "dDfF" and not outgrows_double(written) else []
         if written.lower() in {"true", "false"}:
             kinds = [pa.bool_()]
         elif self.rules.date_format or self.rules.timestamp_format or _DATED.fullmatch(written):
             plain = len(written) > len("2020-01-01") and not self.rules.date_format
-            kinds += (
-                [pa.timestamp("us", "UTC")]
-                if plain or not self.own.prefer_date
-                else [pa.date32(), pa.timestamp("us", "UTC")]
-            )
+            moments = [] if not self.rules.timestamp_format and re.search(NANOSECONDS, written) else [_MOMENT]
+            kinds += moments if plain or not self.own.prefer_date else [pa.date32(), *moments]
         return next((kind for kind in kinds if stored_value(written, kind, self.rules) is not None), pa.string())
