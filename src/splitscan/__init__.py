@@ -15,6 +15,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from splitscan.adoption import adopt_readers
 from splitscan.errors import (
     IngestError,
     InvariantError,
@@ -170,3 +171,4 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+adopt_readers()
