@@ -13,6 +13,7 @@ from splitscan.formats.registry import FORMATS, options_of
 from splitscan.options.table import declared_options
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
+_SHOWN_CELLS = 3
 
 
 def pasted(options: Mapping[str, Any]) -> str:
@@ -66,13 +67,17 @@ def note_of(found: Dialect) -> str | None:
     notes = ["give all of these to pin them"] if options else []
     if "skipRows" in options:
         notes.append(found.settings["skipRows"].evidence)
+    first = []
     if found.settings["header"].confidence is Confidence.UNSURE:
         kind = "a header" if found.settings["header"].value else "data"
-        notes.append(f"whether the first record is a header is not clear, it is read as {kind}")
-    if given - {"encoding"} and not seen and len(notes) <= bool(assumed):
+        cells = ", ".join(map(repr, found.first_record[:_SHOWN_CELLS])) + ", ..." * (
+            len(found.first_record) > _SHOWN_CELLS
+        )
+        first = [f"whether the first record ({cells}) is a header is not clear, it is read as {kind}"]
+    if given - {"encoding"} and not seen and len(first) + len(notes) <= bool(assumed):
         return None
     read = f"read with {' and '.join(parts) or 'the defaults (no sample speaks against them)'}"
-    return "; ".join([read, *notes])
+    return "; ".join([*first, read, *notes])
 
 
 _IN_PYTHON = re.compile(

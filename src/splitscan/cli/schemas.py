@@ -201,7 +201,6 @@ def _dialect_as_json(found: Dialect) -> dict[str, Any]:
         "format": DEFAULT_FORMAT,
         "clear": found.is_clear,
         "doubts": list(found.doubts),
-        "notes": list(found.notes),
         "options": found.options(),
         "schema": None if found.schema is None else format_ddl(found.schema),
         "columns": found.columns,

@@ -27,6 +27,7 @@ from splitscan.sizes import format_size, parse_size
 
 _SHOWN_CHARACTERS = 80  # a value in a message is cut to this
 _LARGEST = 2**63 - 1  # numbers become 64-bit offsets and counts
+_CONTROL = re.compile(r"\\u(00[01][0-9a-fA-F])")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?")
 _LISTED = re.compile(r"((?:[^,`]|`[^`]*`)*)(,|$)")  # names in backquotes may hold commas
 
@@ -170,14 +171,19 @@ def text(*, empty: bool = True) -> OptionKind:
 
 
 def character(*, off: bool) -> OptionKind:
-    r"""Return the kind of single characters; with *off*, the empty text (or ``\0``, as in Spark) is ``None``."""
+    r"""Return the kind of single characters; with *off*, the empty text (or ``\0``, as in Spark) is ``None``.
+
+    A control character may be written ``\u001a``, as it is shown.
+    """
 
     def parse(value: Any) -> str | None:
         if off and value in ("", "\0"):
             return None
-        if not isinstance(value, str) or len(value) != 1 or value == "\0":
+        written = _CONTROL.fullmatch(value) if isinstance(value, str) else None
+        found = chr(int(written[1], 16)) if written is not None else value
+        if not isinstance(found, str) or len(found) != 1 or found == "\0":
             raise ValueRefusedError
-        return value
+        return found
 
     extra = ", or empty text to turn it off" if off else ""
     return OptionKind("character", f"exactly one character{extra}", parse, show_text)

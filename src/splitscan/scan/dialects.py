@@ -126,7 +126,7 @@ def unclear(found: Dialect, path: str | None) -> SchemaError:
 
 
 def sniff_files(options: ReadOptions, files: Sequence[FileMetadata]) -> Dialect:
-    """Find the dialect that files share, by looking at up to eight of them, and log lines that may be no records.
+    """Find the dialect that files share, by looking at up to eight of them.
 
     Args:
         options: Of the scan; those of the dialect that were given are taken as they are.
@@ -137,8 +137,6 @@ def sniff_files(options: ReadOptions, files: Sequence[FileMetadata]) -> Dialect:
     """
     given = _known(options)
     found = [(file, _sniff(options, file, given)) for file in spread(files, _SAMPLED_FILES)]
-    for file, note in ((file, note) for file, each in found for note in each.notes):
-        _LOG.warning("%s %s", redact(file.path), Advice(note))
     return _merged([(file, each) for file, each in found if each.columns or each.doubts]) if found else _nothing(given)
 
 
@@ -209,8 +207,7 @@ def _merged(found: Sequence[tuple[FileMetadata, Dialect]]) -> Dialect:
         records = {each.first_record for _, each in found}
         if len(records) == 1:
             settings["header"] = Setting(True, Confidence.LIKELY, "all files begin with the same record")
-    notes = tuple(dict.fromkeys(note for _, each in found for note in each.notes))
-    return _with_settings(replace(first, notes=notes), settings, tuple(dict.fromkeys(doubts)))
+    return _with_settings(first, settings, tuple(dict.fromkeys(doubts)))
 
 
 _OPEN = (Confidence.ASSUMED, Confidence.UNSURE)
@@ -325,7 +322,7 @@ def _about_dialect(options: ReadOptions, head: RawSample) -> str | None:
         and (setting.confidence is Confidence.CERTAIN or name in _LIKELY_IS_ENOUGH)
     }
     if not seen:
-        return found.notes[0] if found.notes else None
+        return None
     said = ", ".join(f"{name}={_spelled(setting.value)}" for name, setting in seen.items())
     because = "; ".join(setting.evidence for setting in seen.values())
     return f"probably wants option{'s' * (len(seen) > 1)} {said} ({because})"

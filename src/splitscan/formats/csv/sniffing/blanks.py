@@ -9,8 +9,10 @@ from typing import Any
 
 from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.comments import with_comments
+from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.found import Confidence, shown
 from splitscan.formats.csv.sniffing.header import find_header
+from splitscan.formats.csv.sniffing.other_lines import layout_of
 from splitscan.formats.csv.sniffing.reading import Reading
 from splitscan.formats.csv.sniffing.separators import IN_TEXT, LEAST_SCORE, ONE_COLUMN, is_constant, only_in_values
 from splitscan.formats.csv.sniffing.values import BLANKS, Record, ValueKind, is_typed, kind_of
@@ -27,6 +29,8 @@ _MOST_WORDS = 5  # in each of so many lines
 _DIGIT = re.compile(rb"\d")
 _COMMENT = b"#"
 _RUN = re.compile(rb"[ \t]+")
+_WORD = re.compile(rb"[^ ]+")
+_HASH = re.compile(rb"[0-9a-fA-F]{4,}")
 _LONG_RUN = re.compile(rb"[ \t]{2}")
 _DIGITS_AND_MARKS = re.compile(rb"[^A-Za-z\x80-\xff]*\d[^A-Za-z\x80-\xff]*")
 _DECIMAL = re.compile(rb"[+-]?\d*\.\d+")
@@ -53,13 +57,14 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
     between, runs = (chosen.but(sep=sep, trims=False, **said) for sep in (" ", BLANK_RUNS))
     is_decimal = chosen.sep in IN_TEXT and chosen.columns > 1 and only_in_values(runs, chosen.sep)
     is_open = chosen.columns == 1 or chosen.score < LEAST_SCORE or (is_decimal and runs.columns > 1)
+    is_open = is_open or (chosen.sep == "\t" and _holds_columns(chosen, runs))
     is_line = is_open and chosen.sep != ONE_COLUMN and len(lines) >= _LEAST_LINES
     if not is_line or 2 * sum(map(is_typed, lines)) > len(lines):
         return chosen
     if _is_table(between) and _is_named(between):
         return _below_names(between, given)
     if runs.columns > 1 and _is_table(runs) and _is_divided(runs, lines):
-        return _below_names(runs, given)
+        return _below_names(_with_doubt_of_places(runs), given)
     if is_decimal:
         return chosen
     by_colon = chosen.but(sep=":")
@@ -67,6 +72,69 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
         return by_colon
     doubt = _of_blanks(lines) or _of_colons(chosen)
     return chosen if doubt is None else chosen.in_doubt(doubt)
+
+
+def _holds_columns(chosen: Reading, runs: Reading) -> bool:
+    """True if values between tabs are several numbers between runs of blanks, which divide all lines alike."""
+    if runs.columns < 2 * chosen.columns or not _is_table(runs):
+        return False
+    columns = zip(*(record for record in chosen.records if len(record) == chosen.columns), strict=True)
+    return any(all(_are_numbers(value) for value, _ in column) for column in columns)
+
+
+def _are_numbers(value: bytes) -> bool:
+    parts = value.split()
+    return len(parts) > 1 and 2 * sum(map(is_typed, parts)) > len(parts)
+
+
+def _with_doubt_of_places(runs: Reading) -> Reading:
+    """The reading, in doubt where a line has nothing at the place of a column, and its value stands below another."""
+    lines = runs.contents[len(runs.preamble) :][:_LOOKED_AT]
+    if any(b"\t" in line or b'"' in line for line in lines):
+        return runs
+    spans = [[found.span() for found in _WORD.finditer(line)] for line in lines]
+    if {len(each) for each in spans} != {runs.columns}:
+        return runs
+    middle = [
+        tuple(sorted(ends)[len(ends) // 2] for ends in zip(*column, strict=True)) for column in zip(*spans, strict=True)
+    ]
+    names = [spans[0]] * (find_header(runs.records).value and _is_padded(lines[0]))
+    for places in (*names, middle):
+        moved = [n for n, line in enumerate(lines) if _is_moved(line, spans[n], places)]
+        if moved and 2 * sum(_fits(each, places) for each in spans) > len(lines):
+            layout = _layout(lines, spans[0])
+            return runs.in_doubt(
+                f"The line {quoted(lines[moved[0]])} has nothing at the place of a column, and one value more: "
+                f"values between blanks would move to the left; give recordFormat=fixed_width with layout='{layout}', "
+                f"or sep={BLANK_RUNS} where they are right."
+            )
+    return runs
+
+
+def _fits(spans: Sequence[tuple[int, ...]], places: Sequence[tuple[int, ...]]) -> bool:
+    return all(begin < stop and start < end for (begin, end), (start, stop) in zip(spans, places, strict=True))
+
+
+def _is_moved(line: bytes, spans: Sequence[tuple[int, ...]], places: Sequence[tuple[int, ...]]) -> bool:
+    """True if a line has blanks where a column is, and the column's value below one that comes later."""
+    return any(
+        not line[start:stop].strip() and any(begin < end and first < ends for first, end in places[i + 1 :])
+        for i, ((start, stop), (begin, ends)) in enumerate(zip(places, spans, strict=True))
+        if begin >= stop
+    )
+
+
+def _layout(lines: Sequence[bytes], names: Sequence[tuple[int, ...]]) -> str:
+    """The layout of columns at places: each begins after places where all lines have a blank, and has a name above."""
+    width = max(map(len, lines))
+    is_blank = [all(not line[at : at + 1].strip() for line in lines) for at in range(width)]
+    begins = [at for at in range(width) if not is_blank[at] and (at == 0 or is_blank[at - 1])]
+    ends = [*begins[1:], width]
+    named = [begin for begin, end in zip(begins, ends, strict=True) if any(begin < b and a < end for a, b in names)]
+    rule = bytearray(b" " * width)
+    for begin, end in zip(named, [*named[1:], width + 1], strict=True):
+        rule[begin : end - 1] = b"-" * (end - 1 - begin)
+    return layout_of(bytes(rule), lines[0])
 
 
 def _below_names(found: Reading, given: Mapping[str, Any]) -> Reading:
@@ -139,7 +207,7 @@ def _of_blanks(lines: Sequence[bytes]) -> str | None:
     alike = sum(len(each) == width for each in fields[1:])
     is_even = width > 1 and alike >= _EVEN_SHARE * (len(fields) - 1)
     table = [record for record in fields if len(record) == width]
-    if is_even and (_holds_values(table) or _is_wide(table) or _has_codes(table)):
+    if is_even and (_holds_values(table) or _is_wide(table) or _has_codes(table) or _has_hashes(table)):
         places = f"; {_PLACES}" if _has_words_in_places(lines[1:], width) else ""
         return f"Each line has {width} values between blanks: {_ADVICE}{places}."
     with_runs = sum(_LONG_RUN.search(line.strip(BLANKS)) is not None for line in lines)
@@ -179,6 +247,16 @@ def _has_codes(records: Sequence[Record]) -> bool:
     """True if many lines have digits in nearly all values of one column: names of people and places have none."""
     return len(records) >= _MOST_LINES_ALIKE and any(
         sum(_DIGIT.search(value) is not None for value, _ in column) >= _TYPED_SHARE * len(column)
+        for column in zip(*records, strict=True)
+    )
+
+
+def _has_hashes(records: Sequence[Record]) -> bool:
+    """True if a column is of digits of base 16, in values of one length: no word of a sentence is."""
+    return any(
+        len({len(value) for value, _ in column}) == 1
+        and all(_HASH.fullmatch(value) for value, _ in column)
+        and 2 * sum(_DIGIT.search(value) is not None for value, _ in column) > len(column)
         for column in zip(*records, strict=True)
     )
 

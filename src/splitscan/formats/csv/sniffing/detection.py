@@ -20,7 +20,6 @@ from splitscan.formats.csv.sniffing.found import (
     encodings_that_decode,
     find_encoding,
 )
-from splitscan.formats.csv.sniffing.notes import notes_of
 from splitscan.formats.csv.sniffing.quotes import (
     BETWEEN_TABS,
     has_pipes_between_tabs,
@@ -35,7 +34,9 @@ from splitscan.formats.framing.encodings import resolve_encoding
 
 _SEP_LINE = re.compile(rb"\Asep=([^\r\n]{1,4})\r?(?:\n|\Z)")  # as Excel writes it
 _SEPARATORS = (",", ";", "\t", "|", "^", "~", "\x01", "\x1f")  # the last two: Hive's, and ASCII's own
+_DOUBLED = ("::", "||")
 _QUOTES = ('"', "'", "|")
+_END_MARK = "\x1a"  # of DOS
 _TRIED_BYTES = 16 * 1024  # that every candidate reads; the best ones read all
 _FINALISTS = 4
 _SHOWN = 3  # candidates
@@ -72,8 +73,16 @@ def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any], named: 
         best = [with_doubt_of_quotes(best[0]), *best[1:]]
     if "sep" not in given:
         best = [with_doubt_of_line_ends(best[0]), *best[1:]]
+    if "comment" not in given and best[0].comment is None and _ends_with_mark(parts[-1]):
+        best = [best[0].but(comment=_END_MARK), *best[1:]]
     found = _explain(best, parts, encoding, given, named)
     return found if line is None else _as_line_says(found)
+
+
+def _ends_with_mark(part: Sample) -> bool:
+    """True if the mark that ends a file of DOS stands alone in the last line."""
+    last = re.split(rb"[\r\n]", part.text.rstrip(b"\r\n"))[-1]
+    return part.is_end and last == _END_MARK.encode()
 
 
 def _readings(parts: Sequence[Sample], given: Mapping[str, Any]) -> list[Reading]:
@@ -167,8 +176,8 @@ def _pairs(text: bytes, given: Mapping[str, Any]) -> list[tuple[str, str | None]
     separators = [given["sep"]] if "sep" in given else [sep for sep in _SEPARATORS if sep.encode() in text] or [","]
     if "sep" not in given and has_pipes_between_tabs(text):
         separators = [*(sep for sep in separators if sep not in BETWEEN_TABS), BETWEEN_TABS]
-    if "sep" not in given and text.count(b"||") * 2 == text.count(b"|") > 0:
-        separators.append("||")
+    if "sep" not in given:
+        separators += [mark for mark in _DOUBLED if _divides_alike(text, mark.encode())]
     candidates: list[tuple[str, str | None]] = []
     for sep in separators:
         if "quote" in given:
@@ -180,6 +189,17 @@ def _pairs(text: bytes, given: Mapping[str, Any]) -> list[tuple[str, str | None]
         if _stands_at_edges(text, sep, '"'):
             candidates.append((sep, None))
     return candidates
+
+
+def _divides_alike(text: bytes, mark: bytes) -> bool:
+    """True if a doubled mark stands in all lines alike: colons twice or more, for once they stand in names as well."""
+    lines = [line for line in text[: text.rfind(b"\n")].splitlines() if line]
+    counts = {line.count(mark) for line in lines}
+    return (
+        len(lines) > 1
+        and len(counts) == 1
+        and (counts.pop() > 1 or (mark == b"||" and text.count(mark) * 2 == text.count(b"|") > 0))
+    )
 
 
 def _stands_at_edges(text: bytes, sep: str, quote: str) -> bool:
@@ -209,7 +229,6 @@ def _explain(
     best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting, given: Mapping[str, Any], named: str | None
 ) -> Dialect:
     chosen, settings = best[0], settings_of(best, parts, encoding, given)
-    doubts = tuple(doubts_of(best, settings, given, parts, named))
     return Dialect(
         sep=chosen.sep,
         quote=chosen.quote,
@@ -226,8 +245,7 @@ def _explain(
         settings=settings,
         first_record=tuple(value.decode() for value, _ in (chosen.records or [[]])[0]),
         candidates=tuple(Candidate(each.sep, each.quote, each.score, each.columns) for each in best[:_SHOWN]),
-        doubts=doubts,
-        notes=() if doubts else tuple(notes_of(chosen, settings["header"])),
+        doubts=tuple(doubts_of(best, settings, given, parts, named)),
         objections=tuple(objections_of(best, settings, given, parts)),
         is_cut=any(each.is_cut for each in best),
     )

@@ -9,6 +9,7 @@ from typing import Any
 from splitscan.formats.csv.sniffing.evidence import LEAST_LEAD, quoted, rival_of
 from splitscan.formats.csv.sniffing.found import Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.header import is_contradicted
+from splitscan.formats.csv.sniffing.other_lines import about_other_lines
 from splitscan.formats.csv.sniffing.reading import Reading, Sample
 from splitscan.formats.csv.sniffing.separators import (
     LEAST_CONSISTENCY,
@@ -17,17 +18,11 @@ from splitscan.formats.csv.sniffing.separators import (
     is_constant,
     makes_table,
 )
-from splitscan.formats.csv.sniffing.values import Record, is_typed
+from splitscan.formats.csv.sniffing.values import is_typed
 from splitscan.formats.first_bytes import other_text, signed_text
 
 _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_RULE = re.compile(rb"[ \t]*[-=+|:][-=+|: \t]*[-=]{2}[-=+|: \t]*")
-_LEAST_BODY = 2  # records below names
-_TYPED_SHARE = 0.9
-_TEXT = re.compile(rb"[A-Za-z_\x80-\xff]")
-_MOST_NAMES = 4  # lines in which names, units and rules stand
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ARRAY = "columnsArray"  # a record may be as long as it is
 _KEEPS_FIELDS = (_ARRAY, "enforceSchema", "rescuedDataColumn")  # whatever the header has
 _BLANKS = rb"[ \t]+"
@@ -71,7 +66,7 @@ def doubts_of(
         if is_contradicted(header, chosen.records):
             yield f"Whether the first record names the columns is not clear: {header.evidence}; give header."
         yield from _about_width(chosen, header, given)
-        yield from _about_first_lines(chosen, header)
+        yield from about_other_lines(chosen, header, parts)
     if "skipRows" not in given and not settings["header"].value:
         yield from _about_preamble(chosen)
     if "sep" not in given:
@@ -186,97 +181,6 @@ def _about_width(chosen: Reading, header: Setting, given: Mapping[str, Any]) -> 
         f"{seen}: give header=false with skipRows={lines} to read all fields, or header=true with enforceSchema=true "
         f"and a schema of {fields} columns to name them."
     )
-
-
-def _about_first_lines(chosen: Reading, header: Setting) -> Iterator[str]:
-    """Lines that are neither the header nor records: it again, a rule below it, or names below other lines."""
-    again = sum(_without_mark(record) == chosen.records[0] for record in chosen.records[1:])
-    if header.value and again and chosen.columns > 1:
-        times = f"{again} time{'s' * (again > 1)}"
-        yield f"The header comes again {times} below: give header=true to take these lines for records."
-    lines = chosen.contents[len(chosen.preamble) :]
-    rule = next((line for line in lines[:_MOST_NAMES] if _RULE.fullmatch(line)), None)
-    if rule is not None:
-        mark = rule[:1]
-        is_free = not any(line.startswith(mark) for line in lines if not _RULE.fullmatch(line))
-        below = chosen.skip_rows + lines.index(rule) + 1
-        fix = f"comment={mark.decode()}" if is_free else f"skipRows={below} with header=false"
-        yield f"The line {quoted(rule)} is a rule, and no record: give {fix}."
-        return
-    names = lines_of_names(chosen.records)
-    are_open = not header.value or not all(name for name, _ in chosen.records[0][1:])
-    are_gaps = bool(names) and (names[-1] > 1 or not all(value for value, _ in chosen.records[names[0]]))
-    if names and (are_open or (are_gaps and _may_name(chosen, names[-1]))):
-        yield _of_several(chosen, lines, names)
-    elif are_open:
-        number = next((n for n in range(1, _MOST_NAMES) if _are_names(chosen.records[n:])), None)
-        if number is not None:
-            seen = quoted(lines[number])
-            yield f"The line {seen} may be the header: give header=true with skipRows={chosen.skip_rows + number}."
-
-
-def lines_of_names(records: Sequence[Record]) -> list[int]:
-    """Which of the records below the first one are of names too: texts above typed values, where cells may be empty."""
-    for last in range(_MOST_NAMES - 1, 0, -1):
-        body = records[last + 1 :]
-        if len(body) >= _LEAST_BODY and _stands_above(records[last], body):
-            return [n for n in range(1, last + 1) if n == last or _stands_above(records[n], body)]
-    return []
-
-
-def _stands_above(record: Record, body: Sequence[Record]) -> bool:
-    """True if a record has texts that do not come again above typed values, in two columns or more, and few values."""
-    texts = typed = 0
-    for i, (value, _) in enumerate(record):
-        below = [each[i][0] for each in body if i < len(each) and each[i][0]]
-        if not value or 2 * len(below) <= len(body) or sum(map(is_typed, below)) < _TYPED_SHARE * len(below):
-            continue
-        typed += is_typed(value)
-        texts += _TEXT.match(value) is not None and not is_typed(value) and value not in below
-    return texts > max(1, typed)
-
-
-def _lines_with_most_names(chosen: Reading, last: int) -> list[int]:
-    """Which of the first records have the most different texts."""
-    texts = [{value for value, _ in record if value and not is_typed(value)} for record in chosen.records[: last + 1]]
-    return [n for n, each in enumerate(texts) if len(each) == max(map(len, texts))]
-
-
-def _may_name(chosen: Reading, last: int) -> bool:
-    """True if a line below a header may be the header: it has more names, or as many in the line that follows."""
-    best = _lines_with_most_names(chosen, last)
-    return best[0] != 0 or 1 in best
-
-
-def _of_several(chosen: Reading, lines: Sequence[bytes], names: Sequence[int]) -> str:
-    """The doubt where several of the first lines name columns: the one with the most names may be the header."""
-    best = _lines_with_most_names(chosen, names[-1])
-    skipped, after = (
-        chosen.skip_rows,
-        f"give header=false with skipRows={chosen.skip_rows + names[-1] + 1} and a schema",
-    )
-    if best == [0]:
-        last = quoted(lines[names[-1]])
-        return f"The line {last} below the first one may be units or names, and no record: {after}, or header=true."
-    which = " or ".join(quoted(lines[n]) for n in best)
-    rows = " or ".join(f"skipRows={skipped + n}" for n in best)
-    others = "" if best == names[-1:] else f"; the lines below it may be no records either: {after} to leave all out"
-    return f"The line {which} may be the header: give header=true with {rows}{others}."
-
-
-def _without_mark(record: Record) -> Record:
-    """A record without a byte order mark, which a file that was appended may begin with."""
-    (value, is_quoted), *others = record
-    return [(value.removeprefix(_BYTE_ORDER_MARK), is_quoted), *others]
-
-
-def _are_names(records: Sequence[Record]) -> bool:
-    """True if nothing in the first record is typed, and two or more columns below are."""
-    names, body = [value for value, _ in records[0]] if records else [], records[_MOST_NAMES:]
-    if len(body) < _MOST_NAMES or any(is_typed(name) or not name for name in names[1:]) or len(names) <= 1:
-        return False
-    columns = [[record[i][0] for record in body if i < len(record)] for i in range(len(names))]
-    return sum(bool(each) and all(map(is_typed, each)) for each in columns) > 1
 
 
 def _ends_with_separators(chosen: Reading) -> bool:

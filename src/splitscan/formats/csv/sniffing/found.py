@@ -93,7 +93,6 @@ class Dialect:
         candidates: The separators and quotes that came closest, the best one first.
         doubts: Why the dialect must not be used unseen, one sentence each; empty if it may.
         objections: What the samples show against what the user said, one sentence each.
-        notes: Lines of the samples that may be no records, each as the end of a sentence that begins with the file.
         schema: Columns with inferred types; ``None`` where they were not asked for.
         ignore_leading_white_space: Whether blanks before values are no part of them: quotes stand after some.
         is_cut: Whether the first sample ends in a record of which a longer one shows more.
@@ -115,7 +114,6 @@ class Dialect:
     candidates: tuple[Candidate, ...] = ()
     doubts: tuple[str, ...] = ()
     objections: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
     schema: pa.Schema | None = None
     ignore_leading_white_space: bool = False
     is_cut: bool = False

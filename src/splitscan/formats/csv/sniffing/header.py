@@ -9,7 +9,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from splitscan.formats.csv.sniffing.found import Confidence, Setting
-from splitscan.formats.csv.sniffing.values import Record, ValueKind, is_typed, kind_of
+from splitscan.formats.csv.sniffing.values import Record, ValueKind, is_placeholder, is_typed, kind_of
+
+NAME = re.compile(rb"[A-Za-z_\x80-\xff#][\w\x80-\xff .\-/()%#$&:?]*")
+"""A text that may name a column."""
 
 _MOST_BELOW = 500
 _TYPED_SHARE = 0.9
@@ -18,7 +21,6 @@ _LEAST_LABELS = 3  # numbers that name columns; of years and dates two are enoug
 _IN_ORDER = 0.75  # share of lines in the order of the first one, where that is no sign of names
 _REPEATING = 0.8  # share of values that are different, where they repeat
 _RARE = 0.1  # share of what may happen by chance
-_NAME = re.compile(rb"[A-Za-z_\x80-\xff#][\w\x80-\xff .\-/()%#$&:?]*")
 _YEAR = re.compile(rb"\s*(?:1[5-9]|20|21)\d\d\s*")
 _PLAIN = re.compile(rb"\s*[+-]?\d{1,9}(?:\.\d{0,6})?\s*")
 _MARKS = re.compile(rb"[^\w\s\x80-\xff]")
@@ -54,15 +56,19 @@ class _Sides(NamedTuple):
     """Text, or a value of a kind that the column has not."""
     same: list[int]
     """A value like those below."""
+    missing: list[int]
+    """What stands where a value is missing: it names nothing."""
 
 
 def _compare(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> _Sides:
-    sides = _Sides([], [])
+    sides = _Sides([], [], [])
     for i, values in enumerate(columns):
         if not values or not first[i].strip() or _typed_share(values) < _TYPED_SHARE:
             continue
         own, theirs = kind_of(first[i]), Counter(map(kind_of, values)).most_common(1)[0][0]
-        if (
+        if is_placeholder(first[i]) and own is not theirs:
+            sides.missing.append(i)
+        elif (
             own is None
             or (own is ValueKind.DATE and theirs is ValueKind.NUMBER)
             or (first[i].lower() == b"no" and own is not theirs)
@@ -78,7 +84,9 @@ def _typed_share(values: Sequence[bytes]) -> float:
 
 
 def _by_contrast(sides: _Sides) -> Setting | None:
-    contrast, same = sides
+    contrast, same, missing = sides
+    if not contrast and not same and missing:
+        return Setting(False, Confidence.LIKELY, f"what names nothing begins {_columns(missing)} of typed values")
     if not contrast:
         seen = f"the first record is like those below it in {_columns(same)}"
         return Setting(False, Confidence.CERTAIN, seen) if same else None
@@ -212,7 +220,7 @@ def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Set
         return _of_typed_first(first, columns, typed)
     names_rows = not first[0] and len(first) > 1 and 0 < len(columns[0]) == max(map(len, columns))
     names = first[names_rows:]
-    if len({value.lower() for value in names}) < len(names) or not all(_NAME.fullmatch(value) for value in names):
+    if len({value.lower() for value in names}) < len(names) or not all(NAME.fullmatch(value) for value in names):
         return Setting(False, Confidence.LIKELY, "the first record is no list of different names")
     met = [i for i, values in enumerate(columns) if first[i] in values]
     if met:

@@ -17,6 +17,7 @@ _QUOTED_SHARE = 0.9  # of the texts of a column, where a program quotes them
 _TWO = 2  # records or columns of a table
 _PIPE_SHARE = 0.9  # of those that stand between tabs, or at the ends of lines
 _LONE = 4  # one mark in so many stands alone between separators: that is no quote
+_IN_QUOTES = re.compile(rb'".+"', re.DOTALL)
 _AT_END = re.compile(rb"\t\|(?=[\r\n]|\Z)")
 
 
@@ -36,6 +37,8 @@ def with_doubt_of_quotes(chosen: Reading) -> Reading:
     Args:
         chosen: The best reading.
     """
+    if chosen.quote is None:
+        return _with_doubt_of_escapes(chosen)
     if not _is_doubtful(chosen):
         return chosen
     bare = chosen.but(quote=None, escape=None, trims=False)
@@ -49,6 +52,19 @@ def with_doubt_of_quotes(chosen: Reading) -> Reading:
     return chosen.in_doubt(
         f"The character {shown(chosen.quote)} encloses few of the values{joins}, and may be a part of them; "
         f"without it {alike} % of the records have {bare.columns} fields: give quote, an empty one where none is."
+    )
+
+
+def _with_doubt_of_escapes(chosen: Reading) -> Reading:
+    """The reading without quotes, in doubt where values stand in quotes that are escaped in two ways."""
+    doubled, escaped = quotes_in_quotes([chosen.sample], chosen.sep, '"')
+    if not (
+        doubled and escaped and any(_IN_QUOTES.fullmatch(value) for record in chosen.records for value, _ in record)
+    ):
+        return chosen
+    return chosen.in_doubt(
+        f"Quotes in quotes are doubled ({doubled:,}), and stand after a backslash ({escaped:,}): no escape reads both; "
+        "give quote and escape, or an empty quote to keep all of them."
     )
 
 

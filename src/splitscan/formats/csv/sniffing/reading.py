@@ -179,6 +179,17 @@ class Reading:
         start = int(self._frames.starts[self._first + record])
         return self.skipped + len(_LINE_END.findall(self.sample.text, 0, start))
 
+    def is_after_gap(self, record: int) -> bool:
+        """True if empty lines, comments, or a record without a value stand before a record of the table.
+
+        Args:
+            record: Its number; one must stand before it.
+        """
+        number = self._first + record
+        start, stop = (int(each) for each in (self._frames.stops[number - 1], self._frames.starts[number]))
+        is_empty = not any(value for value, _ in self.all_records[number - 1])
+        return is_empty or len(_LINE_END.findall(self.sample.text, start, stop)) > 1
+
     @property
     def columns(self) -> int:
         """Fields of most records."""

@@ -50,6 +50,10 @@ _KINDS = re.compile(
     + b"|".join(rb"(?P<" + kind.name.encode() + rb">" + how + rb")" for kind, how in _WRITTEN.items())
     + rb")\s*"
 )
+_PLACEHOLDER = re.compile(
+    rb"\s*(?:(?:[-?.*_/~=]|\xe2\x80[\x93\x94])+|[<>]=?\s*\d+(?:[.,]\d+)?|"
+    rb"(?i:<na>|<null>|<none>|\(null\)|#n/a|na|n/a|n\.a\.|nan|nil|null|none|[+-]?inf|missing|unknown|undefined|tbd))\s*"
+)
 _CLEAN = re.compile(rb"[\w\x80-\xff][\w\x80-\xff .\-/'()&+:#]*")
 
 
@@ -62,6 +66,16 @@ def kind_of(value: bytes) -> ValueKind | None:
 def is_typed(value: bytes) -> bool:
     """True if a value is a number, a date, a time, or another one that few headers have."""
     return _KINDS.fullmatch(value) is not None
+
+
+def is_placeholder(value: bytes) -> bool:
+    """True if a value stands where another is missing, or beyond what was measured: it names nothing.
+
+    Example:
+        >>> is_placeholder(b"--"), is_placeholder(b"<NA>"), is_placeholder(b">100"), is_placeholder(b"#")
+        (True, True, True, False)
+    """
+    return _PLACEHOLDER.fullmatch(value) is not None
 
 
 def looks(value: bytes) -> float:

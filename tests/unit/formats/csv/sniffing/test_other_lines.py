@@ -1,0 +1,178 @@
+"""Lines among the records that are none, and first records that name nothing: refused, or read as what they are."""
+
+from __future__ import annotations
+
+import pytest
+
+import splitscan as ss
+from splitscan.errors import SchemaError
+from splitscan.formats.csv.sniffing.detection import find_dialect
+from splitscan.formats.csv.sniffing.found import RawSample
+
+ROWS = "".join(f"{n},{n / 2},{1000 + n},k{n}\n" for n in range(30))
+HEADER = "time,temp,pressure,key\n"
+SHORT = "".join(f"{n},{n / 2}\n" for n in range(6))
+
+
+def found(text, **given):
+    return find_dialect([RawSample(text.encode(), 0, is_end=True)], given)
+
+
+def doubt(text, **given):
+    """The only doubt of a text."""
+    [told] = found(text, **given).doubts
+    return told
+
+
+UNITS = [
+    "s,degC,hPa,text", "s,C,hPa,id", "[s],degC,hPa,x", "int,double,int,string", "s,m/s,%RH,-", "s,,hPa,", ",degC,,",
+    "(s),(C),(Pa),()", "5n,10n,4n,8s", "d,%,,", "#q2:types,numeric,numeric,categorical", "numeric,numeric,numeric,",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("rows", [ROWS, "".join(ROWS.splitlines(keepends=True)[:3])])
+def test_units_and_types_below_a_header_are_no_record(units, rows):
+    told = doubt(HEADER + units + "\n" + rows)
+    assert told.startswith(f"The line '{units}' below the first one may be units or names")
+    assert "header=false with skipRows=2" in told
+    assert not found(HEADER + units + "\n" + rows, header=True).doubts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name,score\nUnits,kg\n" + "ann,3\nbob,4\ncid,5\n",
+        "name,score\n,kg\nann,3\nbob,4\n",
+        "Name,Sales,,Cost,\n,2023,2024,2023,2024\n" + "A,1,2,3,4\nB,5,6,7,8\n",
+        "site_no\tflow\tflow_cd\n15s\t14n\t10s\n0164\t5000\tA\n",
+        "id,v\n#q2:types,numeric\na,1\nb,2\n",
+    ],
+)
+def test_units_above_few_records_or_below_merged_names_are_none(text):
+    assert "units or names" in doubt(text)
+
+
+def test_units_below_comments_are_counted_with_them():
+    assert "skipRows=3" in doubt("# of today\n" + HEADER + "s,degC,hPa,text\n" + ROWS)
+
+
+@pytest.mark.parametrize(
+    "first", ["n/a,NaN,null,k", "1,2,3,k", "?,?,?,k", "-,.,--,k", "missing,<NA>,unknown,k", "*,>100,7,k", "x,2,3,k"]
+)
+def test_a_first_record_with_values_that_are_missing_is_a_record(first):
+    assert found(HEADER + first + "\n" + ROWS).is_clear
+
+
+@pytest.mark.parametrize("gap", ["", "\n", "\n\n", ",,,\n"])
+@pytest.mark.parametrize("header", ["name,place,kind,more\n", "Day,max,min,of it\n"])
+@pytest.mark.parametrize("sep", [",", ";", "\t"])
+def test_a_second_table_of_the_same_width_is_told_by_its_header(gap, header, sep):
+    text = HEADER + ROWS + gap + header + "".join(f"n{n},p,q,r\n" for n in range(30))
+    told = doubt(text.replace(",", sep))
+    assert f"line {32 + gap.count(chr(10))}, names columns again" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x,.4\n" + SHORT + "x,.3\n" + SHORT, 8),
+        ("x,.02\n" + SHORT * 5 + "x,.03\n" + SHORT * 5, 32),
+        ("Page,Views\n" + "".join(f"/p{n},{n}\n" for n in range(9)) + "\nCountry,Views\n" + "".join(
+            f"C{n},{n}\n" for n in range(9)), 12),
+        ("day,v\n" + SHORT + "\nmonth,total\n" + SHORT, 9),
+        ("day,v\n" + SHORT + "month,total\n" + SHORT, 8),
+        ("a,n\n" + "x,1\ny,2\nz,3\n" + "\nkind,sum\n" + "p,10\nq,20\nr,30\n", 6),
+        ("# first\na,n\n" + SHORT + "\n# second\nb,m\n" + SHORT, 11),
+        ("a,n\n" + SHORT * 9 + "\nb,m,o\n1,2,3\n4,5,6\n7,8,9\n", 57),
+        ("1,2\n" * 9 + "\nb,m\n" + "3,4\n" * 9, 11),
+        ("t,n\r\n" + SHORT.replace("\n", "\r\n") + "\r\nu,m\r\n" + SHORT.replace("\n", "\r\n"), 9),
+    ],
+)  # fmt: skip
+def test_a_second_table_is_told_with_the_line_where_it_begins(text, line):
+    assert any(f"line {line}, names columns again" in told for told in found(text).doubts), found(text).doubts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEADER + ROWS,
+        HEADER + ROWS + "n/a,NaN,null,k\n" + ROWS,
+        HEADER + ROWS + "total,15,1030,k\n",
+        HEADER + ROWS + "x,x,x,x\n",
+        ROWS,
+        "name,place\n" + "ann,here\nbob,there\n" * 20,
+        "id,note\n" + "".join(f"{n},x\n" for n in range(30)) + "see,above\n",
+        HEADER + ROWS + "\n" + ROWS,
+        "name,score\nann,1\nbob,2\n\ncid,3\ndan,4\neve,5\n",
+        "name,v\n" + "".join(f"a{n},{n if n % 5 else 'none'}\n\n" for n in range(20)),
+        "mark,v\n" + "".join(f"#{n},{n}\n" for n in range(20)),
+    ],
+)
+def test_tables_without_such_lines_are_clear(text):
+    assert found(text).is_clear, found(text).doubts
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "?,?,M,x", "-,-,M,red", "*,*,F,red", ".,.,F,red", "--,--,M,red", "<NA>,<NA>,F,red", "missing,missing,M,red",
+        "?,-,M,red", "inf,>100,F,red", "..,...,M,red", "unknown,n.a.,F,red", "<5,>=1.5,M,red", "?,3,M,red",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("sep", [",", "\t"])
+def test_what_stands_for_missing_values_names_no_column(first, sep):
+    rows = "".join(f"{n},{n}.5,{'MF'[n % 2]},c{n}\n" for n in range(12))
+    dialect = found((first + "\n" + rows).replace(",", sep))
+    assert not dialect.header
+    assert dialect.is_clear
+
+
+@pytest.mark.parametrize("first", ["#,name", "n,?", "missing,total", "%,x", "region,<5"])
+def test_a_mark_beside_a_name_is_a_name(first):
+    assert found(first + "\n" + "".join(f"{n},{n}.5\n" for n in range(9))).header
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,name\n1,a\n2,b\nid,name\n3,c\n4,d\n",
+        "\ufeffid,name\n1,a\n\ufeffid,name\n2,b\n",
+        "id;v\n1;2\n3;4\n" * 2,
+        "a\tb\tc\n1\t2\tx\n3\t4\ty\n" * 3,
+        "when,what\n2020-01-01,x\n2020-01-02,y\n" * 2,
+    ],
+)
+def test_a_header_that_comes_again_in_a_short_file_is_no_record(text):
+    assert any("The header comes again" in told for told in found(text).doubts)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("sep", [";", ",", "\t"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_mark_of_a_file_that_was_appended_is_no_part_of_a_value(end, sep, mark):
+    rows = end.join(f"{n}{sep}n{n}" for n in range(9)) + end
+    assert "byte order mark" in doubt(mark + rows + "\ufeff" + rows)
+
+
+@pytest.mark.parametrize("end", ["\x1a", "\x1a\r\n", "\x1a\n"])
+@pytest.mark.parametrize("text", ["id\r\n1\r\n2\r\n", "id,v\r\n1,a\r\n2,b\r\n", "1,2\n3,4\n5,6\n", "a\tb\n1\t2\n"])
+def test_the_mark_that_ends_a_file_of_dos_is_no_record(tmp_path, text, end):
+    path = tmp_path / "a.csv"
+    path.write_bytes((text + end).encode())
+    dialect = ss.sniff_csv(path)
+    assert (dialect.is_clear, dialect.comment) == (True, "\x1a")
+    table = ss.scan_csv(path, dialect="auto").to_arrow()
+    assert len(table) == len(text.splitlines()) - dialect.header
+    assert {str(kind) for kind in table.schema.types} <= {"int32", "string"}
+    again = ss.scan_csv(path, sep=dialect.sep, header=dialect.header, comment=r"\u001a")
+    assert again.to_arrow().to_pylist() == table.to_pylist()
+
+
+def test_what_the_refusal_of_units_says_works(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(HEADER + "s,degC,hPa,text\n" + ROWS)
+    with pytest.raises(SchemaError, match="units or names"):
+        ss.scan_csv(path, dialect="auto")
+    read = ss.scan_csv(path, "a long, b double, c long, d string", header=False, skip_rows=2).to_arrow()
+    assert read["a"].to_pylist() == list(range(30))
