@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from splitscan.formats.log.presets import PRESETS
 from splitscan.sizes import KIB
 
 HEAD_BYTES = 64 * KIB
@@ -39,6 +40,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 _TAG = re.compile(r"<(/?)([A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*)(?:\s[^<>]*?)?(/?)>")
 _NO_TAGS = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
 _SHOWN_TAGS = 5
+_LOOKED_AT = 3  # lines
 _ARRAY_AFTER = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[\s*\{')
 
 
@@ -101,6 +103,22 @@ def signed_text(head: bytes) -> Beginning | None:
     """
     found = (Beginning(kind, None, hint) for mark, kind, hint in _SIGNATURES if re.match(_BOM + mark, head))
     return next(found, None)
+
+
+def log_text(head: bytes) -> Beginning | None:
+    r"""The kind of a text whose first lines are those of a log that is known.
+
+    Example:
+        >>> log_text(b"Jan  1 00:00:01 host sshd[123]: in, and out\\n").kind, log_text(b"a,b")
+        ('a log', None)
+    """
+    lines = [
+        line.decode("utf-8", "replace") for line in _LINE_END.split(head, maxsplit=_LOOKED_AT)[:_LOOKED_AT] if line
+    ]
+    names = (name for name, preset in PRESETS.items() if all(re.fullmatch(preset.pattern, line) for line in lines))
+    name = next(names, None) if lines else None
+    hint = f"set recordFormat=log and logFormat={name}, on the command line -f log -o logFormat={name}"
+    return None if name is None else Beginning("a log", None, hint)
 
 
 def beginning_of(head: bytes) -> Beginning | None:

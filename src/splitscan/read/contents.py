@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, FileMetadata
 from splitscan.content.archives import CutOffMember, MemberSource, member_codec, open_planned
@@ -36,6 +36,7 @@ from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, Source
 from splitscan.redaction import redact
 
 _LOG = logging.getLogger("splitscan")
+_TOLD = 1024  # warnings that are not given again
 
 HEAD_BYTES = 64 * 1024
 """Of a file, where its preamble is looked for first; more where that does not decide."""
@@ -248,7 +249,13 @@ def _recognise(head: bytes, promised: Iterable[Codec]) -> Codec | None:
 def _tell_of_name(path: str, found: Codec | None, promised: Sequence[Codec]) -> None:
     what = "is not compressed" if found is None else f"is a {found.name} file"
     name = f"like a {promised[0].name} file" if promised else "like a file that is not"
-    _LOG.warning("%s %s, though it is named %s; it is read as what it is", redact(path), what, name)
+    _tell_once(f"{redact(path)} {what}, though it is named {name}; it is read as what it is")
+
+
+@lru_cache(maxsize=_TOLD)
+def _tell_once(text: str) -> None:
+    """Log a warning; a scan opens a file several times."""
+    _LOG.warning("%s", text)
 
 
 def refuse_no_text(path: str, format: object, head: bytes) -> None:

@@ -162,7 +162,8 @@ def check_layout(options: ReadOptions, paths: Sequence[str], counted: Callable[[
             "a look at the files decided how their records are written, and the rest of them contradicts it",
             Where(redact(paths[0])) if len(paths) == 1 else None,
             seen=f"{count_of(here, 'record')} with {other.this_option}, {there:,} with {other.other_option}",
-            fix=f"say which it is: {other.this_option} or {other.other_option}",
+            fix=f"say which it is: {other.this_option} or {other.other_option}; where each gives up some, take out "
+            "what stands around or between the values, or read lines with recordFormat=text",
             code="dialect-contradicted",
         )
 

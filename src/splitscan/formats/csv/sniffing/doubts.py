@@ -19,7 +19,7 @@ from splitscan.formats.csv.sniffing.separators import (
     makes_table,
 )
 from splitscan.formats.csv.sniffing.values import is_typed
-from splitscan.formats.first_bytes import other_text, signed_text
+from splitscan.formats.first_bytes import log_text, other_text, signed_text
 
 _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -95,7 +95,7 @@ def _about_table(chosen: Reading, text: bytes, *, is_ragged: bool) -> Iterator[s
     if chosen.sep == "\t" and chosen.columns > 1 and _is_indented(chosen):
         one = shown(ONE_COLUMN)
         yield f"The first of {chosen.columns} columns is empty: tabs may indent lines; give sep, sep={one} for lines."
-    other = signed_text(text)
+    other = signed_text(text) or log_text(text)
     if other is not None or is_no_table or _ends_like_another_text(text):
         other = other or other_text(text)
         if other is not None:

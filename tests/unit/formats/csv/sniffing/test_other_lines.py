@@ -176,3 +176,20 @@ def test_what_the_refusal_of_units_says_works(tmp_path):
         ss.scan_csv(path, dialect="auto")
     read = ss.scan_csv(path, "a long, b double, c long, d string", header=False, skip_rows=2).to_arrow()
     assert read["a"].to_pylist() == list(range(30))
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("Jan  1 00:00:0{0} host sshd[123]: Accepted key, for root", "syslog"),
+        ("Jan 1{0} 00:00:01 host kernel: [1.0] foo", "syslog"),
+        ('1.2.3.4 - - [10/Oct/2020:13:55:3{0} +0000] "GET / HTTP/1.1" 200 {0}', "common"),
+        ('1.2.3.4 - - [10/Oct/2020:13:55:3{0} +0000] "GET / HTTP/1.1" 200 {0} "-" "curl, 7"', "combined"),
+        ("<34>1 2003-10-11T22:14:1{0}Z host su - ID47 - a; b", "syslog5424"),
+        ("2024-01-31 10:00:0{0},123 [main] INFO a.B - text", "java"),
+        ("2024-01-31 10:00:0{0},123 - a.b - INFO - text", "python"),
+    ],
+)
+def test_lines_of_a_log_that_is_known_are_told_with_its_format(line, name):
+    dialect = found("".join(line.format(n) + "\n" for n in range(6)))
+    assert any(f"-f log -o logFormat={name}" in told for told in dialect.doubts), dialect.doubts
