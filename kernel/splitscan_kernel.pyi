@@ -56,6 +56,10 @@ class BlockReader:
         """First byte and first byte after the span, rows, digest, length of content; ``None`` before the end."""
 
     @property
+    def oddities(self) -> list[tuple[str, int, int]]:
+        """What is odd about the records that were read so far: code, how many records, place of the first."""
+
+    @property
     def last_row(self) -> int | None: ...
     @property
     def records(self) -> int: ...

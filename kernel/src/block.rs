@@ -164,6 +164,15 @@ impl PyBlockReader {
         ))
     }
 
+    /// What is odd about the records that were read so far: code, how many records, place of the first.
+    #[getter]
+    fn oddities(&mut self) -> Vec<(&'static str, u64, u64)> {
+        let found = self.reader().oddities().iter();
+        found
+            .map(|each| (each.code, each.records, each.offset))
+            .collect()
+    }
+
     /// Offset, parts that no column takes as JSON, and text of records that have some, and were not taken yet.
     fn take_noticed(&mut self) -> Vec<(u64, String, Vec<u8>)> {
         let noticed = self.reader().take_noticed();

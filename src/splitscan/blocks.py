@@ -238,6 +238,20 @@ class Reject(NamedTuple):
         return f"Reject({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
+class Oddity(NamedTuple):
+    """Records of a block that are read, and not as anybody expects.
+
+    Attributes:
+        code: What is odd about them, a heading of ``docs/errors.md``.
+        records: How many there are.
+        offset: The place of the first, in the content of the file.
+    """
+
+    code: str
+    records: int
+    offset: int
+
+
 @dataclass(frozen=True, slots=True)
 class BlockReport:
     """Report of one block's reader: the line of the ledger.
@@ -257,6 +271,7 @@ class BlockReport:
         content_bytes: Length of the content of a compressed file, by the reader that reached its end; else ``None``.
         damage: Where a damaged file could not be read on (``ignoreCorruptFiles``), by the block that holds that place.
         noticed: Columns that its records have and the scan does not, as a serialised Arrow schema; empty for none.
+        oddities: What is odd about its records.
     """
 
     block: BlockMetadata
@@ -269,3 +284,4 @@ class BlockReport:
     content_bytes: int | None = None
     damage: Damage | None = None
     noticed: bytes = b""
+    oddities: tuple[Oddity, ...] = ()

@@ -1089,6 +1089,18 @@ def _(place):
     return provoke, follow
 
 
+@case("not-utf8", "encoding=")
+def _(place):
+    path = place / "latin.csv"
+    path.write_bytes(b"1,M\xfcller\n")
+
+    def checked(**options):
+        for each in ss.scan_csv(path, "id long, name string", **options).check().odd:
+            raise SplitscanError(str(each), fix=str(each), code=each.code)
+
+    return checked, lambda: checked(encoding="windows-1252")
+
+
 @case("rejects-published", "")
 def _(place):
     def published(settings, content):

@@ -40,4 +40,6 @@ pub struct Parsed {
     pub counts: Vec<(u32, u32)>,
     /// Records that only the reference engine can read; their rows hold anything.
     pub undecided: Vec<u32>,
+    /// Whether all records are known to be UTF-8.
+    pub is_utf8: bool,
 }

@@ -94,7 +94,7 @@ pub extern "system" fn Java_splitscan_connector_Kernel_closeNative<'local>(
     let _call = Call::begin();
     env.with_env(|env| -> Result<JString<'local>, Fault> {
         // SAFETY: as in `next`, and Java forgets the address before it calls.
-        let reader = unsafe { Box::from_raw(reader as *mut TaskReader) };
+        let mut reader = unsafe { Box::from_raw(reader as *mut TaskReader) };
         match reader.losses() {
             Some(text) => Ok(env.new_string(text)?),
             None => Ok(JString::null()),

@@ -59,6 +59,14 @@ pub struct TaskReader {
     passed_bytes: u64, // of blocks that were read to their end
     losses: Losses,
     others: Others,
+    odd: Vec<Odd>,
+}
+
+/// Records of a task that have one oddity.
+struct Odd {
+    code: &'static str,
+    records: u64,
+    first: String,
 }
 
 /// Records that have parts which no column takes; in each block some are looked at.
@@ -149,6 +157,7 @@ impl TaskReader {
             numbers: Vec::new(),
             passed_bytes: 0,
             losses: Losses::default(),
+            odd: Vec::new(),
             others: Others::of(&scan),
             scan: scan.to_string(),
         })
@@ -190,7 +199,7 @@ impl TaskReader {
             };
             let Some(batch) = batch else {
                 self.passed_bytes += reader.passed_bytes();
-                self.open = None;
+                self.leave();
                 continue;
             };
             if batch.rows == 0 {
@@ -263,7 +272,8 @@ impl TaskReader {
     }
 
     /// Which records are no rows, or have nulls where their values do not fit, as a warning; `None` if there is none.
-    pub fn losses(&self) -> Option<String> {
+    pub fn losses(&mut self) -> Option<String> {
+        self.leave();
         let Losses { lost, delivered } = &self.losses;
         let said = [
             lost.first.as_ref().filter(|_| !self.drops).map(|first| {
@@ -288,8 +298,26 @@ impl TaskReader {
             .into_iter()
             .flatten()
             .chain(self.others.said())
+            .chain(self.odd.iter().map(Odd::said))
             .collect();
         (!said.is_empty()).then(|| said.join("\n"))
+    }
+
+    /// End the block that is open, if one is, and take what is odd about its records.
+    fn leave(&mut self) {
+        let Some(reader) = self.open.take() else {
+            return;
+        };
+        for each in reader.oddities() {
+            match self.odd.iter_mut().find(|known| known.code == each.code) {
+                Some(known) => known.records += each.records,
+                None => self.odd.push(Odd {
+                    code: each.code,
+                    records: each.records,
+                    first: format!("{}, byte {}", self.path, each.offset),
+                }),
+            }
+        }
     }
 
     /// Open a file, and make sure that it is the one that was planned.
@@ -316,6 +344,21 @@ impl TaskReader {
             )));
         }
         Ok(file)
+    }
+}
+
+impl Odd {
+    /// As `splitscan.scan.oddities` says it.
+    fn said(&self) -> String {
+        let which = match self.records {
+            1 => "1 record has".into(),
+            records => format!("{records} records have"),
+        };
+        format!(
+            "{which} bytes that are no UTF-8, the first at {}; in texts they became U+FFFD: give the encoding of the \
+             files, perhaps encoding=windows-1252 [{}]",
+            self.first, self.code
+        )
     }
 }
 
@@ -431,14 +474,15 @@ mod tests {
             {{"name": "v", "type": "int", "rules": {RULES}, "written": ""}}],
             "columns": [{{"name": "id", "type": "int", "nullable": true, "source": {{"field": 0}}}},
             {{"name": "v", "type": "int", "nullable": true, "source": {{"field": 1}}}}],
-            "mode": "PERMISSIVE", "keeps_given_up": false, "max_record_bytes": 20, "read_bytes": 4096,
+            "are_texts": true, "mode": "PERMISSIVE", "keeps_given_up": false, "max_record_bytes": 20, "read_bytes": 4096,
             "batch_rows": 65536, "batch_bytes": 16777216}}"#
         )
     }
 
     /// What is said at the end of a task that reads these columns of a file, and how many rows it has.
-    fn read(name: &str, text: &str, columns: &[&str]) -> (usize, Option<String>) {
+    fn read(name: &str, text: impl AsRef<[u8]>, columns: &[&str]) -> (usize, Option<String>) {
         let path = std::env::temp_dir().join(format!("{name}-{}.csv", std::process::id()));
+        let text = text.as_ref();
         std::fs::write(&path, text).expect("a file");
         let planned = LocalFile::open(&path).and_then(|file| file.fingerprint());
         let file = json!([
@@ -490,6 +534,19 @@ mod tests {
         assert_eq!((rows, said.lines().count()), (2, 2));
         assert!(said.starts_with("1 record is no row; the first begins at byte 4 of FILE"));
         assert!(said.contains("\n1 record breaks a rule"));
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_are_counted_with_the_first_place() {
+        let (rows, said) = read("latin", b"1,2\n3,\xfc\n4,\xe9\n", &["id"]);
+        assert_eq!(rows, 3);
+        assert_eq!(
+            said.as_deref(),
+            Some(
+                "2 records have bytes that are no UTF-8, the first at FILE, byte 6; in texts they became U+FFFD: give \
+                 the encoding of the files, perhaps encoding=windows-1252 [not-utf8]"
+            )
+        );
     }
 
     #[test]

@@ -30,7 +30,8 @@ from splitscan.cli.arguments import (
 )
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_line, write_note, write_rows
-from splitscan.errors import RecordError
+from splitscan.cli.pasting import spell_hint
+from splitscan.errors import Advice, RecordError
 from splitscan.formats.decoding.contract import type_name
 from splitscan.redaction import redact
 from splitscan.scan.checking import BrokenRecords, CheckReport
@@ -81,7 +82,8 @@ def check(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
 
     Prints how many records there are and how many break a rule, by code, with the first three of each; and the type
     of every column, with one that holds all its values where this one does not. Types are found in all of the data
-    where no schema is given. Exit code 4 if a record breaks a rule, 0 if none does.
+    where no schema is given. Exit code 4 if a record breaks a rule or is odd, such as one whose bytes are no
+    UTF-8; 0 if none is.
     """
     arguments = ScanArguments.of(locals())
     scan = arguments.looked_at().build_typed_scan()
@@ -105,6 +107,7 @@ def _as_json(report: CheckReport) -> dict[str, object]:
         "broken": [
             {"code": each.code, "records": each.records, "examples": list(each.examples)} for each in report.broken
         ],
+        "odd": [{**each._asdict(), "path": redact(each.path)} for each in report.odd],
         "columns": [
             {"name": each.name, "type": type_name(each.type), "holds": each.holds and type_name(each.holds)}
             for each in report.columns
@@ -118,6 +121,8 @@ def _lines(report: CheckReport) -> Iterator[str]:
     yield f"{count_of(report.rows, 'row')} in {size}: {broken} {'break' if report.rejects > 1 else 'breaks'} a rule"
     for each in report.broken:
         yield from _examples(each)
+    for odd in report.odd:
+        yield spell_hint(Advice(odd))
     for column in report.columns:
         held = "" if column.holds in (None, column.type) else f"; {type_name(column.holds)} holds all its values"
         yield f"column {column.name}: {type_name(column.type)}{held}"

@@ -36,6 +36,7 @@ from splitscan.jobs.parts import ClaimedPart, OutputPart, parquet_name
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import PartProgress, PartReport, Staging
 from splitscan.redaction import redact
+from splitscan.scan.oddities import of_file, total_oddities
 from splitscan.scan.rejects import OnRejects
 
 MOST_OPEN = 32
@@ -371,10 +372,14 @@ class PartWriter:
         """Make the report, once all files are there."""
         blocks = tuple(block.line(self._data.ranges(order)) for order, block in enumerate(self._ended))
         written = (*self._data.written, *([] if self._table.written is None else [self._table.written]))
-        noticed = (each.read for each in self._ended if each.read.noticed)
+        reads = [ended.read for ended in self._ended]
+        noticed = (read for read in reads if read.noticed)
+        have_odd = (read for read in reads if read.oddities)
+        odd = [each for read in have_odd for each in of_file(redact(read.block.file.path), read.oddities)]
         return PartReport(
             number, blocks, written, self._rejects.dropped, tuple(self._rejects.examples),
             noticed=tuple((redact(each.block.file.path), each.block.start, each.noticed) for each in noticed),
+            odd=tuple((each.code, each.records, each.path, each.offset) for each in (odd and total_oddities(odd))),
         )  # fmt: skip
 
 

@@ -117,6 +117,7 @@ class IngestReport:
         accounted: Every byte of every file was read by exactly one block, and is in the ledger.
         ledger: Path of the ledger; empty when there was nothing to do.
         first_rejects: The first few rejects, one sentence each.
+        odd: What is odd about records that are rows, one sentence for each kind: how many, and where the first is.
         files_damaged: Compressed files that were read only up to their damage (``ignoreCorruptFiles``). They count as
             ingested; each is a reject, and the ledger says where it is damaged.
         lost_bytes: Bytes of these files that could not be read.
@@ -159,6 +160,7 @@ class IngestReport:
     files_replaced: int = 0
     phase_seconds: Mapping[str, float] = field(default_factory=dict)
     rejects_by_file: tuple[tuple[str, int], ...] = ()
+    odd: tuple[str, ...] = ()
 
     @classmethod
     def of_nothing(cls, destination: str, skipped: int, changed: int, seconds: float) -> IngestReport:
@@ -173,6 +175,10 @@ class IngestReport:
     @property
     def notice(self) -> str | None:
         """A warning that not every record became a row as it is; ``None`` where each did."""
+        return "; ".join(filter(None, [self._rejects_published, *self.odd])) or None
+
+    @property
+    def _rejects_published(self) -> str | None:
         if not self.rejects:
             return None
         counts = (

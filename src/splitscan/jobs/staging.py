@@ -35,6 +35,7 @@ class PartReport:
         times: When its task began and ended, in seconds since the epoch.
         noticed: Columns that records have and the scan does not: path of a file, start of a block, and a
             serialised Arrow schema.
+        odd: What is odd about records: code, number of records, path of the first one's file, and its place there.
     """
 
     number: int
@@ -47,6 +48,7 @@ class PartReport:
     files: tuple[str, ...] = ()
     times: tuple[float, float] | None = None
     noticed: tuple[tuple[str, int, bytes], ...] = ()
+    odd: tuple[tuple[str, int, str, int], ...] = ()
 
     @property
     def part_name(self) -> str:

@@ -45,6 +45,7 @@ from splitscan.jobs.source import ReadTasks, Runner, Source
 from splitscan.jobs.staging import PartReport
 from splitscan.jobs.tiling import check_keys, check_tiling, check_vanished
 from splitscan.jobs.workplace import DestinationStorage
+from splitscan.scan.oddities import OddRecords, total_oddities
 
 _MOST_REJECTED_FILES = 10
 
@@ -207,6 +208,7 @@ class _Job:
         self.monitor = Monitor(size_bytes, self.division.blocks_total, delivery.on_progress, self._check_budget)
         self.blocks_resumed = 0
         self.first_rejects: tuple[str, ...] = ()
+        self.odd: tuple[str, ...] = ()
         self.tasks: tuple[TaskTimes, ...] = ()
 
     def read(self) -> Sequence[PartReport]:
@@ -254,6 +256,8 @@ class _Job:
         check_tiling(files, blocks, written)
         check_keys(self._named.table, blocks)
         self.first_rejects = tuple(islice((example for report in reports for example in report.examples), EXAMPLES))
+        odd = [OddRecords(*each) for report in reports for each in report.odd]
+        self.odd = tuple(map(str, total_oddities(odd))) if odd else ()
         self._check_budget(
             sum(block.rows for block in blocks),
             sum(block.rejects for block in blocks),
@@ -346,6 +350,7 @@ def _report(
         accounted=True,  # or check_tiling had raised
         ledger=place.destination.path_of(ledger_name(ledger.sequence)),
         first_rejects=job.first_rejects,
+        odd=job.odd,
         removed=tuple(removed),
         rebalance=job.division.rebalance,
         tasks=job.tasks,

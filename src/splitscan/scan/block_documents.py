@@ -66,6 +66,7 @@ def _document(spec: ScanSpec, module: ModuleType) -> tuple[str, BlockSpelling] |
             "needs_head": spelling.needs_head,
             "codes": code_tables(encoding) if encoding.longest_bytes > 1 else None,
             "notices": bool(spec.notices) and isinstance(format, ShapedFormat),
+            "are_texts": spec.are_texts,
             "fields": spelling.fields,
             "columns": _columns(spec),
             "mode": reading.mode.value,

@@ -9,13 +9,14 @@ from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, BlockReport, Damage, Reject
+from splitscan.blocks import BlockMetadata, BlockReport, Damage, Oddity, Reject
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import RecordError, SourceError, SourceMissingError, SplitscanError, Where
 from splitscan.options import Mode, OnFileChange
 from splitscan.read.contents import open_content
 from splitscan.read.opened_file import OpenedFile
 from splitscan.scan.given_up import RejectCounter, RowCount
+from splitscan.scan.oddities import of_file
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 
@@ -181,6 +182,11 @@ class BlockRejects:
         """Take the columns that records had and the scan has not, as packed ones."""
         if self._losses is not None:
             self._losses.notice(self._file.path, self._start, packed)
+
+    def take_oddities(self, found: Sequence[Oddity]) -> None:
+        """Take what is odd about the records that were read."""
+        if self._losses is not None:
+            self._losses.take_oddities(of_file(self._file.path, found))
 
     def take_missing(self, block: BlockMetadata, error: SourceMissingError) -> None:
         """Take all bytes of a file that is gone as one reject, so that nothing is lost silently."""

@@ -15,6 +15,7 @@ from splitscan.errors import SchemaError
 from splitscan.options import Mode
 from splitscan.read.line_ends import CountedLines
 from splitscan.scan.block_scan import in_threads, open_reader
+from splitscan.scan.oddities import OddRecords, of_file, total_oddities
 from splitscan.scan.planner import ScanPlanner
 from splitscan.scan.reject_rows import LineNumbers, reject_rows
 from splitscan.scan.spec import ScanSpec
@@ -66,6 +67,7 @@ class CheckReport:
         bytes: Of the files as they are stored.
         rows: That a scan in mode ``PERMISSIVE`` delivers, or in ``DROPMALFORMED`` if that was asked for.
         broken: The records that break a rule, by code, the most frequent first.
+        odd: The records that are read, and not as anybody expects, by code.
         columns: Those of the scan.
     """
 
@@ -74,6 +76,7 @@ class CheckReport:
     rows: int
     broken: tuple[BrokenRecords, ...] = ()
     columns: tuple[CheckedColumn, ...] = ()
+    odd: tuple[OddRecords, ...] = ()
 
     @property
     def rejects(self) -> int:
@@ -82,8 +85,8 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """True if no record breaks a rule."""
-        return not self.broken
+        """True if no record breaks a rule, and none is odd."""
+        return not self.broken and not self.odd
 
 
 @dataclass
@@ -94,6 +97,7 @@ class _Found:
     codes: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[tuple[Reject, int | None]]] = field(default_factory=dict)
     lines: CountedLines | None = None
+    odd: list[OddRecords] = field(default_factory=list)
 
     def take(self, rejects: Sequence[Reject], lines: LineNumbers) -> None:
         for reject in rejects:
@@ -105,6 +109,7 @@ class _Found:
         """Add what the next block holds; the line ends that its examples have are those of the file from here on."""
         self.rows += other.rows
         self.codes += other.codes
+        self.odd += other.odd
         lines.add(block.file.path, None)
         for code, found in other.examples.items():
             known = self.examples.setdefault(code, [])
@@ -132,6 +137,7 @@ def check_scan(planner: ScanPlanner) -> CheckReport:
         found.rows,
         tuple(_broken(found)),
         tuple(_columns(planner, found)),
+        total_oddities(found.odd),
     )
 
 
@@ -147,6 +153,7 @@ def _read(spec: ScanSpec, block: BlockMetadata) -> _Found:
     reader = open_reader(spec, block, on_reject=lambda rejects: found.take(rejects, lines), watch=lines.watch)
     found.rows = sum(batch.num_rows for batch in reader)
     found.lines = lines.counted
+    found.odd.extend(of_file(block.file.path, reader.report.oddities))
     return found
 
 

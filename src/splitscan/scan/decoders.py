@@ -82,10 +82,9 @@ def step_decoder(
     Raises:
         SchemaError: If the file's header does not agree with the schema.
     """
-    needs_no_value = not validate and spec.delivers_no_value and spec.options.reading.mode is Mode.PERMISSIVE
     if reader.preamble is not None:
         records = decoder(spec, block.file, reader.preamble)
-        if needs_no_value:
+        if needs_no_value(spec, validate=validate):
             return lambda step: Decoded([], len(step.frames))
         if spec.notices and (noticing := noticing_decoder(spec, block.file, reader.preamble, records)) is not None:
             on_notice(noticing.noticing)
@@ -99,6 +98,11 @@ def step_decoder(
         return with_required(spec, objects.decode(step.values))
 
     return decode_values
+
+
+def needs_no_value(spec: ScanSpec, *, validate: bool) -> bool:
+    """True if nothing of the records is decoded: they are rows without a value, and nobody asks which are broken."""
+    return not validate and spec.delivers_no_value and spec.options.reading.mode is Mode.PERMISSIVE
 
 
 def encoding_of(spec: ScanSpec, reader: FramedRecords | ContextReader) -> Encoding:

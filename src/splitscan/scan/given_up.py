@@ -12,6 +12,7 @@ from splitscan.errors import Advice
 from splitscan.options import Mode, ReadOptions
 from splitscan.read.cursor import UnreadableRecords
 from splitscan.scan.new_columns import NewColumns, OnNewColumns
+from splitscan.scan.oddities import OddRecords, total_oddities
 
 _LOG = logging.getLogger("splitscan")
 _OTHER_REASON = "the reader context rejects the record"
@@ -74,7 +75,8 @@ class RejectCounter:
     """Counts the broken records of a read, and says so once, where nobody else takes them and no column shows them.
 
     In mode ``DROPMALFORMED`` it says nothing of those that are dropped, because the user wants it. Values that do not
-    fit their column drop no record, and are said in this mode too, as are columns that the scan does not have.
+    fit their column drop no record, and are said in this mode too, as are columns that the scan does not have,
+    and what is odd about records that are read.
 
     Args:
         options: Of the scan.
@@ -89,6 +91,7 @@ class RejectCounter:
         self._first: Reject | None = None
         self._first_delivered: Reject | None = None
         self._noticed: list[tuple[str, int, bytes]] = []
+        self._oddities: list[OddRecords] = []
 
     def take(self, reject: Reject) -> None:
         """Count a reject for which there is no row."""
@@ -111,6 +114,10 @@ class RejectCounter:
         if packed:
             self._noticed.append((path, start, packed))
 
+    def take_oddities(self, found: Iterable[OddRecords]) -> None:
+        """Take what is odd about records that were read."""
+        self._oddities.extend(found)
+
     def report(self) -> None:
         """Log warnings of what there is to warn of, and hand over columns to who takes them."""
         if self._first is not None:
@@ -123,6 +130,9 @@ class RejectCounter:
                 "1 record breaks a rule" if broken == 1 else f"each of {broken} records breaks a rule",
                 first.offset, redact(first.path), f"{first.reason} [{first.code}]", _HOW_TO_SEE_THEM,
             )  # fmt: skip
+        if self._oddities:
+            for each in total_oddities(self._oddities):
+                _LOG.warning("%s", Advice(str(each)))
         if self._noticed:
             new = NewColumns.of(self._noticed)
             self._noticed.clear()

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from splitscan.arrays import flags_of, numbers_of, with_names
-from splitscan.blocks import UNKNOWN_END, BlockMetadata, BlockReport, Reject
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, BlockReport, Oddity, Reject
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.storage import ByteSource
 from splitscan.engine import kernel
@@ -115,6 +115,8 @@ class KernelBlockReader:
                     finally:
                         if self._noticing is not None:
                             self._rejects.take_noticed(self._noticing.packed())
+                        if self._reader is not None and (odd := self._reader.oddities):
+                            self._rejects.take_oddities(tuple(map(Oddity._make, odd)))
 
     def count(self) -> RowCount:
         """Count the rows: by framing alone in mode PERMISSIVE. Call it instead of iterating."""
@@ -157,6 +159,7 @@ class KernelBlockReader:
             self.result = BlockReport(
                 self._block, start, stop, rows, self._rejects.count, digest,
                 content_bytes=content_bytes, damage=damage, noticed=noticed,
+                oddities=tuple(map(Oddity._make, self._reader.oddities)),
             )  # fmt: skip
 
     def _next(self) -> pa.RecordBatch | None:

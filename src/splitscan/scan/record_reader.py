@@ -28,12 +28,13 @@ from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import RAW_BYTES, RecordChunk, Skipped
 from splitscan.read.reader_context import ContextReader
 from splitscan.scan.block_request import BlockRejects, BlockRequest, failed_to_read, missing_report
-from splitscan.scan.decoders import check_header, encoding_of, step_decoder
+from splitscan.scan.decoders import check_header, encoding_of, needs_no_value, step_decoder
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import first_row, has_forbidden_null, is_required_somewhere, prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import RowCount, counted_in, reason_of
 from splitscan.scan.noticing import Noticing
+from splitscan.scan.oddities import Oddities
 from splitscan.scan.own_formats import ContextReading
 from splitscan.scan.rejects import RejectBatch, beside_rows, failed_fast, reason_array, reason_text, slices
 
@@ -77,6 +78,7 @@ class RecordBlockReader:
         self._rows = 0  # that were found, those beyond a limit included
         self._last: _Rows | None = None
         self._noticing: Noticing | None = None
+        self._oddities: Oddities | None = None
         self._report: BlockReport | None = None
 
     @property
@@ -106,6 +108,8 @@ class RecordBlockReader:
                     finally:
                         if self._noticing is not None:
                             self._rejects.take_noticed(self._noticing.packed())
+                        if self._oddities is not None:
+                            self._rejects.take_oddities(self._oddities.found)
 
     def count(self) -> RowCount:
         if self._spec.options.reading.mode is not Mode.PERMISSIVE:
@@ -153,6 +157,8 @@ class RecordBlockReader:
         self._decode = step_decoder(
             self._spec, self._block, records, validate=self._request.on_reject is not None, on_notice=self._notice
         )
+        if self._spec.are_texts and not needs_no_value(self._spec, validate=self._request.wants_faults):
+            self._oddities = Oddities(are_utf8=self._encoding == UTF_8)
         delivered, reading = 0, self._spec.options.reading
         batcher = Batcher(reading.batch_rows, reading.batch_bytes)
         for step in records:
@@ -190,6 +196,7 @@ class RecordBlockReader:
         self._report = BlockReport(
             self._block, records.span.start, records.span.stop, rows, self._rejects.count, records.digest,
             content_bytes=records.content_bytes, damage=records.damage, noticed=noticed,
+            oddities=() if self._oddities is None else self._oddities.found,
         )  # fmt: skip
 
     # --------------------------------------------------------------- records
@@ -200,6 +207,8 @@ class RecordBlockReader:
             rows = _Rows(step, None)
             batch = self._give_up(step)
         else:
+            if self._oddities is not None:
+                self._oddities.take(step, self._remaining)
             decoded = self._decode(step)
             if decoded.rows != len(step.frames):
                 raise InvariantError(

@@ -107,6 +107,13 @@ class ScanSpec:
         return self.options.format.array_of_fields and is_array(self.fields)
 
     @cached_property
+    def are_texts(self) -> bool:
+        """True if the bytes of records are those of texts."""
+        own, binary = self.options.format, [pa.types.is_binary(column.type) for column in self.fields]
+        has_bytes = any(binary) if own.says_columns else all(binary)  # in a layout these are bytes of the record
+        return self.framing is None and own.text_encoding is not None and not has_bytes
+
+    @cached_property
     def wanted(self) -> tuple[int, ...]:
         """Indices into ``fields`` of the data columns to deliver, in delivery order."""
         partitions = frozenset(self.partitions.fields.names)

@@ -204,3 +204,22 @@ def test_head_looks_for_the_columns_of_json_in_a_sample_and_says_what_came_later
     path.write_text('{"a": 1, "text": "%s"}\n' % ("x" * 1000) * 1500 + '{"a": 2, "late": 3}\n')
     assert run("head", str(path), "-n", "1")[1].startswith("a\ttext\n1\tx")
     assert run("head", str(path), "-n", "1", "-o", "inferBytes=1GiB")[1].startswith("a\ttext\tlate\n1\tx")
+
+
+def test_bytes_that_are_no_utf8_are_said(run, tmp_path, caplog):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"a":1}\n{"a":"\xfc"}\n{"a":"\xe9"}\n')
+    source = (path, "-s", "a string")
+    seen = f"2 records have bytes that are no UTF-8, the first at {path}, byte 14;"
+    for command in (["head", *source], ["convert", path, tmp_path / "b.parquet", "-s", source[2]], ["stats", *source]):
+        assert run(*command)[0] == 0
+        (said,) = [record.getMessage() for record in caplog.records if "UTF-8" in record.getMessage()]
+        assert said.startswith(seen)
+        assert "-o encoding=windows-1252" in said
+        caplog.clear()
+    code, shown, _ = run("check", *source)
+    assert code == 4
+    assert seen in shown
+    code, shown, _ = run("check", *source, "--json")
+    assert json.loads(shown)["odd"] == [{"code": "not-utf8", "records": 2, "path": str(path), "offset": 14}]
+    assert run("check", *source, "-o", "encoding=windows-1252")[0] == 0

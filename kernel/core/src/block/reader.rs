@@ -14,6 +14,7 @@ use super::engine::{Engine, engine_of};
 use super::error::{BlockError, Kind};
 use super::head;
 use super::lines::Look;
+use super::oddities::{Oddities, Oddity};
 use super::rejects::Reject;
 use super::rows::{Delivered, Rows};
 use super::source::ReadAt;
@@ -132,6 +133,8 @@ pub struct BlockReader {
     batches: Batches,
     rejects: VecDeque<Reject>,
     noticed: Vec<Noticed>,
+    oddities: Oddities,
+    is_utf8: bool, // what the texts of the file are said to be
     phase: Phase,
     remaining: Option<u64>,
     span: Span,
@@ -177,6 +180,7 @@ impl BlockReader {
             return Err(place(BlockError::bad_document(rule, "no head")));
         }
         let charset = Head::charset(head, spec.codes.as_ref()).map_err(place)?;
+        let is_utf8 = charset == Charset::Utf8;
         let engine = engine_of(&spec, &tail, head, &charset).map_err(place)?;
         let mut rows = Rows::new(&spec, &block, charset).map_err(place)?;
         rows.set_layout(&spec, engine.layout().cloned());
@@ -186,6 +190,8 @@ impl BlockReader {
             batches: Batches::new(spec.batch_rows, spec.batch_bytes),
             rejects: VecDeque::new(),
             noticed: Vec::new(),
+            oddities: Oddities::default(),
+            is_utf8,
             phase: if block.limit == Some(0) {
                 Phase::After
             } else {
@@ -248,6 +254,11 @@ impl BlockReader {
         {
             cursor.work = Work::Read;
         }
+    }
+
+    /// What is odd about the records that were read so far.
+    pub fn oddities(&self) -> &[Oddity] {
+        self.oddities.found()
     }
 
     /// Why a record broke a rule, in one sentence.
@@ -365,6 +376,14 @@ impl BlockReader {
                     if cursor.work == Work::Notice {
                         self.noticed
                             .extend(self.rows.noticed(data, offset, &parsed));
+                    }
+                    if cursor.work != Work::Find {
+                        let wanted = self.remaining.and_then(|left| usize::try_from(left).ok());
+                        let wanted = wanted.unwrap_or(usize::MAX);
+                        if self.spec.are_texts && self.is_utf8 && !parsed.is_utf8 {
+                            let frames = &parsed.frames;
+                            self.oddities.take_texts(data, offset, frames, wanted);
+                        }
                     }
                     self.hash(offset, offset + next as u64, Some(data))?;
                     let delivered = self.rows.deliver(data, offset, parsed, self.remaining)?;

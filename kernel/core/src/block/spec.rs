@@ -51,6 +51,9 @@ pub struct ScanSpec {
     /// Whether records are handed over that have what no column takes.
     #[serde(default)]
     pub notices: bool,
+    /// Whether records are texts, whose bytes are looked at.
+    #[serde(default)]
+    pub are_texts: bool,
     /// The columns that are decoded, in order; each is a field of the records.
     pub fields: Vec<FieldSpec>,
     /// The columns of a batch, in order.

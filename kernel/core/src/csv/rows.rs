@@ -26,6 +26,7 @@ pub(super) struct Rows<'a> {
     pub limit: usize, // most bytes of a column
     pub room: usize, // bytes of records that certainly fit into every column before its size is looked at again
     pub rows: usize,
+    is_utf8: bool, // all records so far
     faults: Vec<Fault>,
     counts: Vec<(u32, u32)>,
     refused: Vec<Refused>,
@@ -71,6 +72,7 @@ impl<'a> Rows<'a> {
             limit,
             room: 0,
             rows: 0,
+            is_utf8: true,
             faults: Vec::new(),
             counts: Vec::new(),
             refused: Vec::new(),
@@ -85,6 +87,7 @@ impl<'a> Rows<'a> {
         while from < fields.records.len() {
             let (to, is_text) = text_at(fields, from);
             self.push_part(fields.part(from, to), dialect, is_text);
+            self.is_utf8 &= is_text;
             from = to;
         }
         self.make_room();
@@ -326,6 +329,7 @@ impl<'a> Rows<'a> {
                 .collect(),
             faults: self.faults,
             counts: self.counts,
+            is_utf8: self.is_utf8,
             ..Parsed::default()
         }
     }
