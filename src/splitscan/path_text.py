@@ -60,3 +60,8 @@ def _as_utf8(path: str) -> str:
         return path.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # surrogates that stand for no byte: no file has such a name
         return path
+
+
+def as_text(name: str) -> str:
+    """Text that Arrow can hold: names of files may be no valid UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")

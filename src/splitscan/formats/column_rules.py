@@ -16,11 +16,11 @@ from splitscan.formats.decoding.contract import Decoded, Decoder, type_name
 from splitscan.formats.decoding.conversions import Rules, convert, is_number
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.rescue import Rescue
-from splitscan.formats.decoding.values import as_text
 from splitscan.formats.framing.frames import Frames
 from splitscan.options import ColumnOptions, ReadOptions
 from splitscan.options.read import column_options_of
 from splitscan.options.table import ValueRefusedError
+from splitscan.path_text import as_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,12 @@ from splitscan.engine import DOCUMENT_VERSION, kernel
 from splitscan.errors import InvariantError
 from splitscan.formats.contract import BlockSpelling, ShapedFormat
 from splitscan.formats.decoding.contract import type_name
-from splitscan.formats.decoding.values import as_text
 from splitscan.formats.framing.codes import code_tables
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of
+from splitscan.path_text import as_text
 from splitscan.read.contents import open_file, preamble_for
 from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
@@ -42,6 +42,12 @@ def scan_document(spec: ScanSpec) -> str | None:
     """
     document = _document_of(spec)
     return None if document is None else document[0]
+
+
+def is_head_plain(spec: ScanSpec) -> bool:
+    """True if the kernel understands the heads of files, for a scan that has a document."""
+    document = _document_of(spec)
+    return document is not None and not document[1].needs_head
 
 
 def _document_of(spec: ScanSpec) -> tuple[str, BlockSpelling] | None:
@@ -157,7 +163,7 @@ class TaskDocuments:
 
     def __init__(self, spec: ScanSpec) -> None:
         self._spec = spec
-        self._needs_head = bool(json.loads(scan_document(spec) or "{}").get("needs_head"))
+        self._needs_head = scan_document(spec) is not None and not is_head_plain(spec)
         self._heads: dict[FileMetadata, Head] = {}
 
     def write(self, blocks: Sequence[BlockMetadata]) -> str:

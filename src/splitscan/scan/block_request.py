@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeAlias
@@ -11,11 +13,12 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, Damage, Oddity, Reject
 from splitscan.content.storage import ByteSource, check_unchanged
-from splitscan.errors import RecordError, SourceError, SourceMissingError, SplitscanError, Where
+from splitscan.errors import InvariantError, RecordError, SourceError, SourceMissingError, SplitscanError, Where
 from splitscan.options import Mode, OnFileChange
 from splitscan.read.contents import open_content
 from splitscan.read.opened_file import OpenedFile
 from splitscan.scan.given_up import RejectCounter, RowCount
+from splitscan.scan.noticing import Noticing
 from splitscan.scan.oddities import of_file
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
@@ -116,21 +119,6 @@ class BlockRequest:
         return self.watch(self.block, source)
 
 
-def missing_report(request: BlockRequest, rejects: BlockRejects, error: SourceMissingError) -> BlockReport | None:
-    """The report of a block whose file is gone, all of it one reject; ``None`` where only some rows are wanted.
-
-    Raises:
-        SourceMissingError: If files must be there.
-    """
-    if not request.spec.options.files.ignore_missing_files:
-        raise error
-    block = request.block
-    rejects.take_missing(block, error)
-    if request.limit is not None:
-        return None
-    return BlockReport(block, block.start, block.stop, 0, rejects.count, "", missing=True)
-
-
 def failed_to_read(error: Exception, where: Where) -> SplitscanError:
     """Convert an error of Arrow or of the system to one of ours."""
     kind = SourceError if isinstance(error, OSError) else RecordError
@@ -196,3 +184,95 @@ class BlockRejects:
     def take_damage(self, damage: Damage) -> None:
         """Take what is lost of a damaged file as one reject, in every mode."""
         self.take([Reject(self._file.path, damage.content_offset, 0, damage.code, str(damage), b"", delivered=False)])
+
+
+class RequestedReader(ABC):
+    """Reads what was requested, and reports it.
+
+    Args:
+        request: What to read, and what is wanted of it.
+
+    Attributes:
+        result: The line of the ledger, or ``None`` if the block was not read to its end.
+
+    Thread safety: none.
+    """
+
+    def __init__(self, request: BlockRequest) -> None:
+        self._request, self._spec, self._block = request, request.spec, request.block
+        self._rejects = BlockRejects(request)
+        self.result: BlockReport | None = None
+
+    @property
+    def report(self) -> BlockReport:
+        """The line of the ledger; known once the block was read to its end, without a limit."""
+        if self.result is None:
+            raise InvariantError("a block is reported after it was read to its end", self._request.where)
+        return self.result
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+
+    def count(self) -> RowCount:
+        """Number of rows that iteration would give. Call it instead."""
+        return RowCount(sum(batch.num_rows for batch in self))
+
+
+class FileBlockReader(RequestedReader):
+    """Reads the records of one block of an open file, however they are found."""
+
+    _noticing: Noticing | None = None
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        if self._request.limit == 0:
+            return
+        with self._failing():
+            source = self._open_source()
+            if source is not None:
+                with closing(source):
+                    try:
+                        yield from self._read(source)
+                    finally:
+                        if self._noticing is not None:
+                            self._rejects.take_noticed(self._noticing.packed())
+                        self._rejects.take_oddities(self._odd())
+
+    def count(self) -> RowCount:
+        """Count the rows: by framing alone in mode PERMISSIVE. Call it instead of iterating."""
+        if self._spec.options.reading.mode is not Mode.PERMISSIVE:
+            return super().count()
+        with self._failing():
+            source = self._open_source()
+            if source is None:
+                return RowCount()
+            with closing(source):
+                return self._count(source)
+
+    def _open_source(self) -> ByteSource | None:
+        """Open the file; ``None`` where it is gone, and may be: then all of the block is one reject."""
+        try:
+            return self._request.open_source()
+        except SourceMissingError as error:
+            if not self._spec.options.files.ignore_missing_files:
+                raise
+            block = self._block
+            self._rejects.take_missing(block, error)
+            if self._request.limit is None:
+                self.result = BlockReport(block, block.start, block.stop, 0, self._rejects.count, "", missing=True)
+            return None
+
+    @abstractmethod
+    def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
+        """The records of the block; at their end there is a result."""
+
+    @abstractmethod
+    def _count(self, source: ByteSource) -> RowCount:
+        """Count the records by framing."""
+
+    @abstractmethod
+    def _odd(self) -> tuple[Oddity, ...]:
+        """Oddities of the records so far."""
+
+    @abstractmethod
+    def _failing(self) -> AbstractContextManager[None]:
+        """Raise all that fails as one of our errors, with the place that was reached."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.arrays import flags_of, numbers_of, with_names
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, BlockReport, Oddity, Reject
 from splitscan.content.codecs.contract import ContainerError
-from splitscan.content.storage import ByteSource
+from splitscan.content.storage import ByteSource, ShortSource
 from splitscan.engine import kernel
 from splitscan.errors import (
     InvariantError,
@@ -20,7 +20,6 @@ from splitscan.errors import (
     SchemaError,
     SourceChangedError,
     SourceError,
-    SourceMissingError,
     SplitscanError,
     UsageError,
     Where,
@@ -28,11 +27,10 @@ from splitscan.errors import (
 from splitscan.formats.contract import ShapedFormat
 from splitscan.formats.framing.contract import ContextFormat, Preamble, RecordFormat
 from splitscan.formats.registry import format_of
-from splitscan.options import Mode
 from splitscan.read.block_reader import follow_to_start
-from splitscan.read.contents import content_bytes_of, damage_of, in_content, preamble_for
-from splitscan.scan.block_documents import block_document, head_of
-from splitscan.scan.block_request import BlockRejects, BlockRequest, failed_to_read, missing_report
+from splitscan.read.contents import check_head, content_bytes_of, damage_of, in_content, preamble_for
+from splitscan.scan.block_documents import block_document, head_of, is_head_plain
+from splitscan.scan.block_request import BlockRequest, FileBlockReader, failed_to_read
 from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import RowCount
@@ -51,6 +49,8 @@ def rows_of(found: Any, spec: ScanSpec) -> pa.RecordBatch:
     batch, schema = pa.record_batch(found), spec.schema
     if not len(schema):
         return rows_without_columns(batch.num_rows)
+    if not any(map(pa.types.is_nested, schema.types)):
+        return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
     named = {field.name: field.type for field in spec.decoded if pa.types.is_nested(field.type)}
     columns = [
         prune_array(with_names(column, named.get(name, column.type)), kind)
@@ -71,74 +71,29 @@ def rejects_of(path: str, batch: pa.RecordBatch) -> RejectBatch:
     )
 
 
-class KernelBlockReader:
+class KernelBlockReader(FileBlockReader):
     """Reads the records of one block in the kernel.
 
     Args:
         request: What to read, and what is wanted of it.
         document: Of the scan, as the kernel is told of it.
-
-    Attributes:
-        result: The line of the ledger, or ``None`` if the block was not read to its end.
-
-    Thread safety: none.
     """
 
     def __init__(self, request: BlockRequest, document: str) -> None:
-        self._request, self._spec, self._block, self._document = request, request.spec, request.block, document
-        self._rejects = BlockRejects(request)
-        self._noticing: Noticing | None = None
+        super().__init__(request)
+        self._document = document
         self._reader: Any = None
-        self.result: BlockReport | None = None
-
-    @property
-    def report(self) -> BlockReport:
-        """The line of the ledger; known once the block was read to its end, without a limit."""
-        if self.result is None:
-            raise InvariantError("a block is reported after it was read to its end", self._request.where)
-        return self.result
 
     @property
     def passed_bytes(self) -> int:
         """Bytes of the block that were read so far."""
         return 0 if self._reader is None else int(self._reader.passed_bytes)
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        if self._request.limit == 0:
-            return
-        with self._failing():
-            source = self._open_source()
-            if source is not None:
-                with closing(source):
-                    try:
-                        yield from self._read(source)
-                    finally:
-                        if self._noticing is not None:
-                            self._rejects.take_noticed(self._noticing.packed())
-                        if self._reader is not None and (odd := self._reader.oddities):
-                            self._rejects.take_oddities(tuple(map(Oddity._make, odd)))
-
-    def count(self) -> RowCount:
-        """Count the rows: by framing alone in mode PERMISSIVE. Call it instead of iterating."""
-        if self._spec.options.reading.mode is not Mode.PERMISSIVE:
-            return RowCount(sum(batch.num_rows for batch in self))
-        with self._failing():
-            source = self._open_source()
-            if source is None:
-                return RowCount()
-            with closing(source):
-                self._open(source)
-                rows, given_up, first = self._reader.count()
+    def _count(self, source: ByteSource) -> RowCount:
+        self._open(source)
+        rows, given_up, first = self._reader.count()
         offset, code = first or (-1, None)
         return RowCount(rows, given_up, self._block.file.path if given_up else "", offset, code)
-
-    def _open_source(self) -> ByteSource | None:
-        """Open the file; ``None`` where it is gone, and may be."""
-        try:
-            return self._request.open_source()
-        except SourceMissingError as error:
-            self.result = missing_report(self._request, self._rejects, error)
-            return None
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
         self._open(source)
@@ -159,8 +114,11 @@ class KernelBlockReader:
             self.result = BlockReport(
                 self._block, start, stop, rows, self._rejects.count, digest,
                 content_bytes=content_bytes, damage=damage, noticed=noticed,
-                oddities=tuple(map(Oddity._make, self._reader.oddities)),
+                oddities=self._odd(),
             )  # fmt: skip
+
+    def _odd(self) -> tuple[Oddity, ...]:
+        return () if self._reader is None else tuple(map(Oddity._make, self._reader.oddities))
 
     def _next(self) -> pa.RecordBatch | None:
         try:
@@ -174,13 +132,23 @@ class KernelBlockReader:
         block, format, module = in_content(self._block, source), self._spec.record_format, kernel()
         if format is None or module is None:
             raise InvariantError("the kernel reads record formats", self._request.where)
-        preamble = self._preamble(source, block, format)
-        block = self._with_start(source, block, preamble)
+        head = None
+        if self._reads_head(source):
+            if block.start == 0 or format.needs_head(block.start):
+                check_head(source, block.file, format)
+        else:
+            preamble = self._preamble(source, block, format)
+            block, head = self._with_start(source, block, preamble), head_of(self._spec, preamble)
         if self._spec.notices and isinstance(shaped := format_of(self._spec.options), ShapedFormat):
             self._noticing = Noticing(self._spec, shaped)
-        document = block_document(self._request, block, head_of(self._spec, preamble))
+        document = block_document(self._request, block, head)
         descriptor = getattr(source, "descriptor", None)
         self._reader = module.BlockReader(self._document, document, source, descriptor)
+
+    def _reads_head(self, source: ByteSource) -> bool:
+        """True if the kernel reads the head: where that costs no request, and is looked at for this block alone."""
+        is_near = hasattr(source, "descriptor") or isinstance(source, ShortSource)
+        return is_near and self._request.opened is None and is_head_plain(self._spec)
 
     def _preamble(self, source: ByteSource, block: BlockMetadata, format: RecordFormat) -> Preamble:
         opened = self._request.opened

@@ -8,16 +8,15 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockReport, ByteRange
 from splitscan.content.storage import ByteSource, digest_of
-from splitscan.errors import InvariantError, SourceMissingError, UsageError
+from splitscan.errors import SourceMissingError, UsageError
 from splitscan.formats.column_rules import default_of, rules_of_format
-from splitscan.scan.block_request import BlockRejects, BlockRequest
+from splitscan.scan.block_request import BlockRequest, RequestedReader
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
-from splitscan.scan.given_up import RowCount
 from splitscan.scan.own_formats import ManagedReading
 from splitscan.scan.spec import ScanSpec
 
 
-class ManagedBlockReader:
+class ManagedBlockReader(RequestedReader):
     """Reads a block by a reader of the user's own.
 
     Args:
@@ -26,21 +25,9 @@ class ManagedBlockReader:
     """
 
     def __init__(self, request: BlockRequest, reading: ManagedReading) -> None:
-        self._request, self._reading = request, reading
-        self._rejects = BlockRejects(request)
+        super().__init__(request)
+        self._reading = reading
         self._is_missing = False
-        self._report: BlockReport | None = None
-
-    @property
-    def report(self) -> BlockReport:
-        """The line of the ledger; known once the block was read to its end, without a limit."""
-        if self._report is None:
-            raise InvariantError("a block is reported after it was read to its end", self._request.where)
-        return self._report
-
-    @property
-    def result(self) -> BlockReport | None:
-        return self._report
 
     @property
     def passed_bytes(self) -> int:
@@ -65,12 +52,9 @@ class ManagedBlockReader:
             span = self._missing_span() if self._is_missing else self._span(reader)
             digest = self._hash(span) if request.with_digest and not self._is_missing else ""
             count = self._rejects.count
-            self._report = BlockReport(
+            self.result = BlockReport(
                 request.block, span.start, span.stop, scan.rows, count, digest, self._is_missing
             )  # fmt: skip
-
-    def count(self) -> RowCount:
-        return RowCount(sum(batch.num_rows for batch in self))
 
     def _open_source(self) -> ByteSource:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -11,12 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.arrays import flag_array, number_array, text_array
-from splitscan.blocks import BlockReport, Reject
+from splitscan.blocks import BlockReport, Oddity, Reject
 from splitscan.content.storage import ByteSource
 from splitscan.errors import (
     InvariantError,
     SchemaError,
-    SourceMissingError,
     SplitscanError,
     Where,
 )
@@ -27,7 +26,7 @@ from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import RAW_BYTES, RecordChunk, Skipped
 from splitscan.read.reader_context import ContextReader
-from splitscan.scan.block_request import BlockRejects, BlockRequest, failed_to_read, missing_report
+from splitscan.scan.block_request import BlockRequest, FileBlockReader, failed_to_read
 from splitscan.scan.decoders import check_header, encoding_of, needs_no_value, step_decoder
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import first_row, has_forbidden_null, is_required_somewhere, prune_array
@@ -56,77 +55,39 @@ class _Rows(NamedTuple):
         return int((offsets if self.keep is None else offsets[self.keep])[row])
 
 
-class RecordBlockReader:
+class RecordBlockReader(FileBlockReader):
     """Reads the records of one block that a record format or a reader context finds.
 
     Args:
         request: What to read, and what is wanted of it.
-
-    Thread safety: none.
     """
 
     def __init__(self, request: BlockRequest) -> None:
-        self._request, self._spec, self._block = request, request.spec, request.block
+        super().__init__(request)
         mode, limit = self._spec.options.reading.mode, request.limit
         self._fails, self._drops = mode is Mode.FAILFAST, mode is Mode.DROPMALFORMED
         self._reports_faults = request.on_reject is not None or self._fails
-        self._rejects = BlockRejects(request)
         self._remaining = limit
         self._own = frozenset(self._spec.fields.names)
         self._required = [(i, field) for i, field in enumerate(self._spec.schema) if is_required_somewhere(field)]
         self._position = self._block.start
         self._rows = 0  # that were found, those beyond a limit included
         self._last: _Rows | None = None
-        self._noticing: Noticing | None = None
         self._oddities: Oddities | None = None
-        self._report: BlockReport | None = None
-
-    @property
-    def report(self) -> BlockReport:
-        """The line of the ledger; known once the block was read to its end, without a limit."""
-        if self._report is None:
-            raise InvariantError("a block is reported after it was read to its end", self._request.where)
-        return self._report
-
-    @property
-    def result(self) -> BlockReport | None:
-        return self._report
 
     @property
     def passed_bytes(self) -> int:
         return max(0, min(self._position, self._block.stop) - self._block.start)
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        if self._remaining == 0:
-            return
-        with self._locating():
-            source = self._open_source()
-            if source is not None:
-                with closing(source):
-                    try:
-                        yield from self._read(source)
-                    finally:
-                        if self._noticing is not None:
-                            self._rejects.take_noticed(self._noticing.packed())
-                        if self._oddities is not None:
-                            self._rejects.take_oddities(self._oddities.found)
-
-    def count(self) -> RowCount:
-        if self._spec.options.reading.mode is not Mode.PERMISSIVE:
-            return RowCount(sum(batch.num_rows for batch in self))
-        with self._locating():
-            source = self._open_source()
-            if source is None:
-                return RowCount()
-            with closing(source):
-                records = self._open_records(source)
-                self._check_header(records)
-                return counted_in(self._block.file, records.count(), records.given_up)
-
     # ------------------------------------------------------------- the block
 
+    def _count(self, source: ByteSource) -> RowCount:
+        records = self._open_records(source)
+        self._check_header(records)
+        return counted_in(self._block.file, records.count(), records.given_up)
+
     @contextmanager
-    def _locating(self) -> Iterator[None]:
+    def _failing(self) -> Iterator[None]:
         """Complete errors with the place that was reached; what Arrow and the system raise becomes one of ours."""
         try:
             yield
@@ -142,14 +103,6 @@ class RecordBlockReader:
         if preamble is not None and preamble.header not in agreed:
             check_header(self._spec, self._block.file, preamble)
             agreed.add(preamble.header)
-
-    def _open_source(self) -> ByteSource | None:
-        """Open the file; ``None`` where it is gone, and may be."""
-        try:
-            return self._request.open_source()
-        except SourceMissingError as error:
-            self._report = missing_report(self._request, self._rejects, error)
-            return None
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
         records = self._open_records(source)
@@ -184,6 +137,9 @@ class RecordBlockReader:
         preamble = None if request.opened is None else request.opened.preamble(format, self._block.start)
         return FramedRecords(source, self._block, format, preamble=preamble, with_digest=request.with_digest, **bounds)
 
+    def _odd(self) -> tuple[Oddity, ...]:
+        return () if self._oddities is None else self._oddities.found
+
     def _notice(self, noticing: Noticing) -> None:
         self._noticing = noticing
 
@@ -193,10 +149,10 @@ class RecordBlockReader:
         if self._request.limit is not None:
             return  # a limit is no business of the ledger
         noticed = b"" if self._noticing is None else self._noticing.packed()
-        self._report = BlockReport(
+        self.result = BlockReport(
             self._block, records.span.start, records.span.stop, rows, self._rejects.count, records.digest,
             content_bytes=records.content_bytes, damage=records.damage, noticed=noticed,
-            oddities=() if self._oddities is None else self._oddities.found,
+            oddities=self._odd(),
         )  # fmt: skip
 
     # --------------------------------------------------------------- records

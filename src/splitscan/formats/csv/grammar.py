@@ -50,6 +50,7 @@ class CsvGrammar:
     trim_leading: bool = False
 
     @classmethod
+    @lru_cache(maxsize=64)
     def of(cls, own: CsvOptions) -> CsvGrammar:
         """The dialect that options describe."""
         return cls(

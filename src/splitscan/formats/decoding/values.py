@@ -14,12 +14,6 @@ from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_of
 from splitscan.sizes import count_of
 
-
-def as_text(name: str) -> str:
-    """Text that Arrow can hold: names of files may be no valid UTF-8."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 SHORT_RECORD = "short-record"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.formats.decoding.values import as_text
+from splitscan.path_text import as_text
 from splitscan.redaction import redact
 
 _TEXT = pa.string()

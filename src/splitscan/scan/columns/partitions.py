@@ -18,7 +18,7 @@ from splitscan.content.archives import in_directories
 from splitscan.errors import SchemaError, Where, quote_bytes
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.conversions import Rules, convert
-from splitscan.formats.decoding.values import as_text
+from splitscan.path_text import as_text
 from splitscan.redaction import redact
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
