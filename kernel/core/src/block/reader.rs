@@ -137,6 +137,7 @@ pub struct BlockReader {
     is_utf8: bool, // what the texts of the file are said to be
     phase: Phase,
     remaining: Option<u64>,
+    passed_to: u64,
     span: Span,
     last_row: Option<u64>,
     records: u64,
@@ -198,6 +199,7 @@ impl BlockReader {
                 Phase::Before
             },
             remaining: block.limit,
+            passed_to: start,
             span: Span {
                 start: is_first.then_some(start),
                 stop: None,
@@ -281,14 +283,10 @@ impl BlockReader {
         self.last_row
     }
 
-    /// Bytes of the block that were read so far.
+    /// Bytes of the block that were read so far: all of them only where no limit and no error has ended it before.
     pub fn passed_bytes(&self) -> u64 {
         let (start, stop, ..) = self.block.block;
-        match &self.phase {
-            Phase::Before => 0,
-            Phase::Reading(cursor) => cursor.position().clamp(start, stop) - start,
-            Phase::After => stop - start,
-        }
+        self.passed_to.clamp(start, stop) - start
     }
 
     /// Count the records by framing alone, as mode PERMISSIVE has rows. Called instead of reading.
@@ -333,7 +331,9 @@ impl BlockReader {
                     self.phase = Phase::Reading(self.cursor(entry, work));
                 }
                 Phase::Reading(mut cursor) => {
-                    if self.read_on(&mut cursor)? {
+                    let has_more = self.read_on(&mut cursor);
+                    self.passed_to = self.passed_to.max(cursor.position());
+                    if has_more? {
                         self.phase = Phase::Reading(cursor);
                     }
                 }
@@ -457,6 +457,7 @@ impl BlockReader {
         let (_, stop, ..) = self.block.block;
         let end = if self.block.is_aligned() { stop } else { end };
         self.span.stop = Some(end);
+        self.passed_to = stop;
         let start = *self.span.start.get_or_insert(end);
         let content_bytes = self.reached_end(end)?;
         self.hash(self.span.hashed_to, end, None)?;
@@ -528,6 +529,7 @@ impl BlockReader {
                 }
             }
         }
+        self.passed_to = stop;
         Ok(counted)
     }
 

@@ -129,6 +129,25 @@ fn a_file_that_became_shorter_is_not_read_as_if_it_had_not() {
 }
 
 #[test]
+fn what_a_limit_leaves_was_not_read() {
+    let data = b"x,1\ny,2\nz,3\nv,4\nw,5\n".to_vec();
+    let passed = |limit: Option<u64>| {
+        let mut whole = block(data.len(), 4, data.len());
+        whole["limit"] = json!(limit);
+        let scan = scan("PERMISSIVE", 100).to_string(); // which reads 7 bytes at a time: of two records, or of one
+        let mut reader = BlockReader::open(&scan, &whole.to_string(), Box::new(data.clone()))
+            .expect("it is a block");
+        assert_eq!(reader.passed_bytes(), 0);
+        while reader.next_batch().expect("it can be read").is_some() {}
+        reader.passed_bytes()
+    };
+    assert_eq!(
+        [Some(0), Some(1), Some(2), Some(4), None].map(passed),
+        [0, 4, 12, 16, 16]
+    );
+}
+
+#[test]
 fn documents_of_another_version_are_refused() {
     let mut other = scan("PERMISSIVE", 100);
     other["version"] = json!(2);
