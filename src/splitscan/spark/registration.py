@@ -14,7 +14,7 @@ from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.interpreter import check_workers
 from splitscan.spark.planner import Planner
 from splitscan.spark.schemas import spark_schema
-from splitscan.spark.source import NAME, SplitscanDataSource, register_python
+from splitscan.spark.source import NAME, SplitscanDataSource, register_python, unless_installed
 
 if TYPE_CHECKING:
     from splitscan.streaming.messages import MessageScan
@@ -70,7 +70,8 @@ def _register_behind(spark: SparkSession, session: Any) -> None:
     function = _wrap_function(context, SplitscanDataSource)
     classes = context._jvm.org.apache.spark.sql.execution.datasources.v2.python  # noqa: SLF001
     source = classes.UserDefinedPythonDataSource(function)
-    session.sessionState().dataSourceManager().registerDataSource(NAME, source)
+    with unless_installed():
+        session.sessionState().dataSourceManager().registerDataSource(NAME, source)
 
 
 def messages_to_spark(scan: MessageScan, spark: SparkSession) -> DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
@@ -51,8 +52,15 @@ def register_python(spark: SparkSession) -> None:
         UsageError: ``[wrong-python]`` if Spark's Python workers lack what reading needs; it says what, and where.
     """
     check_workers(spark)
-    try:
+    with unless_installed():
         spark.dataSource.register(SplitscanDataSource)
+
+
+@contextmanager
+def unless_installed() -> Iterator[None]:
+    """Make the Python data source known inside; it is no error that Spark has found it installed."""
+    try:
+        yield
     except AnalysisException as error:
         if error.getCondition() != _KNOWN_ALREADY:
             raise
