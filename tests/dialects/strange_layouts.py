@@ -130,7 +130,7 @@ STRANGE: Iterable[Laid] = [
      _refused("fields")),
     ("two tables, one below the other", "a.csv",
      "id,v\n" + _TABLE + "\nname,city,zip\n" + _rows(lambda n: f"n,c{n},0{n}"),
-     _refused("fields")),
+     _refused("names columns again")),
     ("a header and a trailer of other widths", "a.txt",
      "HDR|20200101|FILE1\n" + _rows(lambda n: f"DTL|{n}|n{n}|{n}.5") + "TRL|12\n", _refused("fields")),
     ("separators that change", "a.csv",

@@ -258,6 +258,12 @@ def _tell_once(text: str) -> None:
     _LOG.warning("%s", text)
 
 
+def container_of(head: bytes) -> str | None:
+    """The compression or archive that bytes begin like, which are the content of a file; ``None`` for any others."""
+    codec = recognise(head)
+    return archive_of(head) if codec is None else codec.name
+
+
 def refuse_no_text(path: str, format: object, head: bytes) -> None:
     """Refuse records of text in bytes that are those of a container, or no text.
 
@@ -267,8 +273,7 @@ def refuse_no_text(path: str, format: object, head: bytes) -> None:
     """
     if not isinstance(format, TextFormat):
         return
-    codec, archive = recognise(head), archive_of(head)
-    kind = archive if codec is None else codec.name
+    kind = container_of(head)
     if kind is not None:
         raise SourceError(
             "bytes of a container are not read as text",

@@ -19,7 +19,7 @@ from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample,
 from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of, parse_options, record_format
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
-from splitscan.read.contents import open_file, refuse_no_text
+from splitscan.read.contents import container_of, open_file, refuse_no_text
 from splitscan.scan.files import FileSet, Paths, as_paths
 from splitscan.scan.kinds import about_kind, check_beginning, separator_of
 from splitscan.scan.wide_text import advice_on_encoding, lenient, misread, wide_encoding
@@ -162,7 +162,7 @@ def _sniff(options: ReadOptions, file: FileMetadata, given: Mapping[str, Any]) -
     check_beginning(file.path, samples[0].data)
     named = separator_of(file.path)
     found = find_dialect(samples, given, named)
-    if not found.encoding:
+    if not found.encoding or container_of(samples[0].data) is not None:
         refuse_no_text(file.path, record_format(options), samples[0].data)
     for head_bytes in _LONGER_HEADS:
         if not found.is_cut or samples[0].is_end:
@@ -305,15 +305,18 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
 def _about_dialect(options: ReadOptions, head: RawSample) -> str | None:
     """Options that the head of a file shows, that nobody gave, and that differ from their defaults."""
     own = options.format
-    if not type(own).finds_dialect or ("header" in options.given and _is_even(own, head.data)):
+    if not type(own).finds_dialect:
         return None
-    known = {**_known(options), "encoding": own.text_encoding}
+    read = _of_dialect(options, _SETTINGS)
+    is_even = "header" in options.given and _is_even(own, head.data)
+    if is_even and not read["header"]:
+        return None
+    known = {**(read if is_even else _known(options)), "encoding": own.text_encoding}
     found = find_dialect([head], known)
     if found.objections:
         return f"contradicts the options: {' '.join(found.objections)}"
-    if not found.is_clear or not found.columns:
+    if is_even or not found.is_clear or not found.columns:
         return None
-    read = _of_dialect(options, _SETTINGS)
     seen = {
         name: setting
         for name, setting in found.settings.items()
@@ -341,12 +344,12 @@ def _is_even(own: Any, head: bytes) -> bool:
     return len(widths) == 1 and 0 not in widths
 
 
-_LIKELY_IS_ENOUGH = ("sep", "skipRows", "comment")
-"""Settings that are never certain, or of which the wrong one leaves one field in each record."""
+_LIKELY_IS_ENOUGH = ("sep", "quote", "skipRows", "comment")
+"""Settings that are never certain, or of which the wrong one leaves one field in each record or joins several."""
 
 
 def _spelled(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else shown(value if value is None else str(value))
+    return str(value).lower() if isinstance(value, bool) else "''" if value is None else shown(str(value))
 
 
 def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[str, Contradiction] | None:

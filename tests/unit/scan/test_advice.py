@@ -1,12 +1,13 @@
 """A file whose quotes are doubled is noticed when the escape is Spark's backslash; once, and only then."""
 
+import bz2
 import gzip
 import logging
 
 import pytest
 
 import splitscan as ss
-from splitscan.errors import SchemaError
+from splitscan.errors import SchemaError, SourceError
 
 DOUBLED = b'1,"say ""yes"" now"\n2,b\n'
 
@@ -159,3 +160,42 @@ def test_every_door_says_it_once(caplog, tmp_path, door, capsys):
         " wants option multiLine=true (1 quoted value holds a line end)"
     ]
     capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("data", "seen"),
+    [
+        (b"time,temp,key\ns,C,id\n" + b"1,2.5,k\n" * 9, "The line 's,C,id' below the first one may be units or names"),
+        (b"a,b\n" + b"1,2\n" * 9 + b"c,d\n" + b"3,4\n" * 9, "The line 'c,d', line 11, names columns again"),
+    ],
+)
+def test_lines_that_are_no_records_are_said_where_the_header_is_given(caplog, tmp_path, data, seen):
+    (tmp_path / "a.csv").write_bytes(data)
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        ss.scan_csv(tmp_path / "a.csv", header=True, dialect="auto").count()
+    (record,) = caplog.records
+    assert f"a.csv contradicts the options: {seen}" in record.getMessage()
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        ss.scan_csv(tmp_path / "a.csv", header=False).count()
+    assert not caplog.records
+
+
+def test_quotes_that_none_closes_are_advised_to_be_data(caplog, tmp_path):
+    rows = b't1\tshort\t"Carmencita\t0\nt2\tshort\t"A" Movie\t0\nt3\tshort\tPauvre\t1\nt4\tmovie\t"Quoted"\t0\n'
+    (tmp_path / "a.tsv").write_bytes(b"tconst\ttype\ttitle\tadult\n" + rows)
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        ss.scan_csv(tmp_path / "a.tsv", sep="\t").plan()
+        said = caplog.records[0].getMessage()
+        ss.scan_csv(tmp_path / "a.tsv", sep="\t", quote="", header=True).to_arrow()
+    assert "probably wants options quote='', header=true" in said
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("text", [b"abc\n1,2\n2,3\n", b"a,b\n1,2\n" * 40])
+@pytest.mark.parametrize("codec", [gzip, bz2])
+def test_a_file_that_is_compressed_twice_is_said_to_be(tmp_path, codec, text):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(codec.compress(text)))
+    with pytest.raises(SourceError, match="packed twice") as caught:
+        ss.scan_csv(tmp_path / "a.csv.gz", dialect="auto")
+    assert caught.value.reason_code == "compressed-input"

@@ -36,11 +36,23 @@ def with_comments(plain: Reading) -> Reading:
     lines = _leading_lines(plain.sample, mark)
     rest = plain.but(sample=after_lines(plain.sample, len(lines)), finds_table=False)
     marked = [number for number, content in enumerate(rest.contents) if content.startswith(mark)]
-    if any(len(rest.all_records[number]) == without.columns for number in marked):
-        return plain  # what is a record below is one at the top
+    whole = sum(len(rest.all_records[number]) == without.columns for number in marked)
+    if whole:  # what is a record below is one at the top
+        is_even = {len(record) for record in without.records} == {without.columns} != {1}
+        are_some = is_even and whole < len(marked)
+        return plain.but(doubt=_some_are_records(mark, whole, marked, without)) if are_some else plain
     if not lines:
         return without if marked else plain
     return _below_comments(plain, without, lines, is_free=not marked)
+
+
+def _some_are_records(mark: bytes, whole: int, marked: Sequence[int], without: Reading) -> str:
+    """The doubt where some lines with a mark are as wide as a table whose other lines all are, and some are not."""
+    sign = mark.decode()
+    return (
+        f"Of the lines that begin with {sign}, {whole} ha{'s' if whole == 1 else 've'} {without.columns} fields as the "
+        f"records have, and {len(marked) - whole} not: give comment={sign} with header=false to leave all of them out."
+    )
 
 
 def _leading_lines(sample: Sample, mark: bytes) -> list[bytes]:

@@ -29,12 +29,17 @@ from splitscan.formats.csv.sniffing.quotes import (
     without_apostrophes,
 )
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines, quotes_in_quotes
-from splitscan.formats.csv.sniffing.separators import in_one_column, is_constant, makes_table, without_parts_of_values
-from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.csv.sniffing.separators import (
+    DOUBLED,
+    in_one_column,
+    is_constant,
+    makes_table,
+    without_parts_of_values,
+)
+from splitscan.formats.framing.encodings import detect_bom, resolve_encoding
 
 _SEP_LINE = re.compile(rb"\Asep=([^\r\n]{1,4})\r?(?:\n|\Z)")  # as Excel writes it
 _SEPARATORS = (",", ";", "\t", "|", "^", "~", "\x01", "\x1f")  # the last two: Hive's, and ASCII's own
-_DOUBLED = ("::", "||")
 _QUOTES = ('"', "'", "|")
 _END_MARK = "\x1a"  # of DOS
 _TRIED_BYTES = 16 * 1024  # that every candidate reads; the best ones read all
@@ -55,7 +60,8 @@ def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any], named: 
     encoding = Setting(given["encoding"], Confidence.GIVEN, "given") if "encoding" in given else find_encoding(samples)
     if encoding is None:
         return _without_encoding(samples)
-    parts = [_in_utf8(sample, encoding.value, given.get("lineSep")) for sample in samples]
+    codec = _codec_of(encoding.value, samples)
+    parts = [_in_utf8(sample, codec, given.get("lineSep")) for sample in samples]
     line = _SEP_LINE.match(parts[0].text)
     if not given.keys().isdisjoint(("sep", "skipRows")):
         line = None
@@ -135,14 +141,18 @@ def _as_line_says(found: Dialect) -> Dialect:
 def sep_line(head: RawSample) -> str | None:
     """The separator that the first line of a file names, as in ``sep=;``."""
     encoding = find_encoding([head])
-    line = _SEP_LINE.match(_in_utf8(head, "UTF-8" if encoding is None else encoding.value).text)
+    line = _SEP_LINE.match(_in_utf8(head, _codec_of("UTF-8" if encoding is None else encoding.value, [head])).text)
     return None if line is None else line[1].decode()
 
 
-def _in_utf8(sample: RawSample, encoding: str, line_sep: str | None = None) -> Sample:
+def _codec_of(encoding: str, samples: Sequence[RawSample]) -> str:
+    """Python's name of a character set, in the byte order that the mark of a file says, if it has one."""
+    head = samples[0].data if samples else b""
+    return detect_bom(head, resolve_encoding(encoding))[0].codec
+
+
+def _in_utf8(sample: RawSample, codec: str, line_sep: str | None = None) -> Sample:
     """The text of a sample, with the usual line ends; one from the middle begins after its first line end."""
-    codec = encoding if encoding.upper().startswith("UTF") else resolve_encoding(encoding).codec
-    codec = "utf-16-le" if encoding == "UTF-16" and sample.offset else codec
     text = sample.data.decode(codec, "ignore").removeprefix("\ufeff").encode()
     if line_sep is not None and line_sep.strip("\r\n"):
         lines = text.split(line_sep.encode())
@@ -177,7 +187,7 @@ def _pairs(text: bytes, given: Mapping[str, Any]) -> list[tuple[str, str | None]
     if "sep" not in given and has_pipes_between_tabs(text):
         separators = [*(sep for sep in separators if sep not in BETWEEN_TABS), BETWEEN_TABS]
     if "sep" not in given:
-        separators += [mark for mark in _DOUBLED if _divides_alike(text, mark.encode())]
+        separators += [mark for mark in DOUBLED if _divides_alike(text, mark.encode())]
     candidates: list[tuple[str, str | None]] = []
     for sep in separators:
         if "quote" in given:

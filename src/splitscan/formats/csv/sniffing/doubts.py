@@ -10,8 +10,10 @@ from splitscan.formats.csv.sniffing.evidence import LEAST_LEAD, quoted, rival_of
 from splitscan.formats.csv.sniffing.found import Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.header import is_contradicted
 from splitscan.formats.csv.sniffing.other_lines import about_other_lines
+from splitscan.formats.csv.sniffing.quotes import is_written_by_rule
 from splitscan.formats.csv.sniffing.reading import Reading, Sample
 from splitscan.formats.csv.sniffing.separators import (
+    DOUBLED,
     LEAST_CONSISTENCY,
     LEAST_SCORE,
     ONE_COLUMN,
@@ -56,21 +58,25 @@ def doubts_of(
         )
     if not chosen.records:
         return  # nothing can be read wrong
+    header = settings["header"]
+    others = [] if "header" in given else list(about_other_lines(chosen, header, parts))
     if "sep" not in given:
         yield from _about_table(chosen, parts[0].text, is_ragged=_ARRAY in given or _are_last_fields_left_out(chosen))
-        yield from _about_fields(best, named, given)
+        yield from _about_fields(best, named, given, are_told=bool(others))
     if settings["escape"].confidence is Confidence.UNSURE:
         yield f"{settings['escape'].evidence.capitalize()}."
     if "header" not in given:
-        header = settings["header"]
-        if is_contradicted(header, chosen.records):
-            yield f"Whether the first record names the columns is not clear: {header.evidence}; give header."
-        yield from _about_width(chosen, header, given)
-        yield from about_other_lines(chosen, header, parts)
+        yield from _about_header(chosen, header, others, given)
     if "skipRows" not in given and not settings["header"].value:
         yield from _about_preamble(chosen)
     if "sep" not in given:
         yield from _elsewhere(chosen, parts[1:])
+
+
+def _about_header(chosen: Reading, header: Setting, others: Sequence[str], given: Mapping[str, Any]) -> Iterator[str]:
+    if is_contradicted(header, chosen.records):
+        yield f"Whether the first record names the columns is not clear: {header.evidence}; give header."
+    yield from others or _about_width(chosen, header, given)
 
 
 def objections_of(
@@ -85,6 +91,7 @@ def objections_of(
         yield from _elsewhere(chosen, parts[1:])
     if "header" in given:
         yield from _about_width(chosen, settings["header"], given)
+        yield from about_other_lines(chosen, settings["header"], parts, is_given=True)
 
 
 def _about_table(chosen: Reading, text: bytes, *, is_ragged: bool) -> Iterator[str]:
@@ -108,15 +115,38 @@ def _is_indented(chosen: Reading) -> bool:
     return len(full) < len(chosen.records) and not any(record[0][0] for record in full)
 
 
-def _about_fields(best: Sequence[Reading], named: str | None, given: Mapping[str, Any]) -> Iterator[str]:
+def _about_fields(
+    best: Sequence[Reading], named: str | None, given: Mapping[str, Any], *, are_told: bool = False
+) -> Iterator[str]:
+    """Records of several widths, where nothing that was told says why, and other separators."""
     chosen, rival = best[0], rival_of(best)
-    if chosen.consistency < LEAST_CONSISTENCY and _ARRAY not in given:
+    if chosen.consistency < LEAST_CONSISTENCY and _ARRAY not in given and not are_told:
         yield _of_any_width(chosen, has_sep="sep" in given)
-    if rival is None or _is_settled(chosen, rival, named):
+    doubled = next((each for each in best[1:] if "sep" not in given and _may_be_doubled(each, chosen)), None)
+    is_one = chosen.columns == 1 and chosen.consistency < 1 and not chosen.quoted_values
+    if is_one and "sep" not in given and not are_told:
+        yield may_be_one_column(chosen)
+    if doubled is not None:
+        yield f"sep {shown(doubled.sep)} divides all lines into {doubled.columns} fields, and may be the separator."
+    if rival is None or rival is doubled or _is_settled(chosen, rival, named):
         return
     is_beaten = is_constant(chosen) and not is_constant(rival)
     if rival.score > chosen.score * (1 - LEAST_LEAD) and not is_beaten:
         yield f"sep {shown(rival.sep)} with quote {shown(rival.quote)} reads nearly as well."
+
+
+def _may_be_doubled(reading: Reading, chosen: Reading) -> bool:
+    """True if two marks divide all lines alike, and are no part of names in one column of the chosen reading.
+
+    Of names, as ``Foo::Bar::Baz``, none is typed.
+    """
+    mark = reading.sep.encode()
+    if reading.sep not in DOUBLED or chosen.sep == reading.sep or not is_constant(reading):
+        return False
+    holders = {i for record in chosen.records for i, (value, _) in enumerate(record) if mark in value}
+    below = [record for record in reading.records[1:] if len(record) == reading.columns]
+    columns = zip(*below, strict=True)
+    return len(holders) > 1 or (bool(holders) and any(all(is_typed(value) for value, _ in each) for each in columns))
 
 
 def _of_any_width(chosen: Reading, *, has_sep: bool) -> str:
@@ -144,7 +174,8 @@ def _is_settled(chosen: Reading, rival: Reading, named: str | None) -> bool:
     Of two quotes, one that is in order beats one that is not.
     """
     if rival.sep == chosen.sep:
-        return chosen.quoted_values > 0 == chosen.damaged < rival.damaged
+        in_order = chosen.quoted_values > 0 == chosen.damaged
+        return in_order and (rival.damaged > 0 or (not rival.quoted_values and is_written_by_rule(chosen)))
     is_tab = chosen.sep == "\t" and chosen.consistency == 1  # which texts have not, as they have commas
     return (is_constant(chosen) and not is_constant(rival)) or is_tab or makes_table(chosen, named)
 
@@ -166,7 +197,7 @@ def _about_width(chosen: Reading, header: Setting, given: Mapping[str, Any]) -> 
     if not header.value:
         yield (
             f"The first record has {names} fields, and most have {fields}: give a schema with all columns, and "
-            "header=false."
+            f"header=false to take it for a record, with skipRows={_lines_to_second(chosen)} to leave it out."
         )
         return
     seen = f"The header has {names} name{'s' * (names != 1)} and the records have {fields} fields"
@@ -176,11 +207,15 @@ def _about_width(chosen: Reading, header: Setting, given: Mapping[str, Any]) -> 
             "at their ends."
         )
         return
-    lines = chosen.lines_before(1) if chosen.comment and len(chosen.records) > 1 else chosen.skip_rows + 1
     yield (
-        f"{seen}: give header=false with skipRows={lines} to read all fields, or header=true with enforceSchema=true "
-        f"and a schema of {fields} columns to name them."
+        f"{seen}: give header=false with skipRows={_lines_to_second(chosen)} to read all fields, or header=true with "
+        f"enforceSchema=true and a schema of {fields} columns to name them."
     )
+
+
+def _lines_to_second(chosen: Reading) -> int:
+    """How many lines of the file end before the second record."""
+    return chosen.lines_before(1) if len(chosen.records) > 1 else chosen.skip_rows + 1
 
 
 def _ends_with_separators(chosen: Reading) -> bool:

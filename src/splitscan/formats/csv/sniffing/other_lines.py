@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.found import Confidence, Setting
 from splitscan.formats.csv.sniffing.header import NAME, find_header
 from splitscan.formats.csv.sniffing.reading import Reading, Sample
+from splitscan.formats.csv.sniffing.separators import LEAST_SCORE
 from splitscan.formats.csv.sniffing.values import Record, is_placeholder, is_typed
 
 _RULE = re.compile(rb"[ \t]*[-=+|:][-=+|: \t]*[-=]{2}[-=+|: \t]*")
@@ -28,35 +30,41 @@ _TYPE = re.compile(
     rb"number|date|datetime|timestamp|bool|boolean)(?:\(\d+(?:, ?\d+)?\))?|\d+[sdn]|#q2:types"
 )
 _MOST_NAMES = 4  # lines in which names, units and rules stand
+_MOST_ABOVE = 30  # lines above a rule, where the lines make no table
+_LOOSE_NAME = re.compile(rb"[^ ]+(?: [^ ]+)*")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LATER_MARK = re.compile(rb"[\r\n]" + _BYTE_ORDER_MARK)
 
 
-def about_other_lines(chosen: Reading, header: Setting, parts: Sequence[Sample]) -> Iterator[str]:
+def about_other_lines(
+    chosen: Reading, header: Setting, parts: Sequence[Sample], *, is_given: bool = False
+) -> Iterator[str]:
     """Lines that are neither the header nor records: each would be one, and turn columns of numbers to texts.
 
     Args:
         chosen: The best reading.
         header: Whether its first record names the columns.
         parts: All samples.
+        is_given: Whether the user said that it does: then nothing is left to give but what leaves the lines out.
     """
     if any(_LATER_MARK.search(part.text) for part in parts):
         yield (
             "A line begins with a byte order mark, as where files were joined, which would be a part of its first "
-            "value: take it out, as sed 's/\\xef\\xbb\\xbf//' does, or give header to read it as it is."
+            f"value: take it out, as sed 's/\\xef\\xbb\\xbf//' does{_or(is_given, 'give header to read it as it is')}."
         )
-    again = _header_again(chosen, header)
+    again = _header_again(chosen, header, is_given=is_given)
     if again is not None:
         yield again
         return
     lines = chosen.contents[len(chosen.preamble) :]
-    rule = next((line for line in lines[:_MOST_NAMES] if _RULE.fullmatch(line)), None)
+    most = _MOST_NAMES if chosen.score >= LEAST_SCORE else _MOST_ABOVE
+    rule = next((line for line in lines[:most] if _RULE.fullmatch(line)), None)
     if rule is not None:
         yield _of_rule(chosen, lines, rule)
         return
     names = _lines_of_names(chosen.records) or _line_of_units(chosen.records, header)
     if names:
-        yield _of_several(chosen, lines, names)
+        yield _of_several(chosen, lines, names, is_given=is_given)
     elif not header.value or not all(name for name, _ in chosen.records[0][1:]):
         number = next((n for n in range(1, _MOST_NAMES) if _are_names(chosen.records[n:])), None)
         if number is not None:
@@ -64,13 +72,17 @@ def about_other_lines(chosen: Reading, header: Setting, parts: Sequence[Sample])
             yield f"The line {seen} may be the header: give header=true with skipRows={chosen.lines_before(number)}."
     other = None if names else _other_header(chosen, is_named=bool(header.value))
     if other is not None:
-        yield _of_second_table(chosen, other)
+        yield _of_second_table(chosen, other, is_given=is_given)
+
+
+def _or(is_given: bool, otherwise: str) -> str:
+    return "" if is_given else f", or {otherwise}"
 
 
 # ---------------------------------------------------------------- tables one below the other
 
 
-def _header_again(chosen: Reading, header: Setting) -> str | None:
+def _header_again(chosen: Reading, header: Setting, *, is_given: bool) -> str | None:
     """The doubt where the header comes again, or one of its names above values, as where tables were joined."""
     first, *others = [_without_mark(record) for record in chosen.records]
     if chosen.columns < _LEAST_ABOVE or (not header.value and header.confidence is Confidence.CERTAIN):
@@ -82,13 +94,14 @@ def _header_again(chosen: Reading, header: Setting) -> str | None:
     whole = sum(record == first for record in others)
     if whole and (header.value or len(again) == whole):
         times = f"{whole} time{'s' * (whole > 1)}"
+        takes = "give header=true to take these lines for records, and with " * (not is_given)
         return (
-            f"The header comes again {times} below: give header=true to take these lines for records, and with a "
-            "schema mode=DROPMALFORMED to leave out those that do not fit it."
+            f"The header comes again {times} below: {takes or 'give '}a schema{' and' * is_given} mode=DROPMALFORMED "
+            "to leave out those that do not fit it."
         )
     if not again or any(n + 1 in again for n in again):
         return None  # one value of many
-    return _of_second_table(chosen, again[0])
+    return _of_second_table(chosen, again[0], is_given=is_given)
 
 
 def _names_values(name: bytes, below: Sequence[bytes]) -> bool:
@@ -143,11 +156,13 @@ def _is_certain(records: Sequence[Record]) -> bool:
     return bool(header.value) and header.confidence is Confidence.CERTAIN
 
 
-def _of_second_table(chosen: Reading, record: int) -> str:
+def _of_second_table(chosen: Reading, record: int, *, is_given: bool) -> str:
+    is_even = len(chosen.records[record]) == len(chosen.records[0])
+    takes = _or(is_given or not is_even, "give header to take such lines for records")
     line, seen = chosen.lines_before(record) + 1, quoted(chosen.contents[len(chosen.preamble) + record])
     return (
         f"The line {seen}, line {line:,}, names columns again: another table begins there. Read each alone, the first "
-        f"as head -n {line - 1} prints it, or give header to take such lines for records."
+        f"as head -n {line - 1} prints it{takes}."
     )
 
 
@@ -156,20 +171,39 @@ def _of_second_table(chosen: Reading, record: int) -> str:
 
 def _of_rule(chosen: Reading, lines: Sequence[bytes], rule: bytes) -> str:
     number = lines.index(rule)
-    below = chosen.skip_rows + number + 1
+    below = chosen.lines_before(number) + 1
     last = lines[-1].strip()
     footer = f"; the last line, {quoted(last)}, is none either: mode=DROPMALFORMED leaves it out"
     ends = footer * (_FOOTER.fullmatch(last) is not None)
     seen = f"The line {quoted(rule)} is a rule, and no record: give"
-    if number and _RULE_OF_PLACES.fullmatch(rule):
+    places = _places_below(lines[number - 1], lines[number + 1 :]) if number and chosen.columns == 1 else b""
+    places = rule if number and _RULE_OF_PLACES.fullmatch(rule) else places
+    if places:
         return (
-            f"{seen} recordFormat=fixed_width with layout='{layout_of(rule, lines[number - 1])}', and pipe the lines "
+            f"{seen} recordFormat=fixed_width with layout='{layout_of(places, lines[number - 1])}', and pipe the lines "
             f"below it into that, as tail -n +{below + 1} does{ends}."
         )
     mark = rule[:1]
     is_free = not any(line.startswith(mark) for line in lines if not _RULE.fullmatch(line))
-    fix = f"comment={mark.decode()}" if is_free else f"skipRows={below} with header=false"
+    above = chosen.lines_before(number - 1) if number and chosen.score < LEAST_SCORE else 0
+    begins = f" with skipRows={above}" if above else ""
+    fix = f"comment={mark.decode()}{begins}" if is_free else f"skipRows={below} with header=false"
     return f"{seen} {fix}{ends}."
+
+
+def _places_below(names: bytes, below: Sequence[bytes]) -> bytes:
+    """Dashes where the columns are that begin below names: two blanks or more stand before each but the first."""
+    starts = [found.start() for found in _LOOSE_NAME.finditer(names)]
+    if len(starts) < _LEAST_ABOVE or b"\t" in names or not all(_stands_at(line, starts) for line in below):
+        return b""
+    widths = [stop - start - 1 for start, stop in pairwise(starts)]
+    longest = max(map(len, (names, *below)))
+    return b" " * starts[0] + b" ".join(b"-" * width for width in (*widths, longest - starts[-1]))
+
+
+def _stands_at(line: bytes, starts: Sequence[int]) -> bool:
+    """True if a blank stands before each place, in a line that reaches so far."""
+    return all(line[start - 1 : start] in (b" ", b"") for start in starts if start)
 
 
 def layout_of(rule: bytes, names: bytes) -> str:
@@ -242,18 +276,20 @@ def _stands_above(record: Record, body: Sequence[Record]) -> bool:
 
 
 def _lines_with_most_names(chosen: Reading, last: int) -> list[int]:
-    """Which of the first records have the most different texts."""
-    texts = [{value for value, _ in record if value and not is_typed(value)} for record in chosen.records[: last + 1]]
+    """Which of the first records have the most different texts; one that is wider than the table names nothing."""
+    records = [record if len(record) <= chosen.columns else [] for record in chosen.records[: last + 1]]
+    texts = [{value for value, _ in record if value and not is_typed(value)} for record in records]
     return [n for n, each in enumerate(texts) if len(each) == max(map(len, texts))]
 
 
-def _of_several(chosen: Reading, lines: Sequence[bytes], names: Sequence[int]) -> str:
+def _of_several(chosen: Reading, lines: Sequence[bytes], names: Sequence[int], *, is_given: bool) -> str:
     """The doubt where several of the first lines name columns: the one with the most names may be the header."""
     best, below = _lines_with_most_names(chosen, names[-1]), chosen.lines_before(names[-1]) + 1
     after = f"give header=false with skipRows={below} and a schema"
     if best == [0] or best == [0, names[-1]]:
         seen = quoted(lines[names[-1]])
-        return f"The line {seen} below the first one may be units or names, and no record: {after}, or header=true."
+        takes = _or(is_given, "header=true")
+        return f"The line {seen} below the first one may be units or names, and no record: {after}{takes}."
     which = " or ".join(quoted(lines[n]) for n in best)
     rows = " or ".join(f"skipRows={chosen.lines_before(n)}" for n in best)
     others = "" if best == names[-1:] else f"; the lines below it may be no records either: {after} to leave all out"

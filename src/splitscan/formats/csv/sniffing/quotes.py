@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from splitscan.formats.csv.grammar import split_fields
 from splitscan.formats.csv.sniffing.found import shown
 from splitscan.formats.csv.sniffing.reading import Reading, quotes_in_quotes
 from splitscan.formats.csv.sniffing.separators import LEAST_CONSISTENCY
@@ -18,6 +19,7 @@ _TWO = 2  # records or columns of a table
 _PIPE_SHARE = 0.9  # of those that stand between tabs, or at the ends of lines
 _LONE = 4  # one mark in so many stands alone between separators: that is no quote
 _IN_QUOTES = re.compile(rb'".+"', re.DOTALL)
+_LINE_END = re.compile(rb"\r\n|\n|\r")
 _AT_END = re.compile(rb"\t\|(?=[\r\n]|\Z)")
 
 
@@ -39,20 +41,39 @@ def with_doubt_of_quotes(chosen: Reading) -> Reading:
     """
     if chosen.quote is None:
         return _with_doubt_of_escapes(chosen)
-    if not _is_doubtful(chosen):
+    if not _is_doubtful(chosen) or is_written_by_rule(chosen):
         return chosen
     bare = chosen.but(quote=None, escape=None, trims=False)
     if bare.columns < _TWO or bare.consistency < LEAST_CONSISTENCY:
         return chosen
-    if not (_is_even(bare) or chosen.values_over_lines):
-        return chosen
     over = chosen.values_over_lines
+    if not (_is_even(bare) or (over and (_stands_in_values(chosen) or _joins_records(chosen, bare)))):
+        return chosen
     joins = f" and joins the lines of {over:,} value{'s' * (over != 1)}" if over else ""
     alike = round(100 * bare.consistency)
     return chosen.in_doubt(
         f"The character {shown(chosen.quote)} encloses few of the values{joins}, and may be a part of them; "
         f"without it {alike} % of the records have {bare.columns} fields: give quote, an empty one where none is."
     )
+
+
+def is_written_by_rule(reading: Reading) -> bool:
+    """True if a quote stands in no value but around it, or escaped there, and joins no lines: a program wrote it so."""
+    in_order = not (reading.damaged or reading.values_over_lines or _stands_in_values(reading))
+    return in_order and _has_quotes_in_quotes(reading)
+
+
+def _stands_in_values(chosen: Reading) -> bool:
+    """True if a quote stands in values that it does not enclose."""
+    mark = (chosen.quote or "").encode()
+    return any(mark in value for record in chosen.records for value, quoted in record if not quoted)
+
+
+def _joins_records(chosen: Reading, bare: Reading) -> bool:
+    """True if a record over several lines begins and ends with lines that are whole records without the quote."""
+    contents = chosen.contents[len(chosen.preamble) :]
+    ends = ([lines[0], lines[-1]] for lines in map(_LINE_END.split, contents) if len(lines) > 1)
+    return any(all(len(split_fields(line, bare.grammar)) == bare.columns for line in pair) for pair in ends)
 
 
 def _with_doubt_of_escapes(chosen: Reading) -> Reading:

@@ -13,6 +13,9 @@ from splitscan.formats.csv.sniffing.values import ValueKind, is_typed, kind_of
 ONE_COLUMN = "\x1f"
 """A separator that no text has: all of a line is one value."""
 
+DOUBLED = ("::", "||")
+"""Separators of two marks."""
+
 LEAST_SCORE = 0.2
 """The least score of a reading that looks like a table."""
 

@@ -295,3 +295,46 @@ def test_no_escape_is_no_escape(tmp_path):
     path.write_text('"a\\","b"\n')
     assert ss.scan_csv(path, escape="").to_arrow().to_pylist() == [{"_c0": "a\\", "_c1": "b"}]
     assert ss.scan_csv(path, escape="\0").options.format.escape is None
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_the_mark_of_a_file_says_the_byte_order_of_its_middle(encoding):
+    def part(row):
+        return "".join(f"{n};{row}\n" for n in range(50)).encode(encoding)
+
+    head = "\ufeffid;näme\n".encode(encoding) + part("ä")
+    for row, doubts in (("ä", 0), ("ä;3", 1)):
+        dialect = find_dialect([RawSample(head, 0, is_end=False), RawSample(part(row), 9996, is_end=True)], {})
+        assert (dialect.encoding, dialect.columns) == (encoding[:6].upper(), 2)
+        assert len(dialect.doubts) == doubts
+
+
+@pytest.mark.parametrize("row", ["{}::word{}::x|{}", "{}::a::5|3", "a::b{}|x::{}", "{}::Toy (19{})::Comedy|Drama"])
+def test_two_colons_that_divide_all_lines_are_in_doubt_beside_another_separator(row):
+    dialect = find_dialect(
+        [RawSample("".join(row.format(n, n, n) + "\n" for n in range(20)).encode(), 0, is_end=True)], {}
+    )
+    assert dialect.sep == "::" or any("sep :: divides all lines" in each for each in dialect.doubts)
+
+
+@pytest.mark.parametrize("row", ["Foo::Bar{}::Baz,1.{}", "Foo::Bar{}::Baz|{}", "{},Foo::Bar::Baz{}"])
+def test_two_colons_in_names_are_no_separator(row):
+    text = "".join(row.format(n, n) + "\n" for n in range(20))
+    dialect = find_dialect([RawSample(text.encode(), 0, is_end=True)], {})
+    assert (dialect.sep, dialect.columns, dialect.doubts) == ("|" if "|" in row else ",", 2, ())
+
+
+def test_lines_of_which_few_have_a_comma_may_be_single_values():
+    rows = "".join(f"Land{n}\n" for n in range(50))
+    text = rows + "Helena, Ascension\n" + rows
+    dialect = find_dialect([RawSample(text.encode(), 0, is_end=True)], {})
+    assert dialect.doubts == (r"Each line may be one text, with , in it: give sep, or for one column sep=\u001f.",)
+    assert find_dialect([RawSample(text.encode(), 0, is_end=True)], {"sep": "\x1f"}).is_clear
+
+
+def test_lines_with_a_mark_of_which_only_some_are_as_wide_as_the_table_are_in_doubt():
+    text = "#aa\twif\twoct\nA\t0.1\t0.5\nR\t0.8\t1.8\n#D0\t-0.1\t0.4\nC\t-0.2\t0.1\n#weighted average\nB\t0.8\t2.4\n"
+    [doubt] = find_dialect([RawSample(text.encode(), 0, is_end=True)], {}).doubts
+    assert doubt.startswith("Of the lines that begin with #, 1 has 3 fields as the records have, and 1 not")
+    given = find_dialect([RawSample(text.encode(), 0, is_end=True)], {"comment": "#", "header": False})
+    assert (given.columns, given.doubts) == (3, ())

@@ -193,3 +193,57 @@ def test_what_the_refusal_of_units_says_works(tmp_path):
 def test_lines_of_a_log_that_is_known_are_told_with_its_format(line, name):
     dialect = found("".join(line.format(n) + "\n" for n in range(6)))
     assert any(f"-f log -o logFormat={name}" in told for told in dialect.doubts), dialect.doubts
+
+
+TOA5 = (
+    '"TOA5","CR1000","CR1000","1234","Std.25","CPU:prog","5","Table1"\n"TIMESTAMP","RECORD","BattV","AirT"\n'
+    '"TS","RN","Volts","Deg C"\n"","","Min","Avg"\n2024-01-01 00:00:00,0,12.5,3.4\n2024-01-01 00:10:00,1,12.6,3.5\n'
+    "2024-01-01 00:20:00,2,12.6,NAN\n"
+)
+
+
+def test_a_first_line_that_is_wider_than_the_table_names_no_columns():
+    told = doubt(TOA5)
+    assert "give header=true with skipRows=1 or skipRows=2" in told
+    assert "give header=false with skipRows=4 and a schema to leave all out" in told
+    assert not found(TOA5, skipRows=4, header=False).doubts
+
+
+def test_a_second_table_of_another_width_is_told_alone():
+    first = "Page,Views,Time,Rate\n/home,1,2,3\n/about,3,4,5\n/shop,7,8,9\n"
+    told = doubt(first + "\nDay Index,Views\n1/1/24,52\n1/2/24,60\n1/3/24,70\n1/4/24,75\n")
+    assert told.endswith("another table begins there. Read each alone, the first as head -n 5 prints it.")
+
+
+def test_a_first_record_of_another_width_is_a_record_or_left_out():
+    told = doubt("1,1,2,3,4\n" + "1,2\n" * 20)
+    assert "header=false to take it for a record, with skipRows=1 to leave it out" in told
+
+
+FORM = (
+    "Description:  Master Index\nReceived:     March 31, 2024\n \n\nForm Type   Company Name    CIK\n"
+    "-----------------------------------\n10-K        ACME CORP       10\n8-K         FOO, INC        1002\n"
+)
+
+
+def test_a_rule_below_names_at_places_gives_the_places():
+    [told] = [each for each in found(FORM).doubts if "is a rule" in each]
+    assert "layout='`Form Type` 1 11, `Company Name` 13 15, CIK 29 4'" in told
+    assert "tail -n +7" in told
+
+
+def test_a_rule_below_names_between_pipes_is_left_out_with_the_lines_above_them():
+    above = "Description: an index\nComments: none\n \n \n \n"
+    text = above + "CIK|Company|Form\n--------------\n1|ACME|a\n2|BAR, INC|b\n3|X|c\n"
+    [told] = [each for each in found(text).doubts if "is a rule" in each]
+    assert told.endswith("give comment=- with skipRows=5.")
+    assert (found(text, comment="-", skipRows=5).columns, found(text, comment="-", skipRows=5).doubts) == (3, ())
+
+
+@pytest.mark.parametrize("units", UNITS)
+def test_where_the_header_is_given_units_are_an_objection(units):
+    dialect = found(HEADER + units + "\n" + ROWS, header=True)
+    [told] = dialect.objections
+    assert not dialect.doubts
+    assert "below the first one may be units or names" in told
+    assert told.endswith("give header=false with skipRows=2 and a schema.")

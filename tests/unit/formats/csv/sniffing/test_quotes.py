@@ -131,3 +131,30 @@ def test_a_line_separator_that_holds_a_line_end_ends_the_lines_that_are_looked_a
 )
 def test_a_colon_after_an_option_of_a_hint_is_no_part_of_it(hint, spelled):
     assert spell_hint(hint) == spelled
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["1|open|2", "2|'left\nright'|3", "3|x|4", "4|'a|b'|5"],
+        ["1|open|2", "2|'left\nright, north'|3", "3|'O''Neil|b'|4", "4|x|5"],
+        ["1|'O''Neil'|2", "2|x|3", "3|y|4", "4|z|5"],
+        ["1|'a\nb\nc'|2", "2|y|3", "3|z|4", "4|w|5"],
+    ],
+)
+def test_apostrophes_that_keep_lines_of_a_value_together_are_quotes(rows):
+    dialect = found("id|note|n\n" + "\n".join(rows) + "\n")
+    assert (dialect.sep, dialect.quote, dialect.doubts) == ("|", "'", ())
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["20\t'tis\t3", "21\to'\t4", "22\t'x\ty'\t5"],  # two whole records in one
+        ["20\t'a\nb'\t3", "21\to'er\t4", "22\t'x\ty'\t5"],  # one inside a word
+    ],
+)
+def test_apostrophes_that_join_whole_records_or_stand_in_words_are_in_doubt(rows):
+    dialect = found("id\tw\tn\n" + "".join(f"{n}\tword\t{n}\n" for n in range(20)) + "\n".join(rows) + "\n")
+    assert dialect.quote == "'"
+    assert any("may be a part of them" in each for each in dialect.doubts)
