@@ -250,14 +250,20 @@ def _about_preamble(chosen: Reading) -> Iterator[str]:
 
 def _elsewhere(chosen: Reading, parts: Sequence[Sample]) -> Iterator[str]:
     """Doubts about the dialect in the middle and at the end of a file."""
-    for part in parts:
-        shares = [chosen.share_elsewhere(part, inside) for inside in (False, True)]
-        if shares[1] is None and chosen.quoted_values:
+    found = [[chosen.share_elsewhere(part, inside) for inside in (False, True)] for part in parts]
+    has_quotes = chosen.quoted_values > 0 or any(_begins_in_quotes(*shares) for shares in found)
+    for part, shares in zip(parts, found, strict=True):
+        if shares[1] is None and has_quotes:
             continue  # it may be a part of one long quoted value
         known = [share for share in shares if share is not None]
         if known and max(known) < LEAST_CONSISTENCY:
             seen = f"only {round(100 * max(known))} % of the records have {chosen.columns} fields"
             yield f"Near the {'end' if part.is_end else 'middle'} of the file {seen}."
+
+
+def _begins_in_quotes(outside: float | None, inside: float | None) -> bool:
+    """True if a part of a file is a table where it begins in a quoted value, and none where it does not."""
+    return (outside or 0) < LEAST_CONSISTENCY <= (inside or 0)
 
 
 def may_be_one_column(chosen: Reading) -> str:

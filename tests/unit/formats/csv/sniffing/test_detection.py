@@ -338,3 +338,11 @@ def test_lines_with_a_mark_of_which_only_some_are_as_wide_as_the_table_are_in_do
     assert doubt.startswith("Of the lines that begin with #, 1 has 3 fields as the records have, and 1 not")
     given = find_dialect([RawSample(text.encode(), 0, is_end=True)], {"comment": "#", "header": False})
     assert (given.columns, given.doubts) == (3, ())
+
+
+def test_a_part_in_the_middle_of_a_long_value_is_no_evidence_where_another_shows_its_end():
+    rows = b"".join(b"%d,x,%d\n" % (n, n) for n in range(200))
+    head, middle = RawSample(b"id,note,n\n" + rows, 0, is_end=False), b"word, and on\n" * 200
+    parts = [RawSample(middle, 9000, is_end=False), RawSample(middle + b'end",7\n' + rows, 19000, is_end=True)]
+    assert find_dialect([head, *parts], {}).is_clear
+    assert not find_dialect([head, parts[0]], {}).is_clear
