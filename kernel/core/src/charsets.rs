@@ -54,29 +54,18 @@ impl Charset {
     }
 
     /// Append `data` as UTF-8. What is no text becomes U+FFFD, as often as Python's codec says.
-    ///
-    /// Whether each character of the text is one of the data: not where units of several bytes make no character.
-    pub fn append(&self, data: &[u8], texts: &mut Vec<u8>) -> bool {
+    pub fn append(&self, data: &[u8], texts: &mut Vec<u8>) {
         match self {
             Charset::Utf8 => {
-                let mut is_text = true;
                 for chunk in data.utf8_chunks() {
                     texts.extend_from_slice(chunk.valid().as_bytes());
                     if !chunk.invalid().is_empty() {
                         push(REPLACEMENT, texts);
-                        is_text = false;
                     }
                 }
-                is_text
             }
-            Charset::Table(table) => {
-                one_byte(data, table, texts);
-                true
-            }
-            Charset::Codes(codes) => {
-                codes.append(data, texts);
-                true
-            }
+            Charset::Table(table) => one_byte(data, table, texts),
+            Charset::Codes(codes) => codes.append(data, texts),
             Charset::Utf16(big_endian) => utf16(data, *big_endian, texts),
             Charset::Utf32(big_endian) => utf32(data, *big_endian, texts),
         }
@@ -105,23 +94,6 @@ impl Charset {
         Cow::Owned(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// All of `data` in UTF-8, and where in that the characters end that start before `stop`.
-    ///
-    /// Half a character at the end is left out where more may follow. `None` if any other is none, and for UTF-8
-    /// itself.
-    pub fn whole(&self, data: &[u8], stop: usize, at_end: bool) -> Option<(Vec<u8>, usize)> {
-        if *self == Charset::Utf8 {
-            return None;
-        }
-        let end = if at_end {
-            data.len()
-        } else {
-            self.complete(data)
-        };
-        let (text, is_text) = self.cut(data.get(..end)?, stop);
-        is_text.then_some((text.bytes, text.stop))
-    }
-
     /// `data` in UTF-8, where what is no text is U+FFFD; every place in it is one of the data.
     ///
     /// Half a character at the end is left out where more may follow; a part of a code unit at the end of all is text if
@@ -133,35 +105,26 @@ impl Charset {
             (true, false) => units,
             (true, true) => data.len(),
         };
-        let (text, _) = self.cut(data.get(..end).unwrap_or_default(), stop);
-        Text {
-            data_bytes: if at_end { data.len() } else { end },
-            keeps_part,
-            ..text
-        }
-    }
-
-    /// All of `data` in UTF-8, and where in that the characters end that start before `stop`.
-    fn cut(&self, data: &[u8], stop: usize) -> (Text, bool) {
+        let data_bytes = if at_end { data.len() } else { end };
+        let data = data.get(..end).unwrap_or_default();
         let complete = |stop: usize| self.complete(data.get(..stop).unwrap_or(data));
         let cut = (stop..data.len()).find(|&cut| complete(cut) == cut);
         let cut = cut.unwrap_or(data.len());
         let mut bytes = Vec::with_capacity(data.len() + data.len() / 8);
         let (before, after) = data.split_at_checked(cut).unwrap_or((data, &[]));
-        let is_text = self.append(before, &mut bytes);
+        self.append(before, &mut bytes);
         let stop = bytes.len();
-        let is_text = self.append(after, &mut bytes) && is_text;
-        let text = Text {
+        self.append(after, &mut bytes);
+        Text {
             bytes,
             stop,
-            data_bytes: data.len(),
-            keeps_part: false,
+            data_bytes,
+            keeps_part,
             charset: self.clone(),
-        };
-        (text, is_text)
+        }
     }
 
-    /// Where records of the text that [`Charset::whole`] gives are in the data.
+    /// Where records of the text that [`Charset::in_utf8`] gives are in the data.
     pub fn locate(
         &self,
         text: &[u8],
@@ -354,8 +317,7 @@ fn push(character: char, texts: &mut Vec<u8>) {
     }
 }
 
-fn utf16(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) -> bool {
-    let mut is_text = true;
+fn utf16(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) {
     let (units, rest) = data.as_chunks();
     let read = match big_endian {
         true => u16::from_be_bytes,
@@ -379,7 +341,6 @@ fn utf16(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) -> bool {
             }
             _ => {
                 push(REPLACEMENT, texts);
-                is_text = false;
                 1
             }
         };
@@ -389,7 +350,6 @@ fn utf16(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) -> bool {
     if !rest.is_empty() && !units.last().is_some_and(opens_pair) {
         push(REPLACEMENT, texts); // half a pair and half a unit are replaced together
     }
-    is_text && rest.is_empty()
 }
 
 /// Append those of eight units that are ASCII, up to the first that is not.
@@ -410,22 +370,18 @@ fn ascii_units(units: &[[u8; 2]; 8], big_endian: bool, texts: &mut Vec<u8>) -> u
     ascii
 }
 
-fn utf32(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) -> bool {
-    let mut is_text = true;
+fn utf32(data: &[u8], big_endian: bool, texts: &mut Vec<u8>) {
     let (units, rest) = data.as_chunks();
     let read = match big_endian {
         true => u32::from_be_bytes,
         false => u32::from_le_bytes,
     };
     for unit in units {
-        let character = char::from_u32(read(*unit));
-        is_text &= character.is_some();
-        push(character.unwrap_or(REPLACEMENT), texts);
+        push(char::from_u32(read(*unit)).unwrap_or(REPLACEMENT), texts);
     }
     if !rest.is_empty() {
         push(REPLACEMENT, texts);
     }
-    is_text && rest.is_empty()
 }
 
 #[cfg(test)]
@@ -464,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_text_knows_where_it_was() {
+    fn texts_know_where_they_were() {
         let characters = "a\u{e9}b\u{20ac}\u{1f600}cdefgh\u{1f601}\u{ff}i".chars();
         let latin: String = (0u8..=255).map(char::from).collect();
         let latin = Charset::table(&latin).expect("256 characters");
@@ -501,18 +457,13 @@ mod tests {
                 for stop in 0..=end + 1 {
                     let cut = places.iter().find(|place| place.0 >= stop.min(whole));
                     let cut = cut.map(|place| place.1);
-                    let found = charset.whole(&data[..end], stop, false);
-                    assert_eq!(
-                        found,
-                        cut.map(|cut| (texts[..text].to_vec(), cut)),
-                        "{end} {stop}"
-                    );
+                    let found = charset.in_utf8(&data[..end], stop, false, false);
+                    assert_eq!(found.bytes, texts[..text], "{end} {stop}");
+                    assert_eq!(Some(found.stop), cut, "{end} {stop}");
                 }
-                let found = charset.whole(&data[..end], end, true);
-                assert_eq!(
-                    found,
-                    (whole == end).then(|| (texts[..text].to_vec(), text))
-                );
+                let found = charset.in_utf8(&data[..end], end, true, true);
+                assert!(found.bytes.starts_with(&texts[..text]));
+                assert_eq!(found.bytes.len() == text, whole == end);
             }
             for pair in places.windows(2) {
                 let [(start, first), (stop, last)] = [pair[0], pair[1]];
@@ -524,10 +475,6 @@ mod tests {
                 );
             }
         }
-        assert_eq!(Charset::Utf8.whole(b"a", 0, true), None);
-        assert_eq!(Charset::Utf16(false).whole(b"a\0\0\xdcb\0", 0, true), None);
-        assert_eq!(Charset::Utf16(false).whole(b"\0\xd8b\0", 0, false), None);
-        assert_eq!(Charset::Utf32(true).whole(b"\0\x11\0\0", 0, true), None);
     }
 
     #[test]
