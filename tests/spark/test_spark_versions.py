@@ -16,7 +16,7 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 import splitscan as ss
-from splitscan.spark.source import register_python
+from splitscan.spark.registration import register_python
 
 _WITHOUT_LIMITS = """
 import sys
@@ -61,7 +61,7 @@ def test_a_source_that_spark_4_0_has_found_itself_is_registered(monkeypatch, con
     def register(_) -> None:
         raise Refused(condition)
 
-    monkeypatch.setattr("splitscan.spark.source.check_workers", lambda _: None)
+    monkeypatch.setattr("splitscan.spark.registration.check_workers", lambda _: None)
     with nullcontext() if condition == "DATA_SOURCE_ALREADY_EXISTS" else pytest.raises(Refused):
         register_python(SimpleNamespace(dataSource=SimpleNamespace(register=register)))
 

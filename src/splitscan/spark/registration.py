@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark import SparkContext
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.udf import _wrap_function
 
@@ -14,10 +17,12 @@ from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.interpreter import check_workers
 from splitscan.spark.planner import Planner
 from splitscan.spark.schemas import spark_schema
-from splitscan.spark.source import NAME, SplitscanDataSource, register_python, unless_installed
+from splitscan.spark.source import NAME, SplitscanDataSource
 
 if TYPE_CHECKING:
     from splitscan.streaming.messages import MessageScan
+
+_KNOWN_ALREADY = "DATA_SOURCE_ALREADY_EXISTS"  # what Spark 4.0 says of a source that it has found installed
 
 
 def register(spark: SparkSession) -> None:
@@ -34,6 +39,27 @@ def register(spark: SparkSession) -> None:
     """
     if not (is_switched_on(spark.conf.get(SETTING, "")) and attach(spark, DriverPlanner())):
         register_python(spark)
+
+
+def register_python(spark: SparkSession) -> None:
+    """Make the Python data source known to a session, unless Spark has found it installed.
+
+    Raises:
+        UsageError: ``[wrong-python]`` if Spark's Python workers lack what reading needs; it says what, and where.
+    """
+    check_workers(spark)
+    with unless_installed():
+        spark.dataSource.register(SplitscanDataSource)
+
+
+@contextmanager
+def unless_installed() -> Iterator[None]:
+    """Make the Python data source known inside; it is no error that Spark has found it installed."""
+    try:
+        yield
+    except AnalysisException as error:
+        if error.getCondition() != _KNOWN_ALREADY:
+            raise
 
 
 class DriverPlanner:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -27,7 +24,6 @@ from splitscan.scan.finding_format import find_format
 from splitscan.spark.connector import advise
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import pack_payload, read_payload
-from splitscan.spark.interpreter import check_workers
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.spark.time_zones import in_task_zone, machine_zone
 
@@ -37,33 +33,11 @@ if TYPE_CHECKING:
 
 NAME = "splitscan"
 _VIEW_INSTEAD = f"write CREATE TEMPORARY VIEW name USING {NAME} OPTIONS (path '...', recordFormat '...')"
-_KNOWN_ALREADY = "DATA_SOURCE_ALREADY_EXISTS"  # what Spark 4.0 says of a source that it has found installed
 _OWN = ("path", "paths", "recordformat", "source")
 _FILES = "files"
 _ARTIFACTS = "SPARK_JOB_ARTIFACT_UUID"  # Spark's Python processes start in the folder of these artifacts
 _NO_ARTIFACTS = "default"
 _OTHERS = ("kafka", "table")
-
-
-def register_python(spark: SparkSession) -> None:
-    """Make the Python data source known to a session, unless Spark has found it installed.
-
-    Raises:
-        UsageError: ``[wrong-python]`` if Spark's Python workers lack what reading needs; it says what, and where.
-    """
-    check_workers(spark)
-    with unless_installed():
-        spark.dataSource.register(SplitscanDataSource)
-
-
-@contextmanager
-def unless_installed() -> Iterator[None]:
-    """Make the Python data source known inside; it is no error that Spark has found it installed."""
-    try:
-        yield
-    except AnalysisException as error:
-        if error.getCondition() != _KNOWN_ALREADY:
-            raise
 
 
 class SplitscanDataSource(DataSource):

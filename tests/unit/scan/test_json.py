@@ -194,7 +194,8 @@ def test_columns_are_the_union_of_fields_in_order_of_appearance(tmp_path: Path) 
         (["[1]", '["x"]'], "array<string>"),
         (["[1]", "1"], "string"),
         (['{"x":1}', "1"], "string"),
-        (['{"x":{}}', '{"y":null}'], "struct<y: string>"),
+        (['{"x":{}}', '{"x":null}'], "struct<x: string>"),
+        (["{}", "null"], "string"),
         (["[" * 200 + "1" + "]" * 200], "array<" * 50 + "string" + ">" * 50),
     ],
 )
@@ -219,7 +220,7 @@ def test_broken_records_in_the_sample_add_the_corrupt_column(tmp_path: Path) -> 
 
 
 def test_without_any_field_there_is_no_schema(tmp_path: Path) -> None:
-    for text in ("", "{}", "[1]", '{"a":{}}'):
+    for text in ("", "{}", "[1]"):
         rule = "no record shows a column" if text else "no file has a record to take the columns from"
         with pytest.raises(SchemaError, match=rule):
             _ = ss.scan_json(write(tmp_path, text)).schema

@@ -53,12 +53,12 @@ class JsonMembers:
         return {"json": own}
 
     def settled(self, kind: pa.DataType) -> pa.DataType | None:
-        """The type without what was never seen: nulls become strings, or go; objects without members go."""
-        if pa.types.is_null(kind):
-            return None if self.own.drop_field_if_all_null else pa.string()
-        if pa.types.is_struct(kind):
+        """The type without what was never seen: nulls and objects without members become strings, or go."""
+        if pa.types.is_struct(kind) and kind.num_fields:
             members = settled_schema(pa.schema(list(kind)), self.settled)
             return pa.struct(members) if len(members) else None
+        if pa.types.is_null(kind) or pa.types.is_struct(kind):
+            return None if self.own.drop_field_if_all_null else pa.string()
         if pa.types.is_list(kind):
             inner = self.settled(kind.value_type)
             return None if inner is None else pa.list_(inner)
