@@ -1101,6 +1101,34 @@ def _(place):
     return checked, lambda: checked(encoding="windows-1252")
 
 
+@case("header-again", "condition")
+def _(place):
+    return checked_for_oddities(csv(place, b"id,n\n1,2\nid,n\n"), csv(place, b"id,n\n1,2\n", "fixed"), header=True)
+
+
+@case("comment-record", "comment=")
+def _(place):
+    options = {"header": True, "found_options": "comment"}
+    path = csv(place, b"id,n\n1,2\n#3,4\n")
+    provoke, _ = checked_for_oddities(path, path, comment="#", **options)
+    return provoke, lambda: ss.scan_csv(path, "id string, n string", comment="", header=True).to_arrow()
+
+
+@case("skipped-record", "skipRows")
+def _(place):
+    path = csv(place, b"1,2\n3,4\n")
+    provoke, _ = checked_for_oddities(path, path, skip_rows=1, found_options="skipRows")
+    return provoke, lambda: ss.scan_csv(path, "id string, n string", skip_rows=0).to_arrow()
+
+
+def checked_for_oddities(path, fixed, **options):
+    def checked(path):
+        for each in ss.scan_csv(path, "id string, n string", **options).check().odd:
+            raise SplitscanError(str(each), fix=str(each), code=each.code)
+
+    return lambda: checked(path), lambda: checked(fixed)
+
+
 @case("rejects-published", "")
 def _(place):
     def published(settings, content):

@@ -9,8 +9,8 @@ use arrow_array::ArrayRef;
 use serde::Deserialize;
 use serde_json::Value;
 use splitscan_kernel_core::block::{
-    BlockError, BlockReader, HostError, LocalFile, Noticed, ReadAt, Reject, metadata_members,
-    project,
+    BlockError, BlockReader, COMMENT_RECORD, HEADER_AGAIN, HostError, LocalFile, Noticed, ReadAt,
+    Reject, SKIPPED_RECORD, metadata_members, project,
 };
 
 use crate::Fault;
@@ -350,13 +350,38 @@ impl TaskReader {
 impl Odd {
     /// As `splitscan.scan.oddities` says it.
     fn said(&self) -> String {
+        let (one, several, what, then) = match self.code {
+            HEADER_AGAIN => (
+                "1 record is",
+                "records are",
+                "the header of the file again",
+                "files were joined, and these are rows: leave them out by a condition, or read the parts one by one",
+            ),
+            COMMENT_RECORD => (
+                "1 line is",
+                "lines are",
+                "skipped as a comment, with the fields of a record",
+                "samples have shown the option comment: to read such lines give comment='', else the one that was found",
+            ),
+            SKIPPED_RECORD => (
+                "1 line is",
+                "lines are",
+                "skipped at the head of a file, with the fields of a record",
+                "samples of other files have shown the option skipRows: read this file by itself, or give skipRows",
+            ),
+            _ => (
+                "1 record has",
+                "records have",
+                "bytes that are no UTF-8",
+                "in texts they became U+FFFD: give the encoding of the files, perhaps encoding=windows-1252",
+            ),
+        };
         let which = match self.records {
-            1 => "1 record has".into(),
-            records => format!("{records} records have"),
+            1 => one.into(),
+            records => format!("{records} {several}"),
         };
         format!(
-            "{which} bytes that are no UTF-8, the first at {}; in texts they became U+FFFD: give the encoding of the \
-             files, perhaps encoding=windows-1252 [{}]",
+            "{which} {what}, the first at {}; {then} [{}]",
             self.first, self.code
         )
     }

@@ -334,6 +334,30 @@ class OtherLayout(NamedTuple):
     other_option: str
 
 
+class DroppedLines(Protocol):
+    """Tells which of the lines that options drop look like records; of each its code, and its place."""
+
+    def before(self, head: bytes, preamble: Preamble, *, at_end: bool) -> Iterator[tuple[str, int]]:
+        """Lines before the first record, of the first bytes of a file."""
+
+    def between(self, record: bytes, gap: bytes, offset: int) -> Iterator[tuple[str, int]]:
+        """Lines after a record; *gap* begins at *offset* with what ends it."""
+
+
+@runtime_checkable
+class DroppingFormat(Protocol[Own_contra]):
+    """A format with options that drop lines, which samples of the files may have shown."""
+
+    def dropped(self, own: Own_contra, preamble: Preamble, fits: Callable[[bytes], bool]) -> DroppedLines | None:
+        """Return a judge of those lines; ``None`` where no such option was found.
+
+        Args:
+            own: The format's own options.
+            preamble: Of the file.
+            fits: Whether a line is one record whose values fit their columns.
+        """
+
+
 @runtime_checkable
 class AdvisingFormat(Protocol[Own_contra]):
     """A format that can see in a sample whether its options are what the file needs. Its options have an encoding."""

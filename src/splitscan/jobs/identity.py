@@ -28,7 +28,7 @@ _WITHOUT_EFFECT = frozenset({
     "storage_options", "task_bytes", "open_cost_bytes", "min_partitions", "path_glob_filter", "recursive_file_lookup",
     "modified_before_us", "modified_after_us", "ignore_missing_files", "ignored_path_segment_regex",
     "where", "sampling_bytes", "infer_schema", "sample_files", "provided_schema", "schema_mode", "schema_hints",
-    "schema_conflicts", "column_options", "rebalance", "dialect",
+    "schema_conflicts", "column_options", "rebalance", "dialect", "found_options",
 })  # fmt: skip
 
 

@@ -153,6 +153,8 @@ class CsvKeywords(TypedKeywords, total=False):
     columnsArray: Flag
     skip_rows: Whole
     skipRows: Whole
+    found_options: Names
+    foundOptions: Names
     line_sep: Text
     lineSep: Text
     dialect: Literal["spark", "rfc4180", "excel", "auto"] | Text

@@ -203,6 +203,7 @@ def head_of(spec: ScanSpec, preamble: Preamble) -> Head:
     head = {
         "data_start": preamble.data_start,
         "header": preamble.header,
+        "header_record": None if preamble.header_record is None else list(preamble.header_record),
         **getattr(preamble.format, "block_head", {}),
     }
     if spec.documents and (document := spec.documents[0]) is not None:

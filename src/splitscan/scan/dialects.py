@@ -13,7 +13,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.storage import ByteSource, redact
 from splitscan.errors import Advice, SchemaError, SourceError, Where
 from splitscan.formats.contract import AdvisingFormat, Contradiction, spread
-from splitscan.formats.csv.options import DialectChoice
+from splitscan.formats.csv.options import FOUND, DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown
 from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of, parse_options, record_format
@@ -246,7 +246,7 @@ def _of_excel(options: ReadOptions, files: Sequence[FileMetadata]) -> dict[str, 
         with closing(open_file(first, options.files, record_format(options))) as source:
             sep = sep_line(RawSample(bytes(source.read_at(0, _LINE_BYTES)), 0, is_end=False))
         if sep is not None:
-            found |= {"sep": sep, "skipRows": 1}
+            found |= {"sep": sep, "skipRows": 1, "foundOptions": "skipRows"}
     return found
 
 
@@ -263,7 +263,9 @@ def _pins(found: Dialect, given: frozenset[str]) -> dict[str, Any]:
         "encoding": found.encoding,
         "ignoreLeadingWhiteSpace": found.ignore_leading_white_space or None,  # not of files without
     }
-    return {name: value for name, value in values.items() if name not in given and value is not None}
+    pins = {name: value for name, value in values.items() if name not in given and value is not None}
+    dropping = [name for name in FOUND if pins.get(name)]
+    return {**pins, "foundOptions": ",".join(dropping)} if dropping else pins
 
 
 _ADVICE_BYTES = 16 * KIB  # every scan pays for a look at them, however short its files are

@@ -8,12 +8,41 @@ from typing import NamedTuple
 import numpy as np
 
 from splitscan.blocks import Oddity
-from splitscan.content.storage import redact
+from splitscan.content.storage import ByteSource, redact
+from splitscan.formats.contract import DroppedLines
+from splitscan.formats.framing.contract import Preamble
+from splitscan.formats.framing.frames import Offsets
 from splitscan.read.cursor import RecordChunk
-from splitscan.sizes import count_of
+from splitscan.sizes import KIB
 
 NOT_UTF8 = "not-utf8"
 """Code of records with bytes that are no UTF-8."""
+
+HEADER_AGAIN = "header-again"
+"""Code of records that are the header of their file again."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_HEAD_BYTES = 64 * KIB  # in which the first record is looked for
+
+_SAID = {
+    NOT_UTF8: (
+        "record has", "records have", "bytes that are no UTF-8",
+        "in texts they became U+FFFD: give the encoding of the files, perhaps encoding=windows-1252",
+    ),
+    HEADER_AGAIN: (
+        "record is", "records are", "the header of the file again",
+        "files were joined, and these are rows: leave them out by a condition, or read the parts one by one",
+    ),
+    "comment-record": (
+        "line is", "lines are", "skipped as a comment, with the fields of a record",
+        "samples have shown the option comment: to read such lines give comment='', else the one that was found",
+    ),
+    "skipped-record": (
+        "line is", "lines are", "skipped at the head of a file, with the fields of a record",
+        "samples of other files have shown the option skipRows: read this file by itself, or give skipRows",
+    ),
+}  # fmt: skip
+"""By code: of one and of several, what is odd, and what to do."""
 
 
 class OddRecords(NamedTuple):
@@ -33,10 +62,9 @@ class OddRecords(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{redact(self.path)}, byte {self.offset}"
+        one, several, what, then = _SAID[self.code]
         return (
-            f"{count_of(self.records, 'record')} {'has' if self.records == 1 else 'have'} bytes that are no UTF-8, the "
-            f"first at {place}; in texts they became U+FFFD: give the encoding of the files, perhaps "
-            f"encoding=windows-1252 [{self.code}]"
+            f"{self.records} {one if self.records == 1 else several} {what}, the first at {place}; {then} [{self.code}]"
         )
 
 
@@ -59,13 +87,19 @@ class Oddities:
     """Counts the oddities of one block.
 
     Args:
-        are_utf8: Whether records are texts in UTF-8.
+        are_utf8: Whether records are texts in UTF-8 that are looked at.
+        header: The header of the file, as it is written.
+        dropped: Tells of lines that are no records.
+        source: The open file.
 
     Thread safety: none.
     """
 
-    def __init__(self, *, are_utf8: bool) -> None:
-        self._are_utf8 = are_utf8
+    def __init__(
+        self, *, are_utf8: bool, header: bytes | None, dropped: DroppedLines | None, source: ByteSource
+    ) -> None:
+        self._are_utf8, self._header, self._dropped, self._source = are_utf8, header, dropped, source
+        self._last: tuple[int, int] | None = None  # the record before what is looked at
         self._found: dict[str, Oddity] = {}
 
     @property
@@ -81,7 +115,55 @@ class Oddities:
             most: How many of them are wanted; ``None`` for all.
         """
         starts, stops = step.frames.starts[:most], step.frames.stops[:most]
-        if not self._are_utf8 or not len(starts) or _is_utf8(step.data[int(starts[0]) : int(stops[-1])]):
+        if len(starts):
+            self._take_texts(step, starts, stops)
+            self._take_headers(step, starts, stops)
+            self._take_dropped(step, starts, stops)
+
+    def before(self, preamble: Preamble) -> None:
+        """Look at the lines before the first record of the file."""
+        if self._dropped is not None:
+            wanted = preamble.data_start + _HEAD_BYTES
+            head = bytes(self._source.read_at(0, wanted))
+            for code, offset in self._dropped.before(head, preamble, at_end=len(head) < wanted):
+                self._count(code, offset)
+
+    def pass_to(self, stop: int) -> None:
+        """Look at what lies between the last record and *stop*."""
+        if self._dropped is not None and self._last is not None and stop > self._last[1]:
+            start, end = self._last
+            data = bytes(self._source.read_at(start, stop - start))
+            self._look(data[: end - start], data[end - start :], end)
+        self._last = None
+
+    def _take_dropped(self, step: RecordChunk, starts: Offsets, stops: Offsets) -> None:
+        if self._dropped is None:
+            return
+        self.pass_to(step.offset + int(starts[0]))
+        for i in np.flatnonzero(starts[1:] - stops[:-1] > 2).tolist():  # more than a terminator
+            record, gap = (
+                bytes(step.data[int(a) : int(b)]) for a, b in ((starts[i], stops[i]), (stops[i], starts[i + 1]))
+            )
+            self._look(record, gap, step.offset + int(stops[i]))
+        self._last = step.offset + int(starts[-1]), step.offset + int(stops[-1])
+
+    def _look(self, record: bytes, gap: bytes, offset: int) -> None:
+        if self._dropped is not None:
+            for code, place in self._dropped.between(record, gap, offset):
+                self._count(code, place)
+
+    def _take_headers(self, step: RecordChunk, starts: Offsets, stops: Offsets) -> None:
+        if (header := self._header) is None:
+            return
+        data, lengths = np.frombuffer(step.data, np.uint8), stops - starts
+        alike = np.isin(lengths, (len(header), len(header) + len(_BYTE_ORDER_MARK)))
+        alike[alike] = data[stops[alike] - 1] == header[-1]
+        for i in np.flatnonzero(alike).tolist():
+            if bytes(step.data[int(starts[i]) : int(stops[i])]).removeprefix(_BYTE_ORDER_MARK) == header:
+                self._count(HEADER_AGAIN, step.offset + int(starts[i]))
+
+    def _take_texts(self, step: RecordChunk, starts: Offsets, stops: Offsets) -> None:
+        if not self._are_utf8 or _is_utf8(step.data[int(starts[0]) : int(stops[-1])]):
             return
         for start, stop in zip(np.asarray(starts).tolist(), np.asarray(stops).tolist(), strict=True):
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,11 @@ from splitscan.errors import (
     Where,
 )
 from splitscan.formats.column_rules import default_of, rules_of_format
+from splitscan.formats.contract import DroppingFormat
 from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, quoted
+from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import UTF_8, Encoding
+from splitscan.formats.registry import format_of
 from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import RAW_BYTES, RecordChunk, Skipped
@@ -110,8 +114,8 @@ class RecordBlockReader(FileBlockReader):
         self._decode = step_decoder(
             self._spec, self._block, records, validate=self._request.on_reject is not None, on_notice=self._notice
         )
-        if self._spec.are_texts and not needs_no_value(self._spec, validate=self._request.wants_faults):
-            self._oddities = Oddities(are_utf8=self._encoding == UTF_8)
+        if self._spec.are_texts:
+            self._oddities = self._oddities_of(records.preamble, source)
         delivered, reading = 0, self._spec.options.reading
         batcher = Batcher(reading.batch_rows, reading.batch_bytes)
         for step in records:
@@ -125,7 +129,29 @@ class RecordBlockReader(FileBlockReader):
         while (batch := batcher.take(flush=True)) is not None:
             delivered += batch.num_rows
             yield batch
+        if self._oddities is not None:
+            self._oddities.pass_to(records.span.stop)
         self._finish(records, delivered)
+
+    def _oddities_of(self, preamble: Preamble | None, source: ByteSource) -> Oddities:
+        """The counter of what is odd, which has looked at what is before the first record."""
+        format, header, dropped = format_of(self._spec.options), None, None
+        if preamble is not None:
+            header = preamble.header_record
+            if isinstance(format, DroppingFormat):
+                dropped = format.dropped(self._spec.options.format, preamble, partial(self._fits, preamble.format))
+        is_looked_at = not needs_no_value(self._spec, validate=self._request.wants_faults)
+        found = Oddities(
+            are_utf8=self._encoding == UTF_8 and is_looked_at, header=header, dropped=dropped, source=source
+        )
+        if preamble is not None and self._block.start == 0:
+            found.before(preamble)
+        return found
+
+    def _fits(self, format: RecordFormat, line: bytes) -> bool:
+        """True if a line is one record whose values fit their columns."""
+        frames = format.frame(line, at_end=True)
+        return len(frames) == 1 and not len(self._decode(RecordChunk(memoryview(line), 0, frames)).faults)
 
     def _open_records(self, source: ByteSource) -> FramedRecords | ContextReader:
         request, reading, framing = self._request, self._spec.options.reading, self._spec.reading
@@ -161,6 +187,8 @@ class RecordBlockReader(FileBlockReader):
         """The rows of a step, as many as are still wanted."""
         if isinstance(step, Skipped):
             rows = _Rows(step, None)
+            if self._oddities is not None:
+                self._oddities.pass_to(step.offset)
             batch = self._give_up(step)
         else:
             if self._oddities is not None:

@@ -114,6 +114,7 @@ fn understand(
     Ok(Some(Head {
         data_start: (start + following) as u64,
         header: Some(engine.names(content)?),
+        header_record: Some(content.to_vec()),
         ..Head::default()
     }))
 }

@@ -6,6 +6,7 @@
 
 mod batches;
 mod cursor;
+mod dropped;
 mod engine;
 mod error;
 mod filling;
@@ -33,7 +34,7 @@ mod xml;
 pub use error::{BlockError, Kind, Where};
 pub use inference::{MemberSummary, fitter};
 pub use messages::{MessageReader, Messages};
-pub use oddities::Oddity;
+pub use oddities::{COMMENT_RECORD, HEADER_AGAIN, Oddity, SKIPPED_RECORD};
 pub use project::{metadata_members, project};
 pub use reader::{Batch, BlockReader, Counted, Noticed, Report, check};
 pub use rejects::Reject;

@@ -6,6 +6,14 @@ use crate::frames::Frames;
 
 /// Code of records with bytes that are no UTF-8.
 pub const NOT_UTF8: &str = "not-utf8";
+/// Code of records that repeat the header.
+pub const HEADER_AGAIN: &str = "header-again";
+/// Code of lines that are skipped as comments, and look like records.
+pub const COMMENT_RECORD: &str = "comment-record";
+/// Code of lines that are skipped before the first record, and look like records.
+pub const SKIPPED_RECORD: &str = "skipped-record";
+
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Records with one oddity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -30,7 +38,7 @@ impl Oddities {
         &self.found
     }
 
-    fn count(&mut self, code: &'static str, offset: u64) {
+    pub(super) fn count(&mut self, code: &'static str, offset: u64) {
         match self.found.iter_mut().find(|each| each.code == code) {
             Some(known) => known.records += 1,
             None => self.found.push(Oddity {
@@ -59,6 +67,28 @@ impl Oddities {
             if let Err(error) = std::str::from_utf8(record) {
                 let place = start as u64 + error.valid_up_to() as u64;
                 self.count(NOT_UTF8, offset + place);
+            }
+        }
+    }
+
+    /// Count the first `most` of these records that are the header of the file, perhaps after a byte order mark.
+    pub(super) fn take_headers(
+        &mut self,
+        data: &[u8],
+        offset: u64,
+        frames: &Frames,
+        most: usize,
+        header: &[u8],
+    ) {
+        for (&start, &stop) in frames.starts.iter().zip(&frames.stops).take(most) {
+            let length = (stop - start) as usize;
+            if length != header.len() && length != header.len() + MARK.len() {
+                continue;
+            }
+            let record = data.get(start as usize..stop as usize).unwrap_or_default();
+            let before = record.strip_suffix(header);
+            if before.is_some_and(|before| before.is_empty() || before == MARK) {
+                self.count(HEADER_AGAIN, offset + start as u64);
             }
         }
     }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::batches::Batches;
 use super::cursor::{Cursor, Sizes, Source, Step, Work};
+use super::dropped::Dropped;
 use super::engine::{Engine, engine_of};
 use super::error::{BlockError, Kind};
 use super::head;
@@ -134,7 +135,9 @@ pub struct BlockReader {
     rejects: VecDeque<Reject>,
     noticed: Vec<Noticed>,
     oddities: Oddities,
-    is_utf8: bool, // what the texts of the file are said to be
+    dropped: Dropped,
+    header: Option<Vec<u8>>, // as the file has it
+    is_utf8: bool,           // what the texts of the file are said to be
     phase: Phase,
     remaining: Option<u64>,
     passed_to: u64,
@@ -192,6 +195,8 @@ impl BlockReader {
             rejects: VecDeque::new(),
             noticed: Vec::new(),
             oddities: Oddities::default(),
+            dropped: Dropped::of(&spec),
+            header: None,
             is_utf8,
             phase: if block.limit == Some(0) {
                 Phase::After
@@ -354,6 +359,8 @@ impl BlockReader {
             Step::Skipped(skipped) => {
                 let first = skipped.offset;
                 if self.claim(first)? {
+                    self.look_between(first)?;
+                    self.dropped.forget();
                     self.hash(first, first + skipped.length, None)?;
                     (first, Some(self.rows.give_up(&skipped)?))
                 } else {
@@ -377,14 +384,20 @@ impl BlockReader {
                         self.noticed
                             .extend(self.rows.noticed(data, offset, &parsed));
                     }
-                    if cursor.work != Work::Find {
-                        let wanted = self.remaining.and_then(|left| usize::try_from(left).ok());
-                        let wanted = wanted.unwrap_or(usize::MAX);
-                        if self.spec.are_texts && self.is_utf8 && !parsed.is_utf8 {
-                            let frames = &parsed.frames;
-                            self.oddities.take_texts(data, offset, frames, wanted);
-                        }
+                    let (frames, odd) = (&parsed.frames, &mut self.oddities);
+                    let wanted = self.remaining.and_then(|left| usize::try_from(left).ok());
+                    let wanted = wanted.unwrap_or(usize::MAX);
+                    let are_texts = self.spec.are_texts && cursor.work != Work::Find;
+                    if are_texts && self.is_utf8 && !parsed.is_utf8 {
+                        odd.take_texts(data, offset, frames, wanted);
                     }
+                    if let Some(header) = &self.header {
+                        odd.take_headers(data, offset, frames, wanted, header);
+                    }
+                    let (source, engine) = (&mut self.source, self.engine.as_ref());
+                    self.dropped.between(source, engine, first, odd)?;
+                    self.dropped
+                        .inside(engine, data, offset, frames, wanted, odd)?;
                     self.hash(offset, offset + next as u64, Some(data))?;
                     let delivered = self.rows.deliver(data, offset, parsed, self.remaining)?;
                     cursor.pass(next);
@@ -456,6 +469,7 @@ impl BlockReader {
     fn finish_at(&mut self, end: u64) -> Result<(), BlockError> {
         let (_, stop, ..) = self.block.block;
         let end = if self.block.is_aligned() { stop } else { end };
+        self.look_between(end)?;
         self.span.stop = Some(end);
         self.passed_to = stop;
         let start = *self.span.start.get_or_insert(end);
@@ -498,6 +512,13 @@ impl BlockReader {
             ));
         }
         self.source.end().map(Some)
+    }
+
+    /// Look at what lies between the last record and `stop`.
+    fn look_between(&mut self, stop: u64) -> Result<(), BlockError> {
+        let (source, engine) = (&mut self.source, self.engine.as_ref());
+        self.dropped
+            .between(source, engine, stop, &mut self.oddities)
     }
 
     fn count_frames(&mut self) -> Result<Counted, BlockError> {
@@ -547,8 +568,8 @@ impl BlockReader {
     fn enter(&mut self) -> Result<u64, BlockError> {
         let (start, _, _, known, _) = self.block.block;
         let content_bytes = self.block.content_bytes();
-        let data_start = match &self.block.head {
-            Some(head) => head.data_start,
+        let head = match self.block.head.clone() {
+            Some(head) => head,
             None => {
                 let engine = self.engine.as_ref();
                 let head = head::read(&mut self.source, engine, &self.spec, start, content_bytes)?;
@@ -562,9 +583,16 @@ impl BlockReader {
                     let layout = self.engine.layout().cloned();
                     self.rows.set_layout(&self.spec, layout);
                 }
-                head.data_start
+                head
             }
         };
+        let data_start = head.data_start;
+        if start == 0 {
+            let (source, engine) = (&mut self.source, self.engine.as_ref());
+            self.dropped
+                .before(source, engine, &head, &mut self.oddities)?;
+        }
+        self.header = head.header_record;
         if start <= data_start {
             return Ok(data_start);
         }

@@ -214,6 +214,9 @@ pub struct CsvSpec {
     pub by_name: bool,
     /// Lines to skip before that.
     pub skip_lines: usize,
+    /// Which options were found in samples of the files, and given by nobody.
+    #[serde(default)]
+    pub found: Vec<FoundOption>,
     /// Text of a null.
     pub null_value: String,
     /// What a quoted empty field becomes.
@@ -228,6 +231,16 @@ pub struct CsvSpec {
     pub items: Option<ItemsSpec>,
     /// Where given, what does not fit is kept.
     pub rescue: Option<RescueSpec>,
+}
+
+/// Options that samples of files showed, and that drop lines of all files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FoundOption {
+    /// The first character of lines to skip.
+    Comment,
+    /// How many lines to skip.
+    SkipRows,
 }
 
 /// A column that records of CSV may have.
@@ -381,6 +394,9 @@ pub struct Head {
     /// Names of the fields, where the first record has them.
     #[serde(default)]
     pub header: Option<Vec<String>>,
+    /// That record, as it is written.
+    #[serde(default)]
+    pub header_record: Option<Vec<u8>>,
     /// How texts are encoded; nothing stands for UTF-8.
     #[serde(default)]
     pub charset: Option<CharsetSpec>,

@@ -78,6 +78,7 @@ def block_spelling(wanted: Projection, csv: CsvOptions, dialect: CsvGrammar) -> 
         "checks_header": csv.header and not csv.enforce_schema,
         "by_name": csv.header_mapping is HeaderMapping.NAME,
         "skip_lines": csv.skip_rows,
+        "found": csv.found_options,
         "null_value": csv.null_value,
         "empty_value": csv.empty_value,
         "max_field_chars": csv.max_chars_per_column if csv.max_chars_per_column >= 0 else None,

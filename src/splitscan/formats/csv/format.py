@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -37,6 +37,7 @@ from splitscan.formats.csv.columns import (
     unique_names,
 )
 from splitscan.formats.csv.decoder import CsvFrameDecoder
+from splitscan.formats.csv.dropped import DroppedRows
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar, split_fields
 from splitscan.formats.csv.inference import KEPT_TYPES, TypeSummary, summarise_columns
@@ -254,6 +255,13 @@ class Csv:
 
     def block_spelling(self, own: CsvOptions, wanted: Projection) -> BlockSpelling:
         return block_spelling(wanted, own, CsvGrammar.of(own))
+
+    def dropped(self, own: CsvOptions, preamble: Preamble, fits: Callable[[bytes], bool]) -> DroppedRows | None:
+        """Lines that a comment or skipped rows drop, where samples have shown these."""
+        found, format = own.found_options, preamble.format
+        if not found or not isinstance(format, QuotedFormat):
+            return None
+        return DroppedRows(format, "comment" in found, own.skip_rows if "skipRows" in found else 0, fits)
 
     def check_header(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """The header agrees with the schema, unless nobody reads it."""

@@ -112,10 +112,13 @@ class QuotedFormat:
                 raise RecordError("the header's quotes never close", seen=quote_bytes(head[start:]), code="bad-header")
             return Preamble(len(head), self, ()) if at_end else Need.AFTER
         content = head[start + int(frames.starts[0]) : start + int(frames.stops[0])]
-        text = self.dialect.encoding.text(bytes(content)).encode("utf-8")
-        names = tuple(self._column_name(*field) for field in split_fields(text, self.dialect.in_utf8))
         following = int(frames.starts[1]) if len(frames) > 1 else frames.next_start
-        return Preamble(start + following, self, names)
+        return Preamble(start + following, self, self.names(bytes(content)), bytes(content))
+
+    def names(self, record: bytes) -> tuple[str, ...]:
+        """The fields of a record as names of columns."""
+        text = self.dialect.encoding.text(record).encode("utf-8")
+        return tuple(self._column_name(*field) for field in split_fields(text, self.dialect.in_utf8))
 
     def _column_name(self, value: bytes, quoted: bool) -> str:
         if not quoted:

@@ -17,6 +17,7 @@ from splitscan.options.table import (
     ValueRefusedError,
     character,
     choice,
+    parse_paths,
     show_text,
     show_value,
     text,
@@ -79,6 +80,17 @@ def _parse_handling(value: Any) -> str:
     )
 
 
+FOUND = ("comment", "skipRows")
+"""Options that drop lines, so that what samples show of them is held against all lines."""
+
+
+def _parse_found(value: Any) -> tuple[str, ...]:
+    found = parse_paths(value)
+    if not set(found) <= set(FOUND):
+        raise ValueRefusedError
+    return tuple(sorted(set(found)))
+
+
 _SEPARATOR = OptionKind(
     "text",
     r"one character or more; \t is a tab, \u0001 the character of that code, and \s+ any run of spaces and tabs",
@@ -139,6 +151,15 @@ class CsvOptions(TypedOptions):
         Option("columnsArray", FLAG, "All fields of a record as one column `columns array<string>`; without header."),
     ] = False
     skip_rows: Annotated[int, Option("skipRows", whole(0), "Lines to skip at the head of every file.")] = 0
+    found_options: Annotated[
+        tuple[str, ...],
+        Option(
+            "foundOptions",
+            OptionKind("names", f"a comma-separated list of {' and '.join(FOUND)}", _parse_found, ",".join),
+            "Which of these options a look at samples has found; `dialect=auto` sets it. Lines that they drop and that "
+            "look like records are told of.",
+        ),
+    ] = ()
     line_sep: LineSep = None
     dialect: Annotated[
         DialectChoice,

@@ -39,11 +39,13 @@ class Preamble:
         data_start: Offset of the first data record: after byte order mark, skipped rows and header.
         format: The format with everything resolved that only the file knows (byte order of UTF-16).
         header: Column names from the header record, or ``None`` without one.
+        header_record: That record, as the file has it.
     """
 
     data_start: int
     format: RecordFormat
     header: tuple[str, ...] | None = None
+    header_record: bytes | None = None
 
 
 @runtime_checkable

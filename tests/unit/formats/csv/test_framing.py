@@ -117,7 +117,10 @@ def test_only_quotes_that_hide_terminators_need_context() -> None:
 )  # fmt: skip
 def test_the_header_is_the_first_record(text: str, settings: Any, header: tuple[str, ...], data_start: int) -> None:
     format = QuotedFormat(rfc(**settings), header=True)
-    assert format.preamble(text.encode(), at_end=True) == Preamble(data_start, format, header)
+    found = format.preamble(text.encode(), at_end=True)
+    assert isinstance(found, Preamble)
+    assert (found.data_start, found.format, found.header) == (data_start, format, header)
+    assert (format.names(found.header_record) if found.header_record else ()) == header
     marked = format.preamble(b"\xef\xbb\xbf" + text.encode(), at_end=True)
     assert isinstance(marked, Preamble)
     assert (marked.header, marked.data_start) == (header, data_start + 3)
