@@ -31,6 +31,7 @@ _COMMENT = b"#"
 _RUN = re.compile(rb"[ \t]+")
 _WORD = re.compile(rb"[^ ]+")
 _HASH = re.compile(rb"[0-9a-fA-F]{4,}")
+_CAPITALS = re.compile(rb"[A-Z]+")
 _LONG_RUN = re.compile(rb"[ \t]{2}")
 _DIGITS_AND_MARKS = re.compile(rb"[^A-Za-z\x80-\xff]*\d[^A-Za-z\x80-\xff]*")
 _DECIMAL = re.compile(rb"[+-]?\d*\.\d+")
@@ -75,16 +76,32 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
 
 
 def _holds_columns(chosen: Reading, runs: Reading) -> bool:
-    """True if values between tabs are several numbers between runs of blanks, which divide all lines alike."""
-    if runs.columns < 2 * chosen.columns or not _is_table(runs):
+    """True if values between tabs are several numbers between runs of blanks, which divide all lines alike.
+
+    Where they make few more columns, all parts must be numbers, and a header must not name the values of both.
+    """
+    if runs.columns <= chosen.columns or not _is_table(runs):
+        return False
+    is_twice = runs.columns >= 2 * chosen.columns
+    if not is_twice and len(runs.records[0]) < runs.columns:
         return False
     columns = zip(*(record for record in chosen.records if len(record) == chosen.columns), strict=True)
-    return any(all(_are_numbers(value) for value, _ in column) for column in columns)
+    values = ([value for value, _ in column] for column in columns)
+    if is_twice:
+        return any(all(map(_are_mostly_numbers, column)) for column in values)
+    names = 1 if find_header(chosen.records).value else 0
+    return any(all(map(_are_numbers, column[names:])) for column in values)
+
+
+def _are_mostly_numbers(value: bytes) -> bool:
+    parts = value.split()
+    return len(parts) > 1 and 2 * sum(map(is_typed, parts)) > len(parts)
 
 
 def _are_numbers(value: bytes) -> bool:
+    """True if it is several numbers, and not one with blanks in it."""
     parts = value.split()
-    return len(parts) > 1 and 2 * sum(map(is_typed, parts)) > len(parts)
+    return len(parts) > 1 and not is_typed(value) and all(kind_of(part) is ValueKind.NUMBER for part in parts)
 
 
 def _with_doubt_of_places(runs: Reading) -> Reading:
@@ -207,7 +224,7 @@ def _of_blanks(lines: Sequence[bytes]) -> str | None:
     alike = sum(len(each) == width for each in fields[1:])
     is_even = width > 1 and alike >= _EVEN_SHARE * (len(fields) - 1)
     table = [record for record in fields if len(record) == width]
-    if is_even and (_holds_values(table) or _is_wide(table) or _has_codes(table) or _has_hashes(table)):
+    if is_even and any(tells(table) for tells in (_holds_values, _is_wide, _has_codes, _has_hashes, _has_codes_below)):
         places = f"; {_PLACES}" if _has_words_in_places(lines[1:], width) else ""
         return f"Each line has {width} values between blanks: {_ADVICE}{places}."
     with_runs = sum(_LONG_RUN.search(line.strip(BLANKS)) is not None for line in lines)
@@ -249,6 +266,21 @@ def _has_codes(records: Sequence[Record]) -> bool:
         sum(_DIGIT.search(value) is not None for value, _ in column) >= _TYPED_SHARE * len(column)
         for column in zip(*records, strict=True)
     )
+
+
+def _has_codes_below(records: Sequence[Record]) -> bool:
+    """True if a header of three names or more stands above a column of codes: with digits, or as long capitals."""
+    if len(records) <= _TWO or len(records[0]) <= _TWO or not find_header(records).value:
+        return False
+    return any(
+        _DIGIT.search(name) is None
+        and (all(map(_DIGIT.search, values)) or (name.upper() != name and _are_capitals(values)))
+        for name, *values in ([value for value, _ in column] for column in zip(*records, strict=True))
+    )
+
+
+def _are_capitals(values: Sequence[bytes]) -> bool:
+    return len(set(map(len, values))) == 1 and all(map(_CAPITALS.fullmatch, values))
 
 
 def _has_hashes(records: Sequence[Record]) -> bool:

@@ -247,3 +247,31 @@ def test_where_the_header_is_given_units_are_an_objection(units):
     assert not dialect.doubts
     assert "below the first one may be units or names" in told
     assert told.endswith("give header=false with skipRows=2 and a schema.")
+
+
+@pytest.mark.parametrize("sep", [",", ";", "|", "\t", "^"])
+@pytest.mark.parametrize(
+    "rule", [["----", "----", "--------", "---"], ["--", "-", "---", "-"], ["==", "====", "==", "=="], ["____"] * 4]
+)
+@pytest.mark.parametrize("footer", ["", "\n(30 rows affected)\n"])
+def test_dashes_in_all_fields_below_a_header_are_a_rule(sep, rule, footer):
+    table = (HEADER + sep.join(rule).replace(",", sep) + "\n" + ROWS).replace(",", sep)
+    told = " ".join(found(table + footer).doubts)
+    assert f"The line '{sep.join(rule)}' is a rule, and no record: give" in told.replace("\\t", "\t")
+    assert f"comment={rule[0][0]}" in told
+    below = found(table + footer, comment=rule[0][0])
+    assert (below.sep, below.header, below.columns) == (sep, True, 4)
+
+
+def test_a_rule_above_negative_numbers_is_skipped_with_the_names():
+    told = doubt("t,key\n--,---\n" + "".join(f"-{n},k{n}\n" for n in range(1, 9)))
+    assert "skipRows=2 with header=false" in told
+
+
+def test_a_record_of_single_dashes_is_none_that_is_drawn():
+    assert found("t,key,u\n-,-,-\n" + "".join(f"{n},k{n},{n}\n" for n in range(30))).is_clear
+
+
+def test_a_rule_in_quotes_begins_no_comments():
+    table = '"id","name"\n"--","----"\n' + "".join(f'"{n}","n{n}"\n' for n in range(9))
+    assert "is a rule, and no record: give skipRows=2 with header=false" in doubt(table)

@@ -66,6 +66,56 @@ def test_numbers_between_blanks_before_a_tab_are_columns(quote, gap, lead):
     assert not dialect.is_clear or (dialect.sep, dialect.columns) == (r"\s+", 4)
 
 
+@pytest.mark.parametrize("line", [
+    "{0}.47\t1.0{0}     1.0 \t0.98765     0.010", "{0}\t{0}.5 2.5\t7", "{0}\t1\t{0}   3", "-{0}e-3\t{0}  4.5 \t6",
+    "  {0}.5\t2.5   3.5\t4", "{0}.5 1\t2\t3\t4",
+])  # fmt: skip
+@pytest.mark.parametrize("head", ["", "# by hand\n", "a b c d e\n"])
+def test_several_numbers_between_tabs_are_columns(line, head):
+    width = len(line.split())
+    names = " ".join(head.split()[:width]) + "\n" if head.startswith("a") else head
+    dialect = found(names + "".join(line.format(n) + "\n" for n in range(40, 60)))
+    assert not dialect.is_clear or (dialect.sep, dialect.columns) == (r"\s+", width)
+
+
+@pytest.mark.parametrize("text", [
+    "name\tplace\tkey\n" + "".join(f"k{n}\t{n}.5 2.5\t{n}\n" for n in range(9)),
+    "".join(f"{n}\tx{n}\t2024-01-01 10:00:0{n}\n" for n in range(9)),
+    "".join(f"{n}\tx{n}\t1 00{n}\n" for n in range(9)),
+    "id\tfull name\tkey\n" + "".join(f"{n}\tJo Li\t{n}\n" for n in range(9)),
+])  # fmt: skip
+def test_values_with_blanks_between_tabs_are_whole(text):
+    dialect = found(text)
+    assert (dialect.is_clear, dialect.sep, dialect.columns) == (True, "\t", 3)
+
+
+@pytest.mark.parametrize("text", [
+    "first last state phone\nJohn Smith WA 418-Y11-4111\nMary Hartford CA 319-Z19-4341\nEvan Nolan IL 219-532-c301\n",
+    "name town plate\nAnn Oslo AB12x\nBob Rome CD34y\nCid Bonn EF56z\n",
+    "host role zone\nweb1 front a\nweb2 front b\ndb7 back c\n",
+    "city country code\nOslo Norway NO\nRome Italy IT\nBonn Germany DE\n",
+    "from to carrier\nOSL Rome x\nFCO Bonn y\nCGN Oslo z\n",
+    "gene chrom strand\nTP53 chr17 plus\nMYC chr8 plus\nKRAS chr12 minus\n",
+    "user shell home key\nann bash /home/a k1\nbob zsh /home/b k2\ncid fish /home/c k3\n",
+    "pkg version arch\nzlib 1.2.11-r3 arm\ncurl 7.79.1-r0 arm\ngrep 3.7-r0 x86\n",
+])  # fmt: skip
+def test_codes_between_single_blanks_are_no_column_without_a_word(text):
+    dialect = found(text)
+    width = len(text.split("\n", 1)[0].split())
+    assert "between blanks" in " ".join(dialect.doubts) or (dialect.sep, dialect.columns) == (" ", width)
+    assert found(text, sep=" ").columns == width
+    assert found(text, sep=" ").is_clear
+
+
+@pytest.mark.parametrize("text", [
+    "a line of text\nno other is like\nany one of these\nfor they are words\n",
+    "species\nAbies alba Mill\nPicea abies Karst\nPinus mugo Turra\n",
+    "full name\nAnn Lee\nBob Roe\nCid Poe\n",
+])  # fmt: skip
+def test_words_between_single_blanks_are_one_column(text):
+    assert (found(text).is_clear, found(text).columns) == (True, 1)
+
+
 @pytest.mark.parametrize("digits", [4, 8, 32, 40, 64, 128])
 @pytest.mark.parametrize("line", ["{name} {hash}", "{hash} {name}", "{hash}  {name}"])
 def test_names_and_hashes_with_one_blank_are_no_column_without_a_word(tmp_path, digits, line):
