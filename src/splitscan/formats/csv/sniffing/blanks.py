@@ -76,9 +76,10 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
 
 
 def _holds_columns(chosen: Reading, runs: Reading) -> bool:
-    """True if values between tabs are several numbers between runs of blanks, which divide all lines alike.
+    """True if values between tabs are several, between runs of blanks, which divide all lines alike.
 
-    Where they make few more columns, all parts must be numbers, and a header must not name the values of both.
+    They are numbers, or all have two blanks or more. Where they make few more columns, numbers have no other parts,
+    and a header has a name for each.
     """
     if runs.columns <= chosen.columns or not _is_table(runs):
         return False
@@ -86,7 +87,10 @@ def _holds_columns(chosen: Reading, runs: Reading) -> bool:
     if not is_twice and len(runs.records[0]) < runs.columns:
         return False
     columns = zip(*(record for record in chosen.records if len(record) == chosen.columns), strict=True)
-    values = ([value for value, _ in column] for column in columns)
+    values = [[value for value, _ in column] for column in columns]
+    is_even = not chosen.preamble and len(chosen.records[0]) == chosen.columns
+    if is_even and any(all(_LONG_RUN.search(value.strip(BLANKS)) for value in column) for column in values):
+        return True
     if is_twice:
         return any(all(map(_are_mostly_numbers, column)) for column in values)
     names = 1 if find_header(chosen.records).value else 0

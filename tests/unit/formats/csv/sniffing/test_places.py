@@ -78,6 +78,14 @@ def test_several_numbers_between_tabs_are_columns(line, head):
     assert not dialect.is_clear or (dialect.sep, dialect.columns) == (r"\s+", width)
 
 
+@pytest.mark.parametrize("gap", ["  ", "   ", "        "])
+@pytest.mark.parametrize("names", ["id\tname{0}value\n", "id\tname{0}value\tkey\n", ""])
+def test_texts_and_numbers_with_runs_of_blanks_between_tabs_are_columns(gap, names):
+    key = "\t7" * ("key" in names)
+    dialect = found(names.format(gap) + "".join(f"{n}\tn{n}{gap}{n}.5{key}\n" for n in range(40)))
+    assert not dialect.is_clear or (dialect.sep, dialect.columns) == (r"\s+", 3 + bool(key))
+
+
 @pytest.mark.parametrize("text", [
     "name\tplace\tkey\n" + "".join(f"k{n}\t{n}.5 2.5\t{n}\n" for n in range(9)),
     "".join(f"{n}\tx{n}\t2024-01-01 10:00:0{n}\n" for n in range(9)),
