@@ -349,7 +349,7 @@ class DroppingFormat(Protocol[Own_contra]):
     """A format with options that drop lines, which samples of the files may have shown."""
 
     def dropped(self, own: Own_contra, preamble: Preamble, fits: Callable[[bytes], bool]) -> DroppedLines | None:
-        """Return a judge of those lines; ``None`` where no such option was found.
+        """Return what counts those lines; ``None`` where no such option was found.
 
         Args:
             own: The format's own options.

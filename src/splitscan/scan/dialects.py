@@ -271,13 +271,13 @@ def _pins(found: Dialect, given: frozenset[str]) -> dict[str, Any]:
 _ADVICE_BYTES = 16 * KIB  # every scan pays for a look at them, however short its files are
 
 
-def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
+def advise(options: ReadOptions, files: Sequence[FileMetadata], *, has_schema: bool) -> str | None:
     """Look at the head of the first file, and log a warning when an option is probably not what its text needs.
 
     Text of two or four bytes for each character, read as if it had one, becomes rows of rubbish. And Spark's default
-    escape is a backslash, where nearly everybody else doubles quotes (RFC 4180): read with the wrong one, fields keep
-    their quotes, and separators inside them cut the record. So do line ends in quotes without ``multiLine``, and a
-    separator that the file has not.
+    escape is a backslash, where others double quotes (RFC 4180): read with the wrong one, fields keep their quotes, and
+    separators inside them cut the record. So do line ends in quotes without ``multiLine``, and a separator the file has
+    not. With a schema, lines of units and second headers are rejects, and are not looked for.
 
     Returns:
         The advice, or ``None``.
@@ -288,30 +288,29 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata]) -> str | None:
         return None
     try:
         with closing(open_file(first, options.files, record_format(options))) as source:
-            head = source.read_at(0, HEAD_BYTES)
+            head = bytes(source.read_at(0, HEAD_BYTES))
     except SourceError:
         return None  # whoever reads the file decides what that means
-    advice = advice_on_encoding(bytes(head), encoding) or about_kind(options.record_format, bytes(head))
-    format = format_of(options)
-    if advice is None and isinstance(format, AdvisingFormat):
-        advice = format.advice(options.format, bytes(head).decode(lenient(encoding), "replace"))
+    advice = advice_on_encoding(head, encoding) or about_kind(options.record_format, head)
+    if advice is None and isinstance(format := format_of(options), AdvisingFormat):
+        advice = format.advice(options.format, head.decode(lenient(encoding), "replace"))
     if advice is None:
-        shown = bytes(head[:_ADVICE_BYTES])
-        advice = _about_dialect(options, RawSample(shown, 0, is_end=first.size_bytes <= len(shown)))
+        shown = head[:_ADVICE_BYTES]
+        advice = _about_dialect(options, RawSample(shown, 0, is_end=first.size_bytes <= len(shown)), has_schema)
     if advice is None:
         return None
     _LOG.warning("%s %s", redact(first.path), Advice(advice))
     return f"{redact(first.path)} {advice}"
 
 
-def _about_dialect(options: ReadOptions, head: RawSample) -> str | None:
+def _about_dialect(options: ReadOptions, head: RawSample, has_schema: bool) -> str | None:
     """Options that the head of a file shows, that nobody gave, and that differ from their defaults."""
     own = options.format
     if not type(own).finds_dialect:
         return None
     read = _of_dialect(options, _SETTINGS)
     is_even = "header" in options.given and _is_even(own, head.data)
-    if is_even and not read["header"]:
+    if is_even and (has_schema or not read["header"]):
         return None
     known = {**(read if is_even else _known(options)), "encoding": own.text_encoding}
     found = find_dialect([head], known)

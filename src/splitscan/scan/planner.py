@@ -77,7 +77,7 @@ class _Sample:
     @cached_property
     def advice(self) -> str | None:
         """Warning about options that are probably not meant; asking logs it once."""
-        return advise(self.asked.options, self.file_set.files)
+        return advise(self.asked.options, self.file_set.files, has_schema=self.asked.given is not None)
 
     @cached_property
     def advice_on_files(self) -> str | None:

@@ -188,7 +188,7 @@ def read_blocks(
         for batch in batches:
             for block in read_block_rows(batch, allowed):
                 if not (advised or block.start):  # as scans are, before the first file that is read from its beginning
-                    advise(spec.options, [block.file])
+                    advise(spec.options, [block.file], has_schema=True)
                     advised = True
                 ready = block if context is None else find_first_start(block, context, spec.options)
                 yield from scan_blocks(spec, [ready])
