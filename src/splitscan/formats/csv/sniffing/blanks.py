@@ -20,6 +20,7 @@ from splitscan.formats.csv.sniffing.values import BLANKS, Record, ValueKind, is_
 _LEAST_LINES = 3
 _TYPED_SHARE = 0.9
 _EVEN_SHARE = 0.98  # of lines that have as many fields
+_ALIGNED_SHARE = 0.9  # of lines whose values stand in columns
 _LOOKED_AT = 1000  # lines
 _TWO = 2  # columns: their names may be one name of two words
 _MORE_THAN_TIMES = 5  # columns: a time of day has two colons, and a sentence few
@@ -122,12 +123,12 @@ def _with_doubt_of_places(runs: Reading) -> Reading:
     names = [spans[0]] * (find_header(runs.records).value and _is_padded(lines[0]))
     for places in (*names, middle):
         moved = [n for n, line in enumerate(lines) if _is_moved(line, spans[n], places)]
-        if moved and 2 * sum(_fits(each, places) for each in spans) > len(lines):
+        if moved and sum(_fits(each, places) for each in spans) >= _ALIGNED_SHARE * len(lines):
             layout = _layout(lines, spans[0])
             return runs.in_doubt(
                 f"The line {quoted(lines[moved[0]])} has nothing at the place of a column, and one value more: "
-                f"values between blanks would move to the left; give recordFormat=fixed_width with layout='{layout}', "
-                f"or sep={BLANK_RUNS} where they are right."
+                "values between blanks would stand in other columns; give recordFormat=fixed_width with "
+                f"layout='{layout}', or sep={BLANK_RUNS} where they are right."
             )
     return runs
 
@@ -137,11 +138,11 @@ def _fits(spans: Sequence[tuple[int, ...]], places: Sequence[tuple[int, ...]]) -
 
 
 def _is_moved(line: bytes, spans: Sequence[tuple[int, ...]], places: Sequence[tuple[int, ...]]) -> bool:
-    """True if a line has blanks where a column is, and the column's value below one that comes later."""
+    """True if a line has blanks where a column is, and the column's value below another one."""
     return any(
-        not line[start:stop].strip() and any(begin < end and first < ends for first, end in places[i + 1 :])
+        not line[start:stop].strip() and any(begin < end and first < ends for first, end in others)
         for i, ((start, stop), (begin, ends)) in enumerate(zip(places, spans, strict=True))
-        if begin >= stop
+        for others in (places[i + 1 :] if begin >= stop else places[:i] if ends <= start else (),)
     )
 
 

@@ -43,6 +43,17 @@ def test_a_value_that_is_missing_moves_no_other_to_its_column(tmp_path, pattern,
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize(("name", "missing"), [("San Jo", 1), ("New Yo", 3), ("St Lo", 2)])
+def test_a_text_of_two_words_moves_no_value_into_a_place_that_is_empty(pattern, name, missing):
+    rows = [("town", "id", "temp", "rh"), *((f"Town{n}", f"D{n}", f"1{n}.5", f"5{n}") for n in range(9))]
+    moved = [name, *rows[5][1:]]
+    moved[missing] = ""
+    text = laid_out(pattern, [*rows[:5], moved, *rows[6:]])
+    [told] = found(text).doubts
+    assert "nothing at the place of a column" in told
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("table", [WHOLE, MONTHS])
 def test_columns_without_a_gap_are_fields_between_blanks(pattern, table):
     dialect = found(laid_out(pattern, table))
