@@ -13,7 +13,6 @@ JSON = {
     "nothing that is JSON": ("a,b\n1,2\n", 2),
     "objects and null": ("{}\nnull\n", 2),
     "many": ("{}\n" * 1500, 1500),
-    "objects of empty objects": ('{"a": {}}\n{"a": {"b": {}}}\n', 2),
 }
 
 

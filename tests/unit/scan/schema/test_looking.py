@@ -58,7 +58,7 @@ def bytes_read(work):
 @pytest.fixture(autouse=True)
 def _without_advice(monkeypatch):
     """Advice looks at the head of the first file, whatever is kept of it."""
-    monkeypatch.setattr(sys.modules["splitscan.scan.planner"], "advise", lambda *_: None)
+    monkeypatch.setattr(sys.modules["splitscan.scan.planner"], "advise", lambda *_, **__: None)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def settled(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "json", "json.gz", "xml"])
 def test_the_same_files_are_not_read_again(settled, kind, monkeypatch):
     monkeypatch.setattr(
-        sys.modules["splitscan.scan.planner"], "advise", lambda *_: None
+        sys.modules["splitscan.scan.planner"], "advise", lambda *_, **__: None
     )  # it looks at the head of the first file
     values = [1] * 40_000 + ["x"]
     path = settled("a", rows(kind, values))
