@@ -120,9 +120,15 @@ def _with_doubt_of_places(runs: Reading) -> Reading:
     middle = [
         tuple(sorted(ends)[len(ends) // 2] for ends in zip(*column, strict=True)) for column in zip(*spans, strict=True)
     ]
-    names = [spans[0]] * (find_header(runs.records).value and _is_padded(lines[0]))
+    has_names = bool(find_header(runs.records).value)
+    names = [spans[0]] * (has_names and _is_padded(lines[0]))
     for places in (*names, middle):
-        moved = [n for n, line in enumerate(lines) if _is_moved(line, spans[n], places)]
+        moved = [
+            n
+            for n, line in enumerate(lines)
+            if _is_moved(line, spans[n], places)
+            or (places is middle and n >= has_names and _is_moved(line, spans[n], places, to_left=True))
+        ]
         if moved and sum(_fits(each, places) for each in spans) >= _ALIGNED_SHARE * len(lines):
             layout = _layout(lines, spans[0])
             return runs.in_doubt(
@@ -137,12 +143,15 @@ def _fits(spans: Sequence[tuple[int, ...]], places: Sequence[tuple[int, ...]]) -
     return all(begin < stop and start < end for (begin, end), (start, stop) in zip(spans, places, strict=True))
 
 
-def _is_moved(line: bytes, spans: Sequence[tuple[int, ...]], places: Sequence[tuple[int, ...]]) -> bool:
-    """True if a line has blanks where a column is, and the column's value below another one."""
+def _is_moved(
+    line: bytes, spans: Sequence[tuple[int, ...]], places: Sequence[tuple[int, ...]], *, to_left: bool = False
+) -> bool:
+    """True if a line has blanks where a column is, and the column's value below one that comes later, or before it."""
     return any(
-        not line[start:stop].strip() and any(begin < end and first < ends for first, end in others)
+        not line[start:stop].strip()
+        and any(begin < end and first < ends for first, end in (places[:i] if to_left else places[i + 1 :]))
         for i, ((start, stop), (begin, ends)) in enumerate(zip(places, spans, strict=True))
-        for others in (places[i + 1 :] if begin >= stop else places[:i] if ends <= start else (),)
+        if (ends <= start if to_left else begin >= stop)
     )
 
 
