@@ -285,13 +285,16 @@ def merge_schemas(evidence: Evidence, *, match_case: bool = False) -> MergedSche
 
 
 def _spoken_column(column: MergedColumn) -> MergedColumn:
-    sightings = tuple(replace(each, kind=spoken(each.kind)) for each in column.sightings)
-    return MergedColumn(column.name, spoken(column.kind), sightings)
+    return MergedColumn(column.name, spoken(column.kind), _spoken_sightings(column.sightings))
+
+
+def _spoken_sightings(sightings: Sequence[Sighting]) -> tuple[Sighting, ...]:
+    return tuple(replace(each, kind=spoken(each.kind)) for each in sightings)
 
 
 def _conflicts(column: MergedColumn) -> list[Conflict]:
     first_of_kind = {sighting.kind: sighting for sighting in reversed(column.sightings)}
     first_of_kind.pop(NO_VALUE, None)
-    sightings = tuple(sorted(first_of_kind.values(), key=lambda s: (s.path, s.position)))
-    said = tuple(replace(each, kind=spoken(each.kind)) for each in sightings)
+    sightings = sorted(first_of_kind.values(), key=lambda s: (s.path, s.position))
+    said = _spoken_sightings(sightings)
     return [Conflict(path, said) for path in disagreements([s.kind for s in sightings], (column.name,))]

@@ -259,7 +259,7 @@ def outgrows_double(text: str) -> bool:
         return False
     mantissa = re.split("[eE]", text)[0]
     try:
-        value = float(text.strip(" \t"))
+        value = float(text.strip(BLANKS))
     except ValueError:
         return False
     return any(digit in "123456789" for digit in mantissa) and (value == 0 or isinf(value))
