@@ -1,6 +1,4 @@
-"""The arguments that several commands share, and the scan that they describe."""
-
-# Over 400 lines: the flags that commands share, and the one scan that they describe.
+"""The input as flags describe it, and the scan that follows."""
 
 from __future__ import annotations
 
@@ -8,227 +6,18 @@ import enum
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, Self
-
-import typer
+from typing import Any, Self
 
 from splitscan.api.files import Scan, scan
-from splitscan.cli import standard_input
 from splitscan.cli.output import show_name, show_values, write_note
 from splitscan.cli.pasting import note_of, pasted, spelled
 from splitscan.errors import SourceMissingError, UsageError
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Dialect
-from splitscan.formats.registry import FORMATS, finds_dialect, spark_names
+from splitscan.formats.registry import finds_dialect
 from splitscan.scan.dialects import needed_options, pin_dialect
 from splitscan.scan.files import NamedPaths, as_paths
 from splitscan.scan.finding_format import find_format
-
-FORMAT_NAMES = ", ".join(FORMATS)
-READ = "What is read"
-WRITTEN = "How it is written"
-SPARK = "Spark"
-OUTPUT = "Output"
-
-
-class TypesOfColumns(enum.StrEnum):
-    """Which types columns of CSV have for which there is no schema."""
-
-    FOUND = "found"
-    TEXT = "text"
-
-
-def _formats() -> list[str]:
-    """For completion: the record formats."""
-    return list(FORMATS)
-
-
-def _option_names() -> list[str]:
-    """For completion: the options of all record formats, each ready for its value."""
-    return sorted({f"{name}=" for format_name in FORMATS for name in spark_names(format_name)})
-
-
-Sources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SRC...",
-        help="Files, directories, quoted globs, or URIs; - is standard input.",
-        show_default=False,
-        callback=standard_input.spool,
-    ),
-]
-StoredSources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SRC...",
-        help="Files, directories, quoted globs, or URIs.",
-        show_default=False,
-        callback=standard_input.refuse,
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="NAME",
-        help=f"{FORMAT_NAMES}; without it, what names of files and first bytes say, else csv.",
-        autocompletion=_formats,
-        rich_help_panel=READ,
-    ),
-]
-Sep = Annotated[
-    str | None, typer.Option("--sep", metavar="TEXT", help=r"Separator of CSV, as ';' or '\t'.", rich_help_panel=READ)
-]
-Quote = Annotated[
-    str | None, typer.Option("--quote", metavar="CHAR", help="Quote of CSV; empty for none.", rich_help_panel=READ)
-]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether CSV begins with names of columns.", rich_help_panel=READ),
-]
-Schema = Annotated[
-    str | None,
-    typer.Option(
-        "--schema",
-        "-s",
-        metavar="DDL",
-        help="Columns in Spark's DDL, as 'id long, name string'. Without it, names come from the data.",
-        rich_help_panel=READ,
-    ),
-]
-Types = Annotated[
-    TypesOfColumns | None,
-    typer.Option(
-        "--types",
-        help="Types of CSV columns without --schema: found in all values, which is the default, or text.",
-        rich_help_panel=READ,
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        "-c",
-        metavar="A,B",
-        help="Only these columns, in this order: a, m.x, columns[3], filename, dir0.",
-        rich_help_panel=READ,
-    ),
-]
-Where = Annotated[
-    str | None,
-    typer.Option(
-        "--where",
-        "-w",
-        metavar="CONDITION",
-        help="Only files for which this holds, as \"year = 2024 and filename like '%.csv'\".",
-        rich_help_panel=READ,
-    ),
-]
-Options = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option",
-        "-o",
-        metavar="NAME=VALUE",
-        help="Any option of the format; may be repeated. 'splitscan options' lists them.",
-        autocompletion=_option_names,
-        rich_help_panel=READ,
-    ),
-]
-BlockSize = Annotated[
-    str | None,
-    typer.Option("--block-size", metavar="SIZE", help="Length of a block, as 64m.", rich_help_panel=READ),
-]
-Json = Annotated[
-    bool, typer.Option("--json", help="JSON, and nothing else on standard output.", rich_help_panel=OUTPUT)
-]
-Quiet = Annotated[
-    bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        help="No progress, no summary; only errors, and that there are rejects.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-MaxRejects = Annotated[
-    int | None,
-    typer.Option(
-        "--max-rejects",
-        metavar="N",
-        help="Fail if more records of the ingest, or of a window, are broken.",
-        rich_help_panel=WRITTEN,
-    ),
-]
-MaxRejectRatio = Annotated[
-    float | None,
-    typer.Option(
-        "--max-reject-ratio",
-        metavar="SHARE",
-        help="Fail if a larger share of them is broken: 1 for never. Without a limit: 1 in 100, or 10; at most half.",
-        rich_help_panel=WRITTEN,
-    ),
-]
-Destination = Annotated[
-    str, typer.Argument(metavar="DEST", help="Folder for the Parquet files, or a table: a path or a URI.")
-]
-Compression = Annotated[
-    str, typer.Option("--compression", metavar="CODEC", help="Parquet codec.", rich_help_panel=WRITTEN)
-]
-Table = Annotated[
-    str | None,
-    typer.Option(
-        "--table",
-        metavar="delta|iceberg|none",
-        help="What DEST is: a table of that format, or a plain folder; without it, what is there.",
-        rich_help_panel=WRITTEN,
-    ),
-]
-PartitionBy = Annotated[
-    str | None,
-    typer.Option(
-        "--partition-by",
-        metavar="A,B",
-        help="Columns whose values choose the folder of a row, as day=2024-01-02; without it, as DEST has it.",
-        rich_help_panel=WRITTEN,
-    ),
-]
-LayoutName = Annotated[
-    str | None,
-    typer.Option(
-        "--layout",
-        metavar="flat|jobs",
-        help="Files side by side, or a folder for each job, which appears whole; without it, as DEST has it.",
-        rich_help_panel=WRITTEN,
-    ),
-]
-SchemaEvolutionMode = Annotated[
-    str,
-    typer.Option(
-        "--schema-evolution-mode",
-        metavar="MODE",
-        help="New columns: failOnNewColumns, addNewColumns, rescue or none (not read).",
-        rich_help_panel=WRITTEN,
-    ),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(
-        "--master",
-        metavar="URL",
-        help="Spark master, or sc://HOST for Spark Connect; local[*] unless spark-submit says.",
-        rich_help_panel=SPARK,
-    ),
-]
-SparkConf = Annotated[
-    list[str] | None,
-    typer.Option("--spark-conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.", rich_help_panel=SPARK),
-]
-StorageOptions = Annotated[
-    list[str] | None,
-    typer.Option("--option", "-o", metavar="storageOptions=JSON", help="Settings of the file system."),
-]
 
 
 def names_of(columns: str | None) -> tuple[str, ...] | None:
@@ -244,6 +33,13 @@ def names_of(columns: str | None) -> tuple[str, ...] | None:
 def storage_options_of(location: str, option: Sequence[str] | None) -> Mapping[str, Any]:
     """Settings of the file system of a place that is no scan's source."""
     return ScanArguments([location], "slices", None, option).build_scan().options.files.storage_options
+
+
+class TypesOfColumns(enum.StrEnum):
+    """Which types columns of CSV have for which there is no schema."""
+
+    FOUND = "found"
+    TEXT = "text"
 
 
 LAYOUT_OPTIONS = frozenset({"multiline", "linesep"})
@@ -270,10 +66,10 @@ class ScanArguments:
     types: TypesOfColumns | None = None
 
     @classmethod
-    def of(cls, flags: Mapping[str, Any]) -> Self:
-        """Choose from all flags of a command, by name, those that are about the input."""
-        flags = {**flags, "options": flags["option"]}
-        return cls(**{each.name: flags[each.name] for each in fields(cls) if each.name in flags})
+    def of(cls, sources: Sequence[str], *, option: Sequence[str] | None = None, **flags: Any) -> Self:
+        """Choose from the flags of a command, by name, those that are about the input."""
+        known = {each.name for each in fields(cls)}
+        return cls(sources, options=option, **{name: value for name, value in flags.items() if name in known})
 
     def __post_init__(self) -> None:
         if not isinstance(self.sources, NamedPaths):  # else they are another's, who has perhaps listed them

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import pyarrow as pa
 import typer
 
 from splitscan.api.files import Scan
 from splitscan.blocks import Reject
-from splitscan.cli.arguments import (
-    WRITTEN,
-    Columns,
-    Format,
-    Header,
-    Json,
-    Options,
-    Quote,
-    ScanArguments,
-    Schema,
-    Sep,
-    Sources,
-    Types,
-    Where,
-)
+from splitscan.cli.arguments import ScanArguments
+from splitscan.cli.flags import READING, WRITTEN, Json, Sources, with_flags
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_line, write_note, write_rows
 from splitscan.cli.pasting import spell_hint
@@ -65,17 +52,10 @@ def add_commands(app: typer.Typer) -> None:
     )(stats)
 
 
-def check(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+@with_flags(*READING)
+def check(
     sources: Sources,
-    format: Format = None,
-    schema: Schema = None,
-    types: Types = None,
-    columns: Columns = None,
-    where: Where = None,
-    sep: Sep = None,
-    quote: Quote = None,
-    header: Header = None,
-    option: Options = None,
+    given: Mapping[str, Any],
     as_json: Json = False,
 ) -> None:
     """Read everything and write nothing: is every record whole? Needs no Spark.
@@ -85,7 +65,7 @@ def check(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     where no schema is given. Exit code 4 if a record breaks a rule or is odd, such as one whose bytes are no
     UTF-8; 0 if none is.
     """
-    arguments = ScanArguments.of(locals())
+    arguments = ScanArguments.of(sources, **given)
     scan = arguments.looked_at().build_typed_scan()
     arguments.check_layout(scan)
     report = scan.check()
@@ -160,20 +140,13 @@ class Rejected:
             write_note(f"the first: {self._first}")
 
 
-def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+@with_flags(*READING)
+def convert(
     sources: Sources,
     destination: Annotated[
         str, typer.Argument(metavar="DEST", help="The file: .parquet, .csv, .jsonl; with .gz or .zst but for Parquet.")
     ],
-    format: Format = None,
-    schema: Schema = None,
-    types: Types = None,
-    columns: Columns = None,
-    where: Where = None,
-    sep: Sep = None,
-    quote: Quote = None,
-    header: Header = None,
-    option: Options = None,
+    given: Mapping[str, Any],
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace DEST if it is there.", rich_help_panel=WRITTEN)
     ] = False,
@@ -188,11 +161,11 @@ def convert(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
 
     Without a schema, columns of CSV get the types that all their values fit; written to CSV they stay as they are.
     """
-    given = ScanArguments.of(locals())
+    arguments = ScanArguments.of(sources, **given)
     from splitscan.jobs.single_file import FileKind, FileTarget, write_file  # noqa: PLC0415 -- Parquet loads with it
 
     target = FileTarget.of(destination)
-    scan = _scan(given, typed=target.kind is not FileKind.CSV, strict=True)
+    scan = _scan(arguments, typed=target.kind is not FileKind.CSV, strict=True)
     rejected = Rejected()
     storage = scan.options.files.storage_options
     wrote = write_file(target, scan.schema, _whole(scan, rejected), storage, overwrite=overwrite)
@@ -212,17 +185,10 @@ def _whole(scan: Scan, rejected: Rejected) -> Iterator[pa.RecordBatch]:
         raise each.error(scan.options)
 
 
-def stats(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+@with_flags(*READING)
+def stats(
     sources: Sources,
-    format: Format = None,
-    schema: Schema = None,
-    types: Types = None,
-    columns: Columns = None,
-    where: Where = None,
-    sep: Sep = None,
-    quote: Quote = None,
-    header: Header = None,
-    option: Options = None,
+    given: Mapping[str, Any],
     as_json: Json = False,
 ) -> None:
     """Show what is in each column: rows, nulls, least, greatest, distinct values. Needs no Spark.
@@ -232,10 +198,10 @@ def stats(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     counted, more are estimated, within a few percent: 'estimated' says of which column. NaN is neither least nor
     greatest.
     """
-    given = ScanArguments.of(locals())
+    arguments = ScanArguments.of(sources, **given)
     from splitscan.scan.statistics import column_statistics  # noqa: PLC0415 -- numbers load with it
 
-    scan = _scan(given, typed=True, strict=False)
+    scan = _scan(arguments, typed=True, strict=False)
     rejected = Rejected()
     found = column_statistics(scan.schema, scan.to_batches(rejected))
     rows = [[c.name, type_name(c.type), c.rows, c.nulls, c.min, c.max, c.distinct, c.estimated] for c in found]

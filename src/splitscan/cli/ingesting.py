@@ -4,46 +4,29 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from splitscan.cli.arguments import (
+from splitscan.cli.arguments import ScanArguments, names_of, storage_options_of
+from splitscan.cli.failures import REJECTS, TERMINATED
+from splitscan.cli.flags import (
     OUTPUT,
     READ,
+    READING,
     SPARK,
+    WRITING,
     WRITTEN,
-    BlockSize,
-    Columns,
-    Compression,
     Destination,
-    Format,
-    Header,
     Json,
-    LayoutName,
-    Master,
-    MaxRejectRatio,
-    MaxRejects,
-    Options,
-    PartitionBy,
     Quiet,
-    Quote,
-    ScanArguments,
-    Schema,
-    SchemaEvolutionMode,
-    Sep,
-    SparkConf,
     StorageOptions,
     StoredSources,
-    Table,
-    Types,
-    Where,
-    names_of,
-    storage_options_of,
+    with_flags,
 )
-from splitscan.cli.failures import REJECTS, TERMINATED
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import IngestError
@@ -115,29 +98,11 @@ def add_commands(app: typer.Typer) -> None:
     )(watch)
 
 
-def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+@with_flags(*READING, "block_size", *WRITING)
+def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag of its own
     sources: StoredSources,
     destination: Destination,
-    format: Format = None,
-    schema: Schema = None,
-    types: Types = None,
-    columns: Columns = None,
-    where: Where = None,
-    sep: Sep = None,
-    quote: Quote = None,
-    header: Header = None,
-    option: Options = None,
-    block_size: Annotated[
-        str | None,
-        typer.Option(
-            "--block-size",
-            metavar="SIZE",
-            help="Length of a block, as 64m. Without it: 128m, or less where all cores would not be busy.",
-            rich_help_panel=READ,
-        ),
-    ] = None,
-    max_rejects: MaxRejects = None,
-    max_reject_ratio: MaxRejectRatio = None,
+    given: Mapping[str, Any],
     on_changed: Annotated[
         str,
         typer.Option(
@@ -155,11 +120,6 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
             rich_help_panel=WRITTEN,
         ),
     ] = False,
-    compression: Compression = "zstd",
-    table: Table = None,
-    partition_by: PartitionBy = None,
-    layout: LayoutName = None,
-    schema_evolution_mode: SchemaEvolutionMode = "failOnNewColumns",
     rebalance: Annotated[
         bool,
         typer.Option(
@@ -180,8 +140,6 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.", rich_help_panel=WRITTEN)
     ] = False,
-    master: Master = None,
-    spark_conf: SparkConf = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -194,10 +152,10 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     Without a schema, columns of CSV get the types that all their values fit. Columns that DEST has keep their types: a
     file whose values do not fit them is refused.
     """
-    given = _given(locals())
+    run_arguments = _given(sources, destination, on_changed=on_changed, replace_changed=replace_changed, **given)
     from splitscan.cli.runs import IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
-    run = IngestRun(given, rebalance, report)
+    run = IngestRun(run_arguments, rebalance, report)
     if dry_run:
         run.write_plan(as_json=as_json)
         return
@@ -215,15 +173,18 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         raise typer.Exit(REJECTS)
 
 
-def _given(flags: dict[str, Any]) -> IngestArguments:
-    """Sort the flags of a command that ingests, by name, into what is read and how it is written."""
+def _given(
+    sources: Sequence[str], destination: str, *, table: str | None, partition_by: str | None, master: str | None,
+    spark_conf: Sequence[str] | None, **flags: Any,
+) -> IngestArguments:  # fmt: skip
+    """Sort the flags of a command that ingests into what is read and how it is written."""
     from splitscan.cli.runs import IngestArguments  # noqa: PLC0415 -- PySpark and Parquet load with it
 
-    flags = {**flags, "partition_by": names_of(flags["partition_by"])}
-    written = {each.name: flags[each.name] for each in fields(IngestSettings) if each.name in flags}
-    settings = IngestSettings.of(**written, replace_changed=flags.get("replace_changed", False))
-    master, conf = flags["master"], flags["spark_conf"] or ()
-    return IngestArguments(ScanArguments.of(flags), flags["destination"], flags["table"], settings, master, conf)
+    names = {each.name for each in fields(IngestSettings)} | {"replace_changed"}
+    written = {name: value for name, value in flags.items() if name in names}
+    settings = IngestSettings.of(partition_by=names_of(partition_by), **written)
+    read = ScanArguments.of(sources, **flags)
+    return IngestArguments(read, destination, table, settings, master, spark_conf or ())
 
 
 def verify(
@@ -284,31 +245,14 @@ def _beginning(raw: bytes) -> str:
     return shown + "..." * (len(raw) > _SHOWN_RAW_BYTES)
 
 
-def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+@with_flags(*READING, "block_size", *WRITING)
+def watch(
     sources: StoredSources,
     destination: Destination,
-    format: Format = None,
-    schema: Schema = None,
-    types: Types = None,
-    columns: Columns = None,
-    where: Where = None,
-    sep: Sep = None,
-    quote: Quote = None,
-    header: Header = None,
-    option: Options = None,
-    block_size: BlockSize = None,
+    given: Mapping[str, Any],
     once: Annotated[
         bool, typer.Option("--once", help="Ingest what is there now, and end.", rich_help_panel=READ)
     ] = False,
-    max_rejects: MaxRejects = None,
-    max_reject_ratio: MaxRejectRatio = None,
-    compression: Compression = "zstd",
-    table: Table = None,
-    partition_by: PartitionBy = None,
-    layout: LayoutName = None,
-    schema_evolution_mode: SchemaEvolutionMode = "failOnNewColumns",
-    master: Master = None,
-    spark_conf: SparkConf = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -321,10 +265,10 @@ def watch(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     Without a schema, the first window decides on the columns, and on their types if they are of CSV. Values of later
     files that do not fit are rejects.
     """
-    given = _given(locals())
+    run_arguments = _given(sources, destination, **given)
     from splitscan.cli.runs import WatchRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
-    run = WatchRun(given)
+    run = WatchRun(run_arguments)
     before = signal.signal(signal.SIGTERM, _terminate)  # a service is asked to end like this
     try:
         has_rejects = run.execute(once=once, quiet=quiet, as_json=as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property, partial
 from typing import Annotated, Any
@@ -15,22 +15,8 @@ import typer
 
 from splitscan.api.files import Scan
 from splitscan.blocks import UNKNOWN_END
-from splitscan.cli.arguments import (
-    FORMAT_NAMES,
-    BlockSize,
-    Columns,
-    Format,
-    Header,
-    Json,
-    Options,
-    Quote,
-    ScanArguments,
-    Schema,
-    Sep,
-    Sources,
-    StoredSources,
-    Where,
-)
+from splitscan.cli.arguments import ScanArguments
+from splitscan.cli.flags import DIALECT, FORMAT_NAMES, Format, Json, Options, Sources, StoredSources, with_flags
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import write_json, write_rows
 from splitscan.cli.progress import ShowsProgress, choose_progress
@@ -89,15 +75,10 @@ def add_commands(app: typer.Typer) -> None:
     )(index)
 
 
-def count(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+@with_flags("format", "schema", "where", *DIALECT)
+def count(
     sources: Sources,
-    format: Format = None,
-    schema: Schema = None,
-    where: Where = None,
-    sep: Sep = None,
-    quote: Quote = None,
-    header: Header = None,
-    option: Options = None,
+    given: Mapping[str, Any],
     as_json: Json = False,
 ) -> None:
     """Count the records, by finding their boundaries only. Needs no Spark.
@@ -108,9 +89,9 @@ def count(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     One that is longer than maxRecordBytes or never ends is no row, here as for head: a warning says how many there are,
     and where the first begins.
     """
-    given = ScanArguments.of(locals())
-    scan = given.looked_at().build_scan()
-    given.check_layout(scan)
+    arguments = ScanArguments.of(sources, **given)
+    scan = arguments.looked_at().build_scan()
+    arguments.check_layout(scan)
     rows = count_rows(scan.planner)
     if as_json:
         write_json({"records": rows})
@@ -118,17 +99,11 @@ def count(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
         sys.stdout.write(f"{rows}\n")
 
 
-def head(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+@with_flags("format", "schema", "columns", "where", *DIALECT)
+def head(
     sources: Sources,
+    given: Mapping[str, Any],
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="ROWS", min=0, help="How many rows.")] = 10,
-    format: Format = None,
-    schema: Schema = None,
-    columns: Columns = None,
-    where: Where = None,
-    sep: Sep = None,
-    quote: Quote = None,
-    header: Header = None,
-    option: Options = None,
     as_json: Json = False,
 ) -> None:
     r"""Show the first rows. Needs no Spark.
@@ -137,21 +112,19 @@ def head(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     tab-separated lines (with \t, \n, \\ and \N for null) or, with --json, JSON lines. A value that holds others is
     JSON in all of them.
     """
-    given = ScanArguments.of(locals())
-    scan = given.looked_at().at_first_glance().build_scan()
+    arguments = ScanArguments.of(sources, limit=limit, **given)
+    scan = arguments.looked_at().at_first_glance().build_scan()
     numbers = [field.name for field in scan.schema if _is_number(field.type)]
     write_rows(scan.schema.names, _rows_of(scan, as_json=as_json), as_json=as_json, one_line=True, right=numbers)
 
 
+@with_flags("format", "where", "option", "block_size")
 def blocks(
     sources: StoredSources,
+    given: Mapping[str, Any],
     index: Annotated[
         bool, typer.Option("--index", help="Also read the files and say where each block's first record starts.")
     ] = False,
-    format: Format = None,
-    where: Where = None,
-    option: Options = None,
-    block_size: BlockSize = None,
     as_json: Json = False,
 ) -> None:
     """List the blocks that the files would be cut into. Needs no Spark.
@@ -160,8 +133,10 @@ def blocks(
     headers of compressed ones: their blocks are ranges of their content, and column cut says why. A block owns the
     records whose first byte lies in it: start <= byte < stop.
     """
-    given = ScanArguments.of(locals())
-    scan = (given.looked_at() if index else given).build_scan()  # where records start is a matter of the dialect
+    arguments = ScanArguments.of(sources, **given)
+    scan = (
+        arguments.looked_at() if index else arguments
+    ).build_scan()  # where records start is a matter of the dialect
     planned = scan.plan() if index else scan.blocks()
     names = ["path", "index", "start", "stop", *(["first_record_start"] if index else []), "cut"]
     rows = (
@@ -265,7 +240,7 @@ def index(sources: StoredSources, format: Format = None, option: Options = None,
     inside gzip members - is kept in the user's cache directory for as long as the file stays the same, and files are
     cut there by whoever plans on this machine.
     """
-    scan = ScanArguments.of(locals()).build_scan()
+    scan = ScanArguments.of(sources, format=format, option=option).build_scan()
     names = ["path", "codec", "places", "content_bytes", "index"]
     found = (
         (redact(file.path), keep_seek_index(file, scan.planner.framing, scan.options.files)) for file in scan.files()

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 import typer
 
 from splitscan.api.files import sniff_csv
-from splitscan.cli.arguments import (
-    Columns,
-    Format,
-    Header,
-    Json,
-    Options,
-    Quote,
-    ScanArguments,
-    Sep,
-    Sources,
-    Types,
-    Where,
-)
+from splitscan.cli.arguments import ScanArguments
+from splitscan.cli.flags import DIALECT, Json, Options, Sources, with_flags
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_note, write_rows
 from splitscan.cli.pasting import pasted
@@ -59,17 +49,11 @@ def add_commands(app: typer.Typer) -> None:
     )(sniff)
 
 
-def schema(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
+@with_flags("types", "format", "columns", "where", *DIALECT)
+def schema(
     sources: Sources,
-    types: Types = None,
+    given: Mapping[str, Any],
     ddl: Annotated[bool, typer.Option("--ddl", help="Only the schema, as DDL, ready to paste after --schema.")] = False,
-    format: Format = None,
-    columns: Columns = None,
-    where: Where = None,
-    sep: Sep = None,
-    quote: Quote = None,
-    header: Header = None,
-    option: Options = None,
     as_json: Json = False,
 ) -> None:
     """Show the columns, their types, and where each comes from. Needs no Spark.
@@ -77,10 +61,10 @@ def schema(  # noqa: PLR0913, PLR0917 -- one parameter for each flag
     Each column comes from a file, an option (provided, hint, option), a default, or the record format. Where
     types in different files have nothing in common, standard error says so.
     """
-    given = ScanArguments.of(locals())
+    arguments = ScanArguments.of(sources, **given)
     if ddl and as_json:
         raise UsageError("--ddl and --json are two outputs", seen="both", fix="give one of them", code="bad-option")
-    explained = given.looked_at().build_typed_scan().explain_schema()
+    explained = arguments.looked_at().build_typed_scan().explain_schema()
     if as_json:
         write_json(_as_json(explained))
     elif ddl:

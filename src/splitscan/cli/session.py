@@ -24,8 +24,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from splitscan.cli.arguments import Json
 from splitscan.cli.failures import debugging
+from splitscan.cli.flags import Json
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_name, write_json
 from splitscan.errors import SplitscanError, UsageError

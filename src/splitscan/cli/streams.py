@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from splitscan.cli.arguments import Json, StorageOptions, storage_options_of
+from splitscan.cli.arguments import storage_options_of
+from splitscan.cli.flags import Json, StorageOptions
 from splitscan.cli.help_text import GroupedCommand, examples
 from splitscan.cli.output import show_text, write_json, write_rows
 from splitscan.redaction import redact
