@@ -17,6 +17,7 @@ from bench.works.csv_works import CsvWorks, MemberWorks
 from bench.works.json_works import JsonWorks
 from bench.works.limits import limits
 from bench.works.messy_works import MESSES, Mess, MessyWorks
+from bench.works.record_works import RECORDS, Records, RecordWorks
 from bench.works.text_works import EscapedWorks, FixedWorks, LineWorks
 
 _SMALL_FILE_BYTES = 50_000
@@ -62,6 +63,13 @@ def _messy(mess: Mess) -> Suite:
         f"messy-{mess.name}", f"{'JSON Lines' if mess.is_json else 'CSV with newlines in quotes'}: {mess.title}",
         f"messy.{'jsonl' if mess.is_json else 'csv'}", mess.write,
         lambda spark, source, scratch: MessyWorks(spark, source, scratch, mess).all(),
+    )  # fmt: skip
+
+
+def _records(records: Records) -> Suite:
+    return Suite(
+        records.record_format, records.title, records.file_name, records.write,
+        lambda spark, source, scratch: RecordWorks(spark, source, scratch, records).all(),
     )  # fmt: skip
 
 
@@ -113,6 +121,7 @@ def suites(sizes_mb: Sequence[int]) -> list[Suite]:
         _json(JsonLayout.LINES, "json-lines", "JSON Lines", "records.jsonl"),
         _json(JsonLayout.ARRAY, "json-array", "pretty-printed JSON array", "array.json"),
         Suite("fixed", "records of 64 bytes", "fixed.bin", inputs.write_fixed, lambda *a: FixedWorks(*a).all()),
+        *(_records(records) for records in RECORDS),
         _compressed("gzip", "multiline.csv.gz"),
         _compressed("zstd", "multiline.csv.zst"),
         _members("bgzf", "BGZF", "multiline.csv.gz"),

@@ -25,6 +25,8 @@ _POLARS_TYPES = {"id": pl.Int64, "name": pl.String, "price": pl.Float64, "qty": 
 _ARROW_TYPES = {
     "id": pa.int64(), "name": pa.string(), "price": pa.float64(), "qty": pa.int32(), "comment": pa.string(),
 }  # fmt: skip
+PARQUET = "spark, of Parquet"
+"""Contender that reads the same rows from Parquet, with Spark."""
 _PRICE_UNIT = 10_000  # sums of fractions depend on the order; this much of them does not
 
 
@@ -48,6 +50,7 @@ class CsvWorks(FrameWorks):
                 "splitscan": lambda: _aggregate(self._scan().to_spark(self._spark)),
                 PLAIN: lambda: _aggregate(self._frame()),
                 "spark": lambda: _aggregate(self._spark_frame()),
+                PARQUET: lambda: _aggregate(self._parquet_frame()),
                 "duckdb": self._duckdb_aggregate,
                 "polars": self._polars_aggregate,
                 "pyarrow": self._arrow_aggregate,
@@ -56,6 +59,7 @@ class CsvWorks(FrameWorks):
                 "splitscan": lambda: _aggregate_two(self._scan().select("id", "qty").to_spark(self._spark)),
                 PLAIN: lambda: _aggregate_two(self._frame()),
                 "spark": lambda: _aggregate_two(self._spark_frame()),
+                PARQUET: lambda: _aggregate_two(self._parquet_frame()),
                 "duckdb": lambda: duckdb_row(f"select sum(id), sum(qty) from {self._table}"),
                 "polars": self._polars_two,
                 "pyarrow": lambda: _sums(self._arrow(["id", "qty"]), "id", "qty"),
@@ -64,6 +68,7 @@ class CsvWorks(FrameWorks):
                 "splitscan": lambda: self._scan().count(self._spark),
                 PLAIN: lambda: self._frame().count(),
                 "spark": lambda: self._spark_frame().count(),
+                PARQUET: lambda: self._parquet_frame().count(),
                 "duckdb": lambda: duckdb_row(f"select count(*) from {self._table}")[0],
                 "polars": lambda: self._polars().select(pl.len()).collect().item(),
                 "pyarrow": lambda: self._arrow(["id"]).num_rows,
@@ -74,6 +79,8 @@ class CsvWorks(FrameWorks):
                 "polars": lambda: len(self._polars_for_types().collect_schema()),
             },
             "noop": {"splitscan": self._splitscan_noop, PLAIN: self._frame_noop, "spark": self._spark_noop},
+            "to_batches": self._batches(),
+            "to_batches, two columns": self._batches("id", "qty"),
             "first rows": self._first_rows(),
             **self.ingest(),
         }  # fmt: skip
@@ -97,6 +104,7 @@ class CsvWorks(FrameWorks):
         works = {name: dict(self.all()[name]) for name in ("ingest", "count")}
         for work in works.values():
             work.pop("pyarrow")
+            work.pop(PARQUET, None)
         works["ingest"].pop("splitscan, blocks of 128 MB")
         return works
 
@@ -120,6 +128,22 @@ class CsvWorks(FrameWorks):
 
     def _spark_frame(self) -> DataFrame:
         return self._spark.read.schema(SCHEMA).csv(self._source, multiLine=self._multi_line, escape='"')
+
+    def _parquet_frame(self) -> DataFrame:
+        """The same rows as Parquet without compression, which the run that warms up writes."""
+        target = self._scratch / "same.parquet"
+        if not target.exists():
+            self._spark_frame().write.option("compression", "none").parquet(str(target))
+        return self._spark.read.schema(SCHEMA).parquet(str(target))
+
+    def _batches(self, *names: str) -> Work:
+        """Batches of Arrow, which need no Spark; pyarrow with one thread, as CPU seconds are what is compared."""
+        wanted = list(names) or list(_ARROW_TYPES)
+        return {
+            "splitscan": lambda: sum(batch.num_rows for batch in self._scan().select(*wanted).to_batches()),
+            "pyarrow": lambda: self._arrow(wanted, threads=False).num_rows,
+            "polars": lambda: sum(frame.height for frame in self._polars().select(wanted).collect_batches()),
+        }
 
     def _scan_for_types(self) -> ss.Scan:
         return ss.scan_csv(self._source, multi_line=self._multi_line, escape='"', infer_schema=True)
@@ -162,10 +186,10 @@ class CsvWorks(FrameWorks):
     def _polars_two(self) -> tuple[int, ...]:
         return whole(self._polars().select(pl.sum("id"), pl.col("qty").cast(pl.Int64).sum()).collect().row(0))
 
-    def _arrow(self, columns: list[str] | None = None) -> pa.Table:
+    def _arrow(self, columns: list[str] | None = None, *, threads: bool = True) -> pa.Table:
         return csv.read_csv(
             self._source,
-            csv.ReadOptions(column_names=list(_ARROW_TYPES)),
+            csv.ReadOptions(column_names=list(_ARROW_TYPES), use_threads=threads),
             csv.ParseOptions(newlines_in_values=self._multi_line),
             csv.ConvertOptions(column_types=_ARROW_TYPES, include_columns=columns),
         )
@@ -200,7 +224,7 @@ class MemberWorks(CsvWorks):
         return {
             name: {"splitscan": work["splitscan"], "spark, one gzip stream": work["spark"]}
             for name, work in super().all().items()
-            if "spark" in work
+            if {"splitscan", "spark"} <= work.keys()
         }
 
     def _spark_frame(self) -> DataFrame:
