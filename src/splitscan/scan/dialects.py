@@ -178,9 +178,9 @@ def _samples(options: ReadOptions, file: FileMetadata, head_bytes: int) -> list[
         head = bytes(source.read_at(0, head_bytes + 1))
         samples = [RawSample(head[:head_bytes], 0, is_end=len(head) <= head_bytes)]
         last = file.size_bytes - _WINDOW_BYTES
-        if file.compression is None and last > head_bytes:
-            for i in range(1, _WINDOWS + 1):
-                offset = (head_bytes + (last - head_bytes) * i // _WINDOWS) // 4 * 4  # where a character begins
+        if file.compression is None and file.size_bytes > head_bytes:
+            middle = [head_bytes + (last - head_bytes) * i // _WINDOWS for i in range(1, _WINDOWS) if last > head_bytes]
+            for offset in (each // 4 * 4 for each in (*middle, last)):  # where a character begins
                 data = bytes(source.read_at(offset, _WINDOW_BYTES + 4))
                 samples.append(RawSample(data, offset, is_end=offset + len(data) >= file.size_bytes))
         return samples

@@ -9,6 +9,7 @@ from typing import Any
 from splitscan.formats.csv.sniffing.evidence import LEAST_LEAD, quoted, rival_of
 from splitscan.formats.csv.sniffing.found import Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.header import is_contradicted
+from splitscan.formats.csv.sniffing.last_lines import about_last_lines
 from splitscan.formats.csv.sniffing.other_lines import about_other_lines
 from splitscan.formats.csv.sniffing.quotes import is_written_by_rule
 from splitscan.formats.csv.sniffing.reading import Reading, Sample
@@ -67,6 +68,7 @@ def doubts_of(
         yield f"{settings['escape'].evidence.capitalize()}."
     if "header" not in given:
         yield from _about_header(chosen, header, others, given)
+        yield from () if others else about_last_lines(chosen, parts)
     if "skipRows" not in given and not settings["header"].value:
         yield from _about_preamble(chosen)
     if "sep" not in given:
@@ -92,6 +94,7 @@ def objections_of(
     if "header" in given:
         yield from _about_width(chosen, settings["header"], given)
         yield from about_other_lines(chosen, settings["header"], parts, is_given=True)
+        yield from about_last_lines(chosen, parts, is_given=True)
 
 
 def _about_table(chosen: Reading, text: bytes, *, is_ragged: bool) -> Iterator[str]:

@@ -17,6 +17,7 @@ NAME = re.compile(rb"[A-Za-z_\x80-\xff#][\w\x80-\xff .\-/()%#$&:?]*")
 _MOST_BELOW = 500
 _TYPED_SHARE = 0.9
 _LEAST_RECORDS = 3  # below a header, for values to repeat in
+_LEAST_ALONE = 10  # where there is no other column: one line of few may be the odd one by chance
 _LEAST_LABELS = 3  # numbers that name columns; of years and dates two are enough
 _IN_ORDER = 0.75  # share of lines in the order of the first one, where that is no sign of names
 _REPEATING = 0.8  # share of values that are different, where they repeat
@@ -25,6 +26,9 @@ _YEAR = re.compile(rb"\s*(?:1[5-9]|20|21)\d\d\s*")
 _PLAIN = re.compile(rb"\s*[+-]?\d{1,9}(?:\.\d{0,6})?\s*")
 _MARKS = re.compile(rb"[^\w\s\x80-\xff]")
 _DIGITS = re.compile(rb"\d")
+_TELLING_MARKS = {b"0", b",", b";"}  # that values of several parts have, and a name has not
+_MEASURED = (ValueKind.NUMBER, ValueKind.DATE, ValueKind.TIME)
+_WORDS = (ValueKind.TRUTH, ValueKind.NOTHING)  # kinds of values that are words too
 
 
 def find_header(records: Sequence[Record]) -> Setting:
@@ -41,7 +45,7 @@ def find_header(records: Sequence[Record]) -> Setting:
     columns = [[record[i][0] for record in body if i < len(record) and record[i][0]] for i in range(len(first))]
     sides = _compare(first, columns)
     labels = _labels(first, body, columns, sides.same) if sides.same else None
-    return labels or _by_contrast(sides) or _of_texts(first, columns)
+    return labels or _by_contrast(sides, columns) or _of_texts(first, columns)
 
 
 def is_contradicted(header: Setting, records: Sequence[Record]) -> bool:
@@ -65,7 +69,7 @@ def _compare(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> _Sid
     for i, values in enumerate(columns):
         if not values or not first[i].strip() or _typed_share(values) < _TYPED_SHARE:
             continue
-        own, theirs = kind_of(first[i]), Counter(map(kind_of, values)).most_common(1)[0][0]
+        own, theirs = kind_of(first[i]), _kind_of_most(values)
         if is_placeholder(first[i]) and own is not theirs:
             sides.missing.append(i)
         elif (
@@ -79,11 +83,15 @@ def _compare(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> _Sid
     return sides
 
 
+def _kind_of_most(values: Sequence[bytes]) -> ValueKind | None:
+    return Counter(map(kind_of, values)).most_common(1)[0][0]
+
+
 def _typed_share(values: Sequence[bytes]) -> float:
     return sum(map(is_typed, values)) / len(values)
 
 
-def _by_contrast(sides: _Sides) -> Setting | None:
+def _by_contrast(sides: _Sides, columns: Sequence[Sequence[bytes]]) -> Setting | None:
     contrast, same, missing = sides
     if not contrast and not same and missing:
         return Setting(False, Confidence.LIKELY, f"what names nothing begins {_columns(missing)} of typed values")
@@ -91,6 +99,8 @@ def _by_contrast(sides: _Sides) -> Setting | None:
         seen = f"the first record is like those below it in {_columns(same)}"
         return Setting(False, Confidence.CERTAIN, seen) if same else None
     seen = f"{_columns(contrast)} of typed values begin{_s(contrast)} with a text"
+    if len(columns) == 1 and (kind := _kind_of_most(columns[0])) not in _MEASURED:
+        return None if kind in _WORDS else Setting(True, Confidence.LIKELY, seen)
     if not same:
         return Setting(True, Confidence.CERTAIN, seen)
     is_likely = len(contrast) > len(same)
@@ -232,16 +242,31 @@ def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Set
 
 
 def _unlike_those_below(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> str | None:
-    """Traits that the texts of columns have in common but for the first."""
-    full = [i for i, values in enumerate(columns) if len(values) >= _LEAST_RECORDS]
-    repeats = [i for i in full if len(set(columns[i])) <= _REPEATING * len(columns[i])]
+    """Traits that the texts of columns have in common but for the first; of one column, where that is no chance."""
+    is_alone = len(first) == 1
+    full = [i for i, values in enumerate(columns) if len(values) >= (_LEAST_ALONE if is_alone else _LEAST_RECORDS)]
+    repeats = [i for i in full if _is_repeating(columns[i], is_alone=is_alone)]
     if repeats:
         return f"values repeat in {_columns(repeats)}, but never the first one"
     even = [i for i in full if len({*map(len, columns[i])}) == 1 and len(columns[i][0]) != len(first[i])]
     if even:
         return f"values of {_columns(even)} are of one length, the first is not"
-    marked = [i for i in full if _common_marks(columns[i]) - _marks_of(first[i])]
+    marked = [
+        i
+        for i, values in enumerate(columns)
+        if (marks := _common_marks(values) - _marks_of(first[i]))
+        and (i in full or (len(values) >= _LEAST_RECORDS and marks & _TELLING_MARKS))
+    ]
     return f"all values of {_columns(marked)} but the first have the same marks" if marked else None
+
+
+def _is_repeating(values: Sequence[bytes], *, is_alone: bool) -> bool:
+    """True if values come again; of a column without others, nearly all of them."""
+    counts = Counter(values)
+    if not is_alone:
+        return len(counts) <= _REPEATING * len(values)
+    once = sum(count == 1 for count in counts.values())
+    return once + 1 <= _RARE * (len(values) + 1)
 
 
 def _of_typed_first(first: Sequence[bytes], columns: Sequence[Sequence[bytes]], typed: Sequence[int]) -> Setting:
@@ -258,7 +283,7 @@ def _of_typed_first(first: Sequence[bytes], columns: Sequence[Sequence[bytes]], 
 
 
 def _common_marks(values: Sequence[bytes]) -> set[bytes]:
-    return set[bytes].intersection(*map(_marks_of, values))
+    return set[bytes].intersection(*map(_marks_of, values)) if values else set()
 
 
 def _marks_of(value: bytes) -> set[bytes]:

@@ -9,15 +9,13 @@ from itertools import pairwise
 from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.found import Confidence, Setting
 from splitscan.formats.csv.sniffing.header import NAME, find_header
+from splitscan.formats.csv.sniffing.last_lines import FOOTER, is_rule
 from splitscan.formats.csv.sniffing.reading import Reading, Sample
 from splitscan.formats.csv.sniffing.separators import LEAST_SCORE
 from splitscan.formats.csv.sniffing.values import Record, is_placeholder, is_typed
 
-_RULE = re.compile(rb"[ \t]*[-=+|:][-=+|: \t]*[-=]{2}[-=+|: \t]*")
 _RULE_OF_PLACES = re.compile(rb" *[-=]+(?: +[-=]+)+ *")
 _DASHES = re.compile(rb"[-=]+")
-_DRAWN = re.compile(rb"-+|=+|_+")
-_FOOTER = re.compile(rb"\(?\d[\d,]* (?:rows?|records?)\b.*")
 _LEAST_BODY = 2  # records below names
 _LEAST_ABOVE = 2  # values of a column, or texts of a line
 _LEAST_KNOWN = 3  # records, of which a column holds values
@@ -59,7 +57,7 @@ def about_other_lines(
         return
     lines = chosen.contents[len(chosen.preamble) :]
     most = _MOST_NAMES if chosen.score >= LEAST_SCORE else _MOST_ABOVE
-    rule = next((n for n, line in enumerate(lines[:most]) if _is_rule(line, chosen.records[n])), None)
+    rule = next((n for n, line in enumerate(lines[:most]) if is_rule(line, chosen.records[n])), None)
     if rule is not None:
         yield _of_rule(chosen, lines, rule)
         return
@@ -170,20 +168,12 @@ def _of_second_table(chosen: Reading, record: int, *, is_given: bool) -> str:
 # ---------------------------------------------------------------- rules, names and units
 
 
-def _is_rule(line: bytes, record: Record) -> bool:
-    """True if a line is drawn: of dashes and marks, or of dashes in all fields."""
-    if _RULE.fullmatch(line):
-        return True
-    is_drawn = all(_DRAWN.fullmatch(value.strip()) for value, _ in record)
-    return is_drawn and len(record) > 1 and any(len(value.strip()) > 1 for value, _ in record)
-
-
 def _of_rule(chosen: Reading, lines: Sequence[bytes], number: int) -> str:
     rule = lines[number]
     below = chosen.lines_before(number) + 1
     last = lines[-1].strip()
     footer = f"; the last line, {quoted(last)}, is none either: mode=DROPMALFORMED leaves it out"
-    ends = footer * (_FOOTER.fullmatch(last) is not None)
+    ends = footer * (FOOTER.fullmatch(last) is not None)
     seen = f"The line {quoted(rule)} is a rule, and no record: give"
     places = _places_below(lines[number - 1], lines[number + 1 :]) if number and chosen.columns == 1 else b""
     places = rule if number and _RULE_OF_PLACES.fullmatch(rule) else places
@@ -193,7 +183,7 @@ def _of_rule(chosen: Reading, lines: Sequence[bytes], number: int) -> str:
             f"below it into that, as tail -n +{below + 1} does{ends}."
         )
     mark = rule[:1]
-    others = (line for line, record in zip(lines, chosen.records, strict=True) if not _is_rule(line, record))
+    others = (line for line, record in zip(lines, chosen.records, strict=True) if not is_rule(line, record))
     is_free = mark in b"-=_+|:" and not any(line.startswith(mark) for line in others)
     above = chosen.lines_before(number - 1) if number and chosen.score < LEAST_SCORE else 0
     begins = f" with skipRows={above}" if above else ""

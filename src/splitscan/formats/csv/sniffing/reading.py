@@ -245,6 +245,16 @@ class Reading:
         return not self.sample.is_end and len(self.sample.text) - self._frames.next_start > _LONGEST_RECORD
 
     @property
+    def is_whole(self) -> bool:
+        """True if the records are all that the file has."""
+        return self.sample.is_start and self.sample.is_end and len(self._frames.starts) <= _MOST_RECORDS
+
+    @property
+    def line_count(self) -> int:
+        """How many lines the sample has; an end of the last one is not needed."""
+        return self.skipped + len(_LINE_END.findall(self.sample.text.rstrip(b"\r\n"))) + 1
+
+    @property
     def last_line(self) -> int:
         """How many lines of the sample are read."""
         return len(_LINE_END.findall(self.sample.text, 0, self._frames.next_start))
@@ -280,11 +290,28 @@ class Reading:
         return sum(b"\n" in value or b"\r" in value for record in self.records for value, quoted in record if quoted)
 
 
+def end_of(chosen: Reading, part: Sample) -> Reading:
+    """The last lines of a file, read with the same candidate: in quotes at first, where more records then fit.
+
+    Args:
+        chosen: The reading of its beginning.
+        part: A part of it, which ends with it.
+    """
+    cut = part.text[-_END_BYTES:]
+    text = part.text if len(cut) == len(part.text) else cut[cut.find(b"\n") + 1 :]
+    end = Sample(text, is_start=False, is_end=True)
+    shares = [chosen.share_elsewhere(end, inside) or 0.0 for inside in (False, True)]
+    if chosen.quote is not None and shares[1] > shares[0]:
+        end = Sample(chosen.quote.encode() + text, is_start=False, is_end=True)
+    return chosen.but(sample=end, skipped=0, finds_table=False)
+
+
 def _filled(record: Record) -> int:
     """How many fields there are up to the last one with a value."""
     return max((number for number, (value, _) in enumerate(record, 1) if value.strip()), default=0)
 
 
+_END_BYTES = 16 * 1024  # of a file, in which lines are looked for that end it
 _LONGEST_RECORD = 4096  # a record that is cut at the end of a sample
 
 

@@ -98,7 +98,6 @@ def test_a_second_table_is_told_with_the_line_where_it_begins(text, line):
     [
         HEADER + ROWS,
         HEADER + ROWS + "n/a,NaN,null,k\n" + ROWS,
-        HEADER + ROWS + "total,15,1030,k\n",
         HEADER + ROWS + "x,x,x,x\n",
         ROWS,
         "name,place\n" + "ann,here\nbob,there\n" * 20,
