@@ -45,18 +45,15 @@ class QuickProtocol(_ProtocolMeta):
 @lru_cache(maxsize=_CLASSES)
 def _lacking(kind: type, protocol: type) -> tuple[str, ...]:
     """Members of a protocol that objects of a class have only if each has them by itself."""
-    members = {
-        name
-        for base in protocol.__mro__
-        if Protocol in base.__bases__
-        for name in (*vars(base), *vars(base).get("__annotations__", ()))
-        if not name.startswith("_")
-    }
-    return tuple(sorted(name for name in members if not _has(kind, name, protocol)))
-
-
-def _has(kind: type, name: str, protocol: type) -> bool:
-    return hasattr(kind, name) and not (getattr(kind, name) is None and _is_method(protocol, name))
+    lacking = set()
+    for base in protocol.__mro__:
+        if Protocol not in base.__bases__:
+            continue
+        for name in (*vars(base), *vars(base).get("__annotations__", ())):
+            value = getattr(kind, name, _NOTHING)
+            if not name.startswith("_") and (value is _NOTHING or (value is None and _is_method(protocol, name))):
+                lacking.add(name)
+    return tuple(sorted(lacking))
 
 
 def _is_method(protocol: type, name: str) -> bool:

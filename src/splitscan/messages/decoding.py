@@ -22,7 +22,7 @@ from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.formats.registry import record_format
 from splitscan.options import Mode
 from splitscan.read.cursor import RAW_BYTES
-from splitscan.scan.block_documents import block_document, head_of, scan_document
+from splitscan.scan.block_documents import block_document, scan_document
 from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.decoders import decoder, with_required
 from splitscan.scan.framework.columns import prune_array
@@ -81,8 +81,8 @@ def _kernel_reader(spec: ScanSpec, file: FileMetadata, resolved: Preamble, separ
     if module is None or document is None:
         return None
     place = BlockMetadata(file, 0, 0, 0)
-    block = block_document(BlockRequest(spec, place), place, head_of(spec, resolved))
-    reader = module.MessageReader(document, block, separator)
+    block = block_document(BlockRequest(spec, place), place, document.head(resolved))
+    reader = module.MessageReader(document.text, block, separator)
 
     def read(values: Sequence[bytes | None]) -> ValueRows:
         batch, rejects = reader.read(pa.array(values, pa.large_binary()))

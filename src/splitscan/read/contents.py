@@ -8,19 +8,19 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, FileMetadata
-from splitscan.content.archives import CutOffMember, MemberSource, member_codec, open_planned
+from splitscan.content.archives import CutOffMember, MemberSource, member_codec, open_member
 from splitscan.content.codecs.contract import Codec, ContainerError, MemberTable
 from splitscan.content.codecs.formats import (
     CODECS,
     SIGNATURE_BYTES,
-    archive_of,
+    container_of,
     promised_by,
     recognise,
     said_by,
 )
 from splitscan.content.codecs.source import CompressedSource, ContentSource
 from splitscan.content.kept import SeekStore
-from splitscan.content.storage import ByteSource, read_at_once
+from splitscan.content.storage import ByteSource, open_source, read_at_once
 from splitscan.errors import (
     InvariantError,
     RecordError,
@@ -58,11 +58,24 @@ def open_content(block: BlockMetadata, files: FileOptions, format: object) -> By
         UsageError: ``[no-codec]`` if the library of its codec is not installed.
     """
     seek = block.seek if block.file.compression is None else None  # else it is a place in the file itself
-    source = open_planned(block.file, files.storage_options, seek)
+    source = open_member(block.file, files.storage_options, seek)
+    if source is None:
+        source = open_source(block.file.path, files.storage_options, block.file)
     if block.is_file and not isinstance(source, MemberSource):  # members tell more than their bytes
         source = read_at_once(source)
     try:
-        codec = _codec_of(source, block, files, format)
+        if block.file.compression is not None:
+            codec = _planned_codec(source, block, block.file.compression)
+        else:
+            codec = codec_in(source, block.file.path, files, format) if block.start == 0 else None
+        if codec is not None and block.file.compression is None and not block.is_file:
+            raise SourceError(
+                "a part of a compressed file is read only as it was planned",
+                Where(block.file.path, 0, (block.start, block.stop)),
+                seen=f"a {codec.name} file whose blocks are cut as if it were none",
+                fix="let splitscan plan the blocks of this file, or decompress it first",
+                code="compressed-input",
+            )
         if isinstance(source, CutOffMember) and not isinstance(format, RecordFormat):
             raise ContainerError(
                 "readers of your own get whole files, and damage of the archive cuts this one off",
@@ -213,19 +226,7 @@ def _codec_of_member(packed: Codec, path: str, said: SourceCompression, format: 
     return packed
 
 
-def _codec_of(source: ByteSource, block: BlockMetadata, files: FileOptions, format: object) -> Codec | None:
-    planned = block.file.compression
-    if planned is None:
-        codec = codec_in(source, block.file.path, files, format) if block.start == 0 else None
-        if codec is not None and not block.is_file:
-            raise SourceError(
-                "a part of a compressed file is read only as it was planned",
-                Where(block.file.path, 0, (block.start, block.stop)),
-                seen=f"a {codec.name} file whose blocks are cut as if it were none",
-                fix="let splitscan plan the blocks of this file, or decompress it first",
-                code="compressed-input",
-            )
-        return codec
+def _planned_codec(source: ByteSource, block: BlockMetadata, planned: Compression) -> Codec | None:
     if isinstance(source, CutOffMember) and source.codec == planned.codec:
         return None
     head = source.read_at(0, SIGNATURE_BYTES)
@@ -242,8 +243,10 @@ def _codec_of(source: ByteSource, block: BlockMetadata, files: FileOptions, form
 
 def _recognise(head: bytes, promised: Iterable[Codec]) -> Codec | None:
     """The codec of a file; one that is promised if it breaks off so early that its first bytes do not tell."""
-    stubs = (codec for codec in promised if head and any(each.startswith(head) for each in codec.signatures))
-    return next(stubs, None) or recognise(head, promised)
+    for codec in promised:
+        if head and any(each.startswith(head) for each in codec.signatures):
+            return codec
+    return recognise(head, promised)
 
 
 def _tell_of_name(path: str, found: Codec | None, promised: Sequence[Codec]) -> None:
@@ -256,12 +259,6 @@ def _tell_of_name(path: str, found: Codec | None, promised: Sequence[Codec]) -> 
 def _tell_once(text: str) -> None:
     """Log a warning; a scan opens a file several times."""
     _LOG.warning("%s", text)
-
-
-def container_of(head: bytes) -> str | None:
-    """The compression or archive that bytes begin like, which are the content of a file; ``None`` for any others."""
-    codec = recognise(head)
-    return archive_of(head) if codec is None else codec.name
 
 
 def refuse_no_text(path: str, format: object, head: bytes) -> None:

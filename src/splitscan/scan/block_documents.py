@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from decimal import Decimal
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,12 +16,9 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource, redact
 from splitscan.engine import DOCUMENT_VERSION, kernel
 from splitscan.errors import InvariantError
-from splitscan.formats.contract import BlockSpelling, ShapedFormat
+from splitscan.formats.contract import ShapedFormat
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.framing.codes import code_tables
-from splitscan.formats.framing.contract import Preamble
-from splitscan.formats.framing.encodings import UTF_8
-from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of
 from splitscan.path_text import as_text
 from splitscan.read.contents import open_file, preamble_for
@@ -29,39 +26,29 @@ from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.decoders import check_header
 from splitscan.scan.framework.columns import inner_fields, is_required_somewhere
-from splitscan.scan.spec import ScanSpec
-
-Head: TypeAlias = dict[str, Any]
-"""The head of a file, as the kernel is told it."""
+from splitscan.scan.spec import Head, ScanDocument, ScanSpec
 
 
-def scan_document(spec: ScanSpec) -> str | None:
+def scan_document(spec: ScanSpec) -> ScanDocument | None:
     """Document for every task of a scan, or ``None`` for the kinds of scans that Python reads.
 
-    Which they are does not depend on any file: planning can ask.
+    Which they are does not depend on any file: planning can ask. It is made once, and travels with the specification.
     """
-    document = _document_of(spec)
-    return None if document is None else document[0]
-
-
-def is_head_plain(spec: ScanSpec) -> bool:
-    """True if the kernel understands the heads of files, for a scan that has a document."""
-    document = _document_of(spec)
-    return document is not None and not document[1].needs_head
-
-
-def _document_of(spec: ScanSpec) -> tuple[str, BlockSpelling] | None:
     module = kernel()
-    if module is None:
+    if module is None or spec.framing is not None:
         return None
     if not spec.documents:
         spec.documents.append(_document(spec, module))
     return spec.documents[0]
 
 
-def _document(spec: ScanSpec, module: ModuleType) -> tuple[str, BlockSpelling] | None:
-    if spec.framing is not None:
-        return None
+def for_tasks(spec: ScanSpec) -> ScanSpec:
+    """This specification, with all that can be made of it before any task begins."""
+    scan_document(spec)
+    return spec
+
+
+def _document(spec: ScanSpec, module: ModuleType) -> ScanDocument:
     format = format_of(spec.options)
     spelling = format.block_spelling(spec.options.format, spec)
     reading, encoding = spec.options.reading, spelling.encoding
@@ -90,7 +77,7 @@ def _document(spec: ScanSpec, module: ModuleType) -> tuple[str, BlockSpelling] |
             "the kernel reads every scan of a built-in format", seen=str(error),
             fix="set SPLITSCAN_ENGINE=reference, and report it",
         ) from error  # fmt: skip
-    return document, spelling
+    return ScanDocument(document, encoding, spelling.marks, spelling.needs_head)
 
 
 METADATA = "_metadata"
@@ -118,7 +105,7 @@ def scan_document_with_metadata(spec: ScanSpec) -> str | None:
         }
         for name in METADATA_MEMBERS
     ]
-    return json.dumps({**json.loads(document), "metadata": members})
+    return json.dumps({**json.loads(document.text), "metadata": members})
 
 
 def _metadata_constants(block: BlockMetadata) -> dict[str, pa.Scalar]:
@@ -134,8 +121,8 @@ def block_document(
     Args:
         request: What is wanted of it.
         block: Its range, in offsets of what is read.
-        head: What the head of its file says, as :func:`head_of` gives it; that the header agrees is known. Without it
-            the kernel reads the head.
+        head: What the head of its file says, as :meth:`ScanDocument.head` gives it; that the header agrees is known.
+            Without it the kernel reads the head.
         constants: Values that all records share, beside those of the scan's columns.
     """
     path, *others = plain_file(block.file)[:6]
@@ -162,8 +149,7 @@ class TaskDocuments:
     """
 
     def __init__(self, spec: ScanSpec) -> None:
-        self._spec = spec
-        self._needs_head = scan_document(spec) is not None and not is_head_plain(spec)
+        self._spec, self._scan = spec, scan_document(spec)
         self._heads: dict[FileMetadata, Head] = {}
 
     def write(self, blocks: Sequence[BlockMetadata]) -> str:
@@ -185,33 +171,17 @@ class TaskDocuments:
         Raises:
             SplitscanError: Those of :meth:`write`.
         """
-        format = self._spec.record_format
-        if self._needs_head and format is not None:
+        scan, format = self._scan, self._spec.record_format
+        if scan is not None and scan.needs_head and format is not None:
             preamble = preamble_for(source, file, format, 0)
             check_header(self._spec, file, preamble)
-            self._heads[file] = head_of(self._spec, preamble)
+            self._heads[file] = scan.head(preamble)
 
     def _head(self, file: FileMetadata) -> Head | None:
-        if self._needs_head and file not in self._heads:
+        if self._scan is not None and self._scan.needs_head and file not in self._heads:
             with closing(open_file(file, self._spec.options.files, self._spec.reading)) as source:
                 self.look_at(file, source)
         return self._heads.get(file)
-
-
-def head_of(spec: ScanSpec, preamble: Preamble) -> Head:
-    """Head of a file, as the kernel is told it, for a scan that has a document."""
-    head = {
-        "data_start": preamble.data_start,
-        "header": preamble.header,
-        "header_record": None if preamble.header_record is None else list(preamble.header_record),
-        **getattr(preamble.format, "block_head", {}),
-    }
-    if spec.documents and (document := spec.documents[0]) is not None:
-        _, scan = document
-        encoding = getattr(preamble.format, "encoding", scan.encoding)
-        if encoding != UTF_8:
-            head["charset"] = plain_charset(encoding, scan.marks, is_known=encoding == scan.encoding)
-    return head
 
 
 def _columns(spec: ScanSpec) -> list[dict[str, Any]]:

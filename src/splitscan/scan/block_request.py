@@ -227,46 +227,64 @@ class FileBlockReader(RequestedReader):
         if self._request.limit == 0:
             return
         with self._failing():
-            source = self._open_source()
-            if source is not None:
-                with closing(source):
-                    try:
-                        yield from self._read(source)
-                    finally:
-                        if self._noticing is not None:
-                            self._rejects.take_noticed(self._noticing.packed())
-                        self._rejects.take_oddities(self._odd())
+            try:
+                source = self._request.open_source()
+            except SourceMissingError as error:
+                self._reject_missing(error)
+                return
+            with closing(source):
+                try:
+                    self._open(source)
+                    yield from self._read(source)
+                finally:
+                    if self._noticing is not None:
+                        self._rejects.take_noticed(self._noticing.packed())
+                    self._rejects.take_oddities(self._odd())
 
     def count(self) -> RowCount:
         """Count the rows: by framing alone in mode PERMISSIVE. Call it instead of iterating."""
         if self._spec.options.reading.mode is not Mode.PERMISSIVE:
             return super().count()
         with self._failing():
-            source = self._open_source()
-            if source is None:
+            try:
+                source = self._request.open_source()
+            except SourceMissingError as error:
+                self._reject_missing(error)
                 return RowCount()
             with closing(source):
-                return self._count(source)
+                self._open(source)
+                return self._count()
 
-    def _open_source(self) -> ByteSource | None:
-        """Open the file; ``None`` where it is gone, and may be: then all of the block is one reject."""
-        try:
-            return self._request.open_source()
-        except SourceMissingError as error:
-            if not self._spec.options.files.ignore_missing_files:
-                raise
-            block = self._block
-            self._rejects.take_missing(block, error)
-            if self._request.limit is None:
-                self.result = BlockReport(block, block.start, block.stop, 0, self._rejects.count, "", missing=True)
-            return None
+    def _reject_missing(self, error: SourceMissingError) -> None:
+        """Make all of the block one reject where its file is gone, and may be."""
+        if not self._spec.options.files.ignore_missing_files:
+            raise error
+        block = self._block
+        self._rejects.take_missing(block, error)
+        if self._request.limit is None:
+            self.result = BlockReport(block, block.start, block.stop, 0, self._rejects.count, "", missing=True)
+
+    def _report_end(
+        self, start: int, stop: int, rows: int, digest: str, content_bytes: int | None, *, damage: Damage | None
+    ) -> None:
+        """Make the line of the ledger, once the block was read to its end."""
+        self.result = BlockReport(
+            self._block, start, stop, rows, self._rejects.count, digest,
+            content_bytes=content_bytes, damage=damage,
+            noticed=b"" if self._noticing is None else self._noticing.packed(),
+            oddities=self._odd(),
+        )  # fmt: skip
+
+    @abstractmethod
+    def _open(self, source: ByteSource) -> None:
+        """Begin to read the block of an open file."""
 
     @abstractmethod
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
         """The records of the block; at their end there is a result."""
 
     @abstractmethod
-    def _count(self, source: ByteSource) -> RowCount:
+    def _count(self) -> RowCount:
         """Count the records by framing."""
 
     @abstractmethod

@@ -80,7 +80,6 @@ class ConsecutiveBlocks:
 
     def __init__(self, spec: ScanSpec, watch: Watch | None = None) -> None:
         self._spec, self._watch = spec, watch
-        self._format = spec.record_format
         self._opened: OpenedFile | None = None
         self._last: BlockReader | None = None
 
@@ -100,7 +99,7 @@ class ConsecutiveBlocks:
         last = None if self._last is None else self._last.result
         if last is None or last.missing or (last.block.file, last.block.stop) != (block.file, block.start):
             self.close()
-        if self._format is None or block.file.compression is None:
+        if block.file.compression is None or self._spec.record_format is None:
             return block, None
         if self._opened is not None and last is not None:
             return replace(block, first_record_start=last.span_stop), self._opened
@@ -115,7 +114,7 @@ class ConsecutiveBlocks:
         return block, self._opened
 
     def _open(self, block: BlockMetadata) -> ByteSource:
-        source = open_content(block, self._spec.options.files, self._format)
+        source = open_content(block, self._spec.options.files, self._spec.reading)
         return source if self._watch is None else self._watch(replace(block, stop=UNKNOWN_END), source)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from splitscan.blocks import FileMetadata
+from splitscan.content.codecs.formats import container_of
 from splitscan.content.storage import ByteSource, redact
 from splitscan.errors import Advice, SchemaError, SourceError, Where
 from splitscan.formats.contract import AdvisingFormat, Contradiction, spread
@@ -19,7 +20,7 @@ from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample,
 from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of, parse_options, record_format
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
-from splitscan.read.contents import container_of, open_file, refuse_no_text
+from splitscan.read.contents import open_file, refuse_no_text
 from splitscan.scan.files import FileSet, Paths, as_paths
 from splitscan.scan.kinds import about_kind, check_beginning, separator_of
 from splitscan.scan.wide_text import advice_on_encoding, lenient, misread, wide_encoding
@@ -33,8 +34,7 @@ HEAD_BYTES = 64 * KIB
 _LONGER_HEADS = (512 * KIB, 4 * MIB)  # where a record is longer: quotes may be open at its end
 
 _LINE_BYTES = 64  # of the beginning, for a first line sep=;
-_WINDOW_BYTES = 32 * KIB  # of the middle and the end
-_WINDOWS = 4  # of a file: in its middle, and at its end
+_WINDOW_BYTES, _WINDOWS = 32 * KIB, 4  # of the middle and the end of a file, and how many of both
 _SAMPLED_FILES = 8
 _SETTINGS = (
     "sep", "quote", "escape", "header", "skipRows", "comment", "multiLine", "encoding", "ignoreLeadingWhiteSpace",

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from splitscan.arrays import flags_of, numbers_of, with_names
-from splitscan.blocks import UNKNOWN_END, BlockMetadata, BlockReport, Oddity, Reject
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, Oddity, Reject
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.storage import ByteSource, ShortSource
 from splitscan.engine import kernel
@@ -25,23 +25,28 @@ from splitscan.errors import (
     Where,
 )
 from splitscan.formats.contract import ShapedFormat
-from splitscan.formats.framing.contract import ContextFormat, Preamble, RecordFormat
+from splitscan.formats.framing.contract import ContextFormat, Preamble
 from splitscan.formats.registry import format_of
 from splitscan.read.block_reader import follow_to_start
 from splitscan.read.contents import check_head, content_bytes_of, damage_of, in_content, preamble_for
-from splitscan.scan.block_documents import block_document, head_of, is_head_plain
+from splitscan.scan.block_documents import block_document
 from splitscan.scan.block_request import BlockRequest, FileBlockReader, failed_to_read
 from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import RowCount
 from splitscan.scan.noticing import Noticing
 from splitscan.scan.rejects import RejectBatch, failed_fast
-from splitscan.scan.spec import ScanSpec
+from splitscan.scan.spec import ScanDocument, ScanSpec
 
 _KINDS: dict[str, type[SplitscanError]] = {
     "usage": UsageError, "source": SourceError, "source-changed": SourceChangedError, "record": RecordError,
     "schema": SchemaError, "invariant": InvariantError,
 }  # fmt: skip
+
+
+def is_near(source: ByteSource) -> bool:
+    """True if looking at the head of a file costs no request."""
+    return hasattr(source, "descriptor") or isinstance(source, ShortSource)
 
 
 def rows_of(found: Any, spec: ScanSpec) -> pa.RecordBatch:
@@ -76,12 +81,12 @@ class KernelBlockReader(FileBlockReader):
 
     Args:
         request: What to read, and what is wanted of it.
-        document: Of the scan, as the kernel is told of it.
+        scan: Of the scan, as the kernel is told of it.
     """
 
-    def __init__(self, request: BlockRequest, document: str) -> None:
+    def __init__(self, request: BlockRequest, scan: ScanDocument) -> None:
         super().__init__(request)
-        self._document = document
+        self._scan = scan
         self._reader: Any = None
 
     @property
@@ -89,14 +94,12 @@ class KernelBlockReader(FileBlockReader):
         """Bytes of the block that were read so far."""
         return 0 if self._reader is None else int(self._reader.passed_bytes)
 
-    def _count(self, source: ByteSource) -> RowCount:
-        self._open(source)
+    def _count(self) -> RowCount:
         rows, given_up, first = self._reader.count()
         offset, code = first or (-1, None)
         return RowCount(rows, given_up, self._block.file.path if given_up else "", offset, code)
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
-        self._open(source)
         left = self._request.limit
         while (batch := self._next()) is not None:
             left = None if left is None else left - batch.num_rows
@@ -109,13 +112,7 @@ class KernelBlockReader(FileBlockReader):
         else:
             damage = None
         if self._reader.report is not None:
-            start, stop, rows, digest, content_bytes = self._reader.report
-            noticed = b"" if self._noticing is None else self._noticing.packed()
-            self.result = BlockReport(
-                self._block, start, stop, rows, self._rejects.count, digest,
-                content_bytes=content_bytes, damage=damage, noticed=noticed,
-                oddities=self._odd(),
-            )  # fmt: skip
+            self._report_end(*self._reader.report, damage=damage)
 
     def _odd(self) -> tuple[Oddity, ...]:
         return () if self._reader is None else tuple(map(Oddity._make, self._reader.oddities))
@@ -132,29 +129,21 @@ class KernelBlockReader(FileBlockReader):
         block, format, module = in_content(self._block, source), self._spec.record_format, kernel()
         if format is None or module is None:
             raise InvariantError("the kernel reads record formats", self._request.where)
-        head = None
-        if self._reads_head(source):
+        head, opened = None, self._request.opened
+        if opened is None and not self._scan.needs_head and is_near(source):
             if block.start == 0 or format.needs_head(block.start):
                 check_head(source, block.file, format)
         else:
-            preamble = self._preamble(source, block, format)
-            block, head = self._with_start(source, block, preamble), head_of(self._spec, preamble)
+            if opened is None:
+                preamble = preamble_for(source, block.file, format, block.start)
+            else:
+                preamble = opened.preamble(format, block.start)
+            block, head = self._with_start(source, block, preamble), self._scan.head(preamble)
         if self._spec.notices and isinstance(shaped := format_of(self._spec.options), ShapedFormat):
             self._noticing = Noticing(self._spec, shaped)
         document = block_document(self._request, block, head)
         descriptor = getattr(source, "descriptor", None)
-        self._reader = module.BlockReader(self._document, document, source, descriptor)
-
-    def _reads_head(self, source: ByteSource) -> bool:
-        """True if the kernel reads the head: where that costs no request, and is looked at for this block alone."""
-        is_near = hasattr(source, "descriptor") or isinstance(source, ShortSource)
-        return is_near and self._request.opened is None and is_head_plain(self._spec)
-
-    def _preamble(self, source: ByteSource, block: BlockMetadata, format: RecordFormat) -> Preamble:
-        opened = self._request.opened
-        if opened is not None:
-            return opened.preamble(format, block.start)
-        return preamble_for(source, block.file, format, block.start)
+        self._reader = module.BlockReader(self._scan.text, document, source, descriptor)
 
     def _with_start(self, source: ByteSource, block: BlockMetadata, preamble: Preamble) -> BlockMetadata:
         """The block with its first record, where only the content before it tells that, and must be passed anyway."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.arrays import flag_array, number_array, text_array
-from splitscan.blocks import BlockReport, Oddity, Reject
+from splitscan.blocks import Oddity, Reject
 from splitscan.content.storage import ByteSource
 from splitscan.errors import (
     InvariantError,
@@ -66,6 +66,8 @@ class RecordBlockReader(FileBlockReader):
         request: What to read, and what is wanted of it.
     """
 
+    _records: FramedRecords | ContextReader
+
     def __init__(self, request: BlockRequest) -> None:
         super().__init__(request)
         mode, limit = self._spec.options.reading.mode, request.limit
@@ -85,8 +87,8 @@ class RecordBlockReader(FileBlockReader):
 
     # ------------------------------------------------------------- the block
 
-    def _count(self, source: ByteSource) -> RowCount:
-        records = self._open_records(source)
+    def _count(self) -> RowCount:
+        records = self._records
         self._check_header(records)
         return counted_in(self._block.file, records.count(), records.given_up)
 
@@ -109,7 +111,7 @@ class RecordBlockReader(FileBlockReader):
             agreed.add(preamble.header)
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
-        records = self._open_records(source)
+        records = self._records
         self._encoding = encoding_of(self._spec, records)
         self._decode = step_decoder(
             self._spec, self._block, records, validate=self._request.on_reject is not None, on_notice=self._notice
@@ -131,7 +133,13 @@ class RecordBlockReader(FileBlockReader):
             yield batch
         if self._oddities is not None:
             self._oddities.pass_to(records.span.stop)
-        self._finish(records, delivered)
+        if records.damage is not None:
+            self._rejects.take_damage(records.damage)
+        if self._request.limit is None:  # a limit is no business of the ledger
+            span = records.span
+            self._report_end(
+                span.start, span.stop, delivered, records.digest, records.content_bytes, damage=records.damage
+            )
 
     def _oddities_of(self, preamble: Preamble | None, source: ByteSource) -> Oddities:
         """The counter of what is odd, which has looked at what is before the first record."""
@@ -153,33 +161,24 @@ class RecordBlockReader(FileBlockReader):
         frames = format.frame(line, at_end=True)
         return len(frames) == 1 and not len(self._decode(RecordChunk(memoryview(line), 0, frames)).faults)
 
-    def _open_records(self, source: ByteSource) -> FramedRecords | ContextReader:
+    def _open(self, source: ByteSource) -> None:
         request, reading, framing = self._request, self._spec.options.reading, self._spec.reading
         bounds = {"max_record_bytes": reading.max_record_bytes, "read_bytes": reading.read_bytes}
         if isinstance(framing, ContextReading):
-            return framing.reader(source, self._block, with_digest=request.with_digest, **bounds)
+            self._records = framing.reader(source, self._block, with_digest=request.with_digest, **bounds)
+            return
         if (format := self._spec.record_format) is None:
             raise InvariantError("a reader of the user's own finds its records itself", request.where)
         preamble = None if request.opened is None else request.opened.preamble(format, self._block.start)
-        return FramedRecords(source, self._block, format, preamble=preamble, with_digest=request.with_digest, **bounds)
+        self._records = FramedRecords(
+            source, self._block, format, preamble=preamble, with_digest=request.with_digest, **bounds
+        )
 
     def _odd(self) -> tuple[Oddity, ...]:
         return () if self._oddities is None else self._oddities.found
 
     def _notice(self, noticing: Noticing) -> None:
         self._noticing = noticing
-
-    def _finish(self, records: FramedRecords | ContextReader, rows: int) -> None:
-        if records.damage is not None:
-            self._rejects.take_damage(records.damage)
-        if self._request.limit is not None:
-            return  # a limit is no business of the ledger
-        noticed = b"" if self._noticing is None else self._noticing.packed()
-        self.result = BlockReport(
-            self._block, records.span.start, records.span.stop, rows, self._rejects.count, records.digest,
-            content_bytes=records.content_bytes, damage=records.damage, noticed=noticed,
-            oddities=self._odd(),
-        )  # fmt: skip
 
     # --------------------------------------------------------------- records
 

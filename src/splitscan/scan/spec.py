@@ -2,29 +2,65 @@
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.column_rules import is_array, with_column_options
-from splitscan.formats.contract import BlockSpelling
 from splitscan.formats.decoding.contract import Decoder, type_name
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.types import check_types
-from splitscan.formats.framing.contract import RecordFormat
+from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.formats.framing.encodings import UTF_8, Encoding
+from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.columns.projection import project
-from splitscan.scan.own_formats import Reading, record_format_of
+from splitscan.scan.own_formats import ContextReading, ManagedReading, Reading
 
 _NOTHING: pa.Schema = pa.schema([])
+
+
+Head: TypeAlias = dict[str, Any]
+"""The head of a file, as the kernel is told it."""
+
+
+class ScanDocument(NamedTuple):
+    """A scan as the kernel's block reader is told of it.
+
+    Attributes:
+        text: The document, in JSON.
+        encoding: Of files that do not say another one.
+        marks: What tells where records are, where it is text.
+        needs_head: Whether a block must say what the head of its file says.
+    """
+
+    text: str
+    encoding: Encoding
+    marks: tuple[str, ...]
+    needs_head: bool
+
+    def head(self, preamble: Preamble) -> Head:
+        """Head of a file, for a block of it."""
+        head = {
+            "data_start": preamble.data_start,
+            "header": preamble.header,
+            "header_record": None if preamble.header_record is None else list(preamble.header_record),
+            **getattr(preamble.format, "block_head", {}),
+        }
+        encoding = getattr(preamble.format, "encoding", self.encoding)
+        if encoding != UTF_8:
+            head["charset"] = plain_charset(encoding, self.marks, is_known=encoding == self.encoding)
+        return head
 
 
 @dataclass(frozen=True)
@@ -73,8 +109,8 @@ class ScanSpec:
     @property
     def speaking(self) -> tuple[str, ...]:
         """Names of the columns that speak of all others, whether delivered or not."""
-        named = (self.rescued_column, self.corrupt_column, self.reason_column)
-        return tuple(dict.fromkeys(name for name in named if name))
+        schema, corrupt = self.options.schema, self.options.reading.column_name_of_corrupt_record
+        return tuple(dict.fromkeys(filter(None, (schema.rescued_data_column, corrupt, schema.reject_reason_column))))
 
     @cached_property
     def _needs_all_columns(self) -> bool:
@@ -84,7 +120,9 @@ class ScanSpec:
     @cached_property
     def shows_faults(self) -> bool:
         """True if rows themselves say that their records are broken."""
-        return not {self.corrupt_column, self.reason_column}.isdisjoint(self.columns)
+        reading, schema = self.options.reading, self.options.schema
+        told = {reading.column_name_of_corrupt_record, schema.reject_reason_column}
+        return not told.isdisjoint(self.columns)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -156,8 +194,8 @@ class ScanSpec:
         return {}
 
     @cached_property
-    def documents(self) -> list[tuple[str, BlockSpelling] | None]:
-        """Document of this scan for the kernel, once asked for, and what it spells; or ``None`` where Python reads."""
+    def documents(self) -> list[ScanDocument]:
+        """Document of this scan for the kernel, once it was asked for."""
         return []
 
     @cached_property
@@ -165,22 +203,30 @@ class ScanSpec:
         """How records are found: in the user's own way, or as the options say."""
         return self.framing or record_format(self.options)
 
-    @cached_property
+    @property
     def record_format(self) -> RecordFormat | None:
         """Record format; ``None`` where readers of the user's own do."""
-        return record_format_of(self.reading)
+        reading = self.reading
+        return None if isinstance(reading, ContextReading | ManagedReading) else reading
 
     @cached_property
     def agreed_headers(self) -> set[tuple[str, ...] | None]:
         """Headers of files that were compared with the schema, and agree."""
         return set()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Fields that were given; derived ones are found again."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Fields that were given, and what every task needs; the rest is found again, as is a document with tables.
+
+        A format of the user's own stays as it is; all else is plain, names each column several times, and is packed.
+        """
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "framing"}
+        documents = [each for each in self.documents if each.encoding.longest_bytes == 1]
+        plain = own, {"schema": self.schema, "documents": documents}
+        return _unpacked, (self.framing, zlib.compress(pickle.dumps(plain)))
 
     def in_zone(self, zone: str) -> ScanSpec:
-        return replace(self, options=self.options.in_zone(zone))
+        options = self.options.in_zone(zone)
+        return self if options == self.options else replace(self, options=options)
 
     def without(self, columns: Collection[str]) -> ScanSpec:
         """Do not deliver these columns, and not where all are asked for either."""
@@ -213,6 +259,13 @@ class ScanSpec:
         """
         chosen = project(columns, self.known, self.wildcard, is_array=self.is_array)
         return replace(self, columns=chosen.columns, narrowed=chosen.narrowed, elements=chosen.elements)
+
+
+def _unpacked(framing: Reading | None, packed: bytes) -> ScanSpec:
+    own, found = pickle.loads(zlib.decompress(packed))
+    spec = ScanSpec(**own, framing=framing)
+    vars(spec).update(found)
+    return spec
 
 
 def make_spec(

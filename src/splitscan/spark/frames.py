@@ -15,6 +15,7 @@ from splitscan.blocks import BlockMetadata
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.rebalance.planning import plan_rebalance
 from splitscan.scan import RowCount, ScanPlanner, ScanSpec, count_blocks, scan_blocks
+from splitscan.scan.block_documents import for_tasks
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
 from splitscan.spark.connector import connector_frame, why_python
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_scan
@@ -74,7 +75,7 @@ def to_spark(
         frame = _claimed_frame(scan, spark, schema, applied) if is_claimed else None
     if frame is None:
         payloads = [] if limit == 0 else plan_payloads(scan, spark)
-        frame = _static_frame(spec, payloads, spark, schema, applied)
+        frame = _static_frame(for_tasks(spec), payloads, spark, schema, applied)
     return frame if limit is None else frame.limit(limit)
 
 
@@ -86,7 +87,7 @@ def _claimed_frame(
     registered = None if plan is None else register_scan(spark, plan.segments, plan.ranges)
     if plan is None or registered is None:
         return None
-    spec, secrets = scan.spec, plan.secrets
+    spec, secrets = for_tasks(scan.spec), plan.secrets
 
     def read(payload: bytes) -> Iterator[pa.RecordBatch]:
         batches = read_claimed(spec, ClaimedPartition(registered, int(payload), secrets))
@@ -129,7 +130,7 @@ def count_rows(scan: ScanPlanner, spark: SparkSession) -> int:
 
     def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[RowCount]:
         tasks = [pack_payload(task) for task in scan.tasks(blocks, slots)]
-        answers = run_tasks(spark, tasks, partial(_count_payload, spec))
+        answers = run_tasks(spark, tasks, partial(_count_payload, for_tasks(spec)))
         return [RowCount(*answer) for answer in answers]
 
     rows = scan.count_with(slots, spark_indexer(spark), count_on_spark)

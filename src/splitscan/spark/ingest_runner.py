@@ -18,6 +18,7 @@ from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
 from splitscan.rebalance.ingest import ClaimedDivision, ClaimedRun, run_partition
 from splitscan.rebalance.planning import RebalancePlan
 from splitscan.scan import ScanPlanner
+from splitscan.scan.block_documents import for_tasks
 from splitscan.scan.block_scan import ConsecutiveBlocks
 from splitscan.scan.index import IndexTask, Summarised, index_here
 from splitscan.scan.rejects import OnRejects
@@ -66,7 +67,7 @@ class SparkRunner:
         return self._run(lambda: indexer(tasks))
 
     def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
-        return self._run_parts(partial(_ingest, spec, target), parts)
+        return self._run_parts(partial(_ingest, for_tasks(spec), target), parts)
 
     def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
         return self._run_parts(partial(_ingest_with, open_block, target), parts)
@@ -105,7 +106,7 @@ class SparkRunner:
         from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
 
         payloads = [str(partition).encode() for partition in range(run.partitions)]
-        work = partial(_ingest_claimed, spec, target, run, self._coordinators[run.scan])
+        work = partial(_ingest_claimed, for_tasks(spec), target, run, self._coordinators[run.scan])
         answers = self._run(lambda: run_tasks(self._spark, payloads, work))
         return [PartReport.from_json(text) for texts in answers for text in texts]
 

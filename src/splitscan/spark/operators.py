@@ -21,6 +21,7 @@ from splitscan.plan.files import check_inside, list_files
 from splitscan.plan.inputs import no_files
 from splitscan.plan.splitter import BlockLengths, split_file
 from splitscan.scan import ScanSpec, fill_index, scan_blocks
+from splitscan.scan.block_documents import for_tasks
 from splitscan.scan.dialects import advise
 from splitscan.scan.own_formats import record_format_of
 from splitscan.scan.request import ReadRequest
@@ -176,7 +177,7 @@ def read_blocks(
         SourceChangedError: In the task, if a file is no longer the one that was split.
     """
     check_interpreter(blocks_df.sparkSession)
-    spec = in_session_zone(_reading_spec(format, schema, options), blocks_df.sparkSession)
+    spec = for_tasks(in_session_zone(_reading_spec(format, schema, options), blocks_df.sparkSession))
     columns = [name for name in (*REQUIRED, *OPTIONAL) if name in blocks_df.columns]
     chosen = blocks_df.select(*[blocks_df[name] for name in columns])
     check_columns(arrow_schema(chosen.schema), blocks_df.columns)

@@ -19,13 +19,14 @@ from splitscan.options.table import bad_option, show_value
 from splitscan.plan.files import list_files
 from splitscan.rebalance.planning import plan_rebalance
 from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
+from splitscan.scan.block_documents import for_tasks
 from splitscan.scan.dialects import pin_dialect
 from splitscan.scan.finding_format import find_format
 from splitscan.spark.connector import advise
 from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.schemas import arrow_schema, spark_schema
-from splitscan.spark.time_zones import in_task_zone, machine_zone
+from splitscan.spark.time_zones import in_task_zone, in_zone, machine_zone
 
 if TYPE_CHECKING:
     from splitscan.spark.messages import MessageSource
@@ -246,6 +247,7 @@ class SplitscanReader(DataSourceReader):
         partition is what its tasks claim while they read; where no coordinator can be started, blocks are packed.
         """
         advise(self._spec)
+        self._spec = for_tasks(in_zone(self._spec, self._zone))
         slots = os.cpu_count() or 1
         try:
             if self._spec.options.reading.limit is None:

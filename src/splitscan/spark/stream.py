@@ -15,8 +15,9 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from splitscan.errors import UsageError
 from splitscan.options.stream import StreamOptions
 from splitscan.scan import ScanPlanner, ScanSpec
+from splitscan.scan.block_documents import for_tasks
 from splitscan.spark.frames import pack_payload, read_payload
-from splitscan.spark.time_zones import in_task_zone, machine_zone
+from splitscan.spark.time_zones import in_task_zone, in_zone, machine_zone
 from splitscan.streaming import Limits, StreamPlanner, read_offset
 
 try:
@@ -118,6 +119,7 @@ class SplitscanStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The tasks of the windows between two offsets, from the window log alone."""
         windows = self._plan().windows(read_offset(start), read_offset(end))
+        self._spec = for_tasks(in_zone(self._spec, self._zone))
         return [InputPartition(pack_payload(task)) for window in windows for task in window.tasks()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

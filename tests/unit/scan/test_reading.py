@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pickle
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +16,8 @@ import splitscan as ss
 from splitscan.blocks import Reject
 from splitscan.engine import kernel
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, UsageError
-from splitscan.scan import open_reader
-from splitscan.scan.block_documents import scan_document
+from splitscan.scan import block_documents, open_reader
+from splitscan.scan.block_documents import for_tasks, scan_document
 from splitscan.testing.scan_laws import check_block_law, check_projection_law, cut_blocks
 
 from .results import rejects_of, rows_of
@@ -224,6 +225,30 @@ def test_a_header_is_as_wide_as_max_columns_allows(write: Write) -> None:
             ss.scan_csv(path, schema, maxColumns=29, **others).to_arrow()
         assert "30 columns" in str(caught.value)
     assert ss.scan_csv(path, "c1 int", maxColumns=30, **options).count() == 0
+
+
+@pytest.mark.skipif(kernel() is None, reason="only the kernel is told by documents")
+def test_what_the_kernel_is_told_is_made_once_for_all_tasks(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = ss.scan_csv(write(MESSY), COLUMNS + ", _corrupt_record string", **RFC).select(
+        "price", "id", "_corrupt_record"
+    )
+    blocks, spec = scan.plan(), for_tasks(scan.planner.spec)
+    expected = [row for block in blocks for batch in open_reader(spec, block) for row in batch.to_pylist()]
+    sent = pickle.loads(pickle.dumps(spec))
+    assert sent == spec
+    monkeypatch.setattr(block_documents, "_document", None)  # which no task asks for
+    assert scan_document(sent) == scan_document(spec)
+    assert sent.in_zone("UTC") is sent
+    assert [row for block in blocks for batch in open_reader(sent, block) for row in batch.to_pylist()] == expected
+
+
+@pytest.mark.skipif(kernel() is None, reason="only the kernel is told by documents")
+def test_the_tables_of_a_character_set_do_not_travel_with_every_task(write: Write) -> None:
+    spec = for_tasks(ss.scan_csv(write("甲\n".encode("gbk")), "a string", encoding="GBK", escape='"').planner.spec)
+    document, packed = scan_document(spec), pickle.dumps(spec)
+    assert document is not None
+    assert len(packed) < 2_000 < len(document.text)
+    assert scan_document(pickle.loads(packed)) == document
 
 
 def test_what_the_kernel_is_told_of_many_columns_takes_time_in_proportion_to_their_number(write: Write) -> None:

@@ -22,6 +22,7 @@ from splitscan.content.archives.opening import (
     is_member,
     member_codec,
     open_listed,
+    open_member,
     open_planned,
     open_source,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "is_member",
     "member_codec",
     "open_listed",
+    "open_member",
     "open_planned",
     "open_source",
     "plain_name",

@@ -194,26 +194,34 @@ def open_listed(file: FileMetadata, storage_options: Mapping[str, Any] | None = 
         SourceMissingError: If there is no such file.
         SourceError: If it cannot be opened.
     """
-    found = _open_member(file.path, file.fingerprint, storage_options, _points(file))
-    return found or storage.open_source(file.path, storage_options)
+    return open_member(file, storage_options) or storage.open_source(file.path, storage_options)
 
 
 def open_planned(
     file: FileMetadata, storage_options: Mapping[str, Any] | None = None, seek: SeekPoint | None = None
 ) -> ByteSource:
-    """Open a file that was planned: as :func:`splitscan.content.storage.open_planned` does, and members of archives.
+    """Open a file that was planned: a member of an archive, or one that may have grown and been renamed since.
 
     Raises:
         SourceMissingError: If there is no such file.
         SourceError: If it cannot be opened.
     """
-    found = _open_member(file.path, file.fingerprint, storage_options, _points(file, seek))
-    return found or storage.open_planned(file, storage_options)
+    found = open_member(file, storage_options, seek)
+    return found or storage.open_source(file.path, storage_options, file)
 
 
-def _points(file: FileMetadata, seek: SeekPoint | None = None) -> tuple[SeekPoint, ...]:
+def open_member(
+    file: FileMetadata, storage_options: Mapping[str, Any] | None = None, seek: SeekPoint | None = None
+) -> ByteSource | None:
+    """Open a member of an archive that was planned; ``None`` for any other file.
+
+    Raises:
+        SourceMissingError: If there is no such member.
+        SourceError: If it cannot be opened.
+    """
     known = () if file.packed is None else file.packed.points
-    return known if seek is None else (*known, seek)
+    points = known if seek is None else (*known, seek)
+    return _open_member(file.path, file.fingerprint, storage_options, points)
 
 
 def _open_member(
@@ -223,8 +231,11 @@ def _open_member(
 
     The points are believed of the version of the archive that the fingerprint is of.
     """
-    named, planned = split_member_path(path), _planned(path, fingerprint)
-    if named is None or (fingerprint and planned is None):  # a real file was listed
+    named = split_member_path(path)
+    if named is None:
+        return None
+    planned = PlannedMember.read(named[1], fingerprint)
+    if fingerprint and planned is None:  # a real file was listed
         return None
     try:
         archive = storage.open_source(named[0], storage_options)

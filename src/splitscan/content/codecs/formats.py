@@ -234,18 +234,26 @@ def recognise(head: bytes, promised: Iterable[Codec] = ()) -> Codec | None:
         return LZ4 if following.startswith(LZ4.signatures[0]) else ZSTD
     if head.startswith(_SIGNATURES):
         return next(codec for codec in _KNOWN_BY_SIGNATURE if codec.begins(head))
-    return next((codec for codec in promised if head and codec.proves is not None and codec.proves(head)), None)
+    for codec in promised:
+        if head and codec.proves is not None and codec.proves(head):
+            return codec
+    return None
 
 
-def archive_of(head: bytes) -> str | None:
-    r"""The name of the kind of archive or container that begins with *head*, of those that are not read as text.
+def container_of(head: bytes) -> str | None:
+    r"""The compression or archive that bytes begin like, which are the content of a file; ``None`` for any others.
 
     Example:
-        >>> archive_of(b"PK\x03\x04...")
-        'zip'
+        >>> container_of(b"PK\x03\x04..."), container_of(b"id,name")
+        ('zip', None)
     """
-    named = (name for signature, name in _ARCHIVES if head.startswith(signature))
-    return next(named, "tar" if is_tar(head) else None)
+    codec = recognise(head)
+    if codec is not None:
+        return codec.name
+    for signature, name in _ARCHIVES:
+        if head.startswith(signature):
+            return name
+    return "tar" if is_tar(head) else None
 
 
 def is_tar(head: bytes) -> bool:

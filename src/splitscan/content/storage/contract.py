@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 from urllib.parse import unquote
@@ -237,12 +238,30 @@ class RangedSource(ABC):
     """A file whose length was fixed when it was opened, read at any offset.
 
     Bytes appended later are not seen, and a file that became shorter is an error instead of a silent end.
+
+    Args:
+        path: The file.
+        size_bytes: Its length.
+        fingerprint: Identity of its content.
+        read_some: Reads, of at most so many bytes from an offset on, at least one; none where the file ends.
+        storage_options: Options whose secrets must not show.
+        retries: How transient failures are retried.
     """
 
-    def __init__(self, path: str, size_bytes: int, fingerprint: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        size_bytes: int,
+        fingerprint: str,
+        read_some: Callable[[int, int], bytes],
+        storage_options: Mapping[str, Any],
+        retries: RetryPolicy,
+    ) -> None:
         self.path = path
         self.size_bytes = size_bytes
         self.fingerprint = fingerprint
+        self._read_some = read_some
+        self._options, self._retries = storage_options, retries
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         if offset < 0 or length_bytes < 0 or self._is_closed():
@@ -250,7 +269,8 @@ class RangedSource(ABC):
         wanted = min(length_bytes, max(0, self.size_bytes - offset))
         pieces: list[bytes] = []
         while wanted > 0:
-            piece = self._read_some(offset, wanted)
+            place = Where(path=self.path, offset=offset)
+            piece = guarded(partial(self._read_some, wanted, offset), "read file", place, self._options, self._retries)
             if not piece:
                 raise self._became_shorter(offset)
             pieces.append(piece)
@@ -264,10 +284,6 @@ class RangedSource(ABC):
 
     @abstractmethod
     def _is_closed(self) -> bool: ...
-
-    @abstractmethod
-    def _read_some(self, offset: int, length_bytes: int) -> bytes:
-        """Read at least one byte and at most *length_bytes*; none where the file ends."""
 
     @property
     def _shown_path(self) -> str:
@@ -376,7 +392,18 @@ def locate(path: str | os.PathLike[str]) -> Location:
         Location(scheme='s3', path='s3://bucket/dir')
     """
     text = os.fspath(path)
-    _check_text(text)
+    if not isinstance(text, str) or not text.strip():
+        raise UsageError("a path must be a non-empty string", seen=repr(text), code="bad-path")
+    if "\0" in text:
+        raise UsageError("a path cannot hold a NUL character", seen=repr(redact(text)), code="bad-path")
+    if has_credentials(text) and not os.path.lexists(text):
+        raise UsageError(
+            "a path must not carry a password: paths travel into plans, logs and results",
+            where=Where(path=redact(text)),
+            fix="pass credentials in storage_options (for S3: key and secret) or in the environment; "
+            "write a file of such a name as ./NAME",
+            code="credentials-in-path",
+        )
     file_uri = _FILE_URI.fullmatch(text)
     if file_uri is not None:
         return Location(LOCAL_SCHEME, _absolute(_existing_spelling(file_uri["path"])))
@@ -413,21 +440,6 @@ def is_inside(path: str, root: str) -> bool:
     return ".." not in path[len(root) :].split("/")
 
 
-def _check_text(text: Any) -> None:
-    if not isinstance(text, str) or not text.strip():
-        raise UsageError("a path must be a non-empty string", seen=repr(text), code="bad-path")
-    if "\0" in text:
-        raise UsageError("a path cannot hold a NUL character", seen=repr(redact(text)), code="bad-path")
-    if has_credentials(text) and not os.path.lexists(text):
-        raise UsageError(
-            "a path must not carry a password: paths travel into plans, logs and results",
-            where=Where(path=redact(text)),
-            fix="pass credentials in storage_options (for S3: key and secret) or in the environment; "
-            "write a file of such a name as ./NAME",
-            code="credentials-in-path",
-        )
-
-
 def _existing_spelling(path: str) -> str:
     """Return the percent-decoded spelling only where the literal one does not exist and the decoded one does."""
     decoded = unquote(path)
@@ -439,9 +451,10 @@ def _existing_spelling(path: str) -> str:
 def _absolute(path: str) -> str:
     """Make a local path absolute; ``..`` is resolved as the kernel does, through links."""
     whole = path if path.startswith("/") else f"{Path.cwd()}/{path}"
-    parts = [part for part in whole.split("/") if part not in {"", "."}]
+    parts = whole.split("/")
     if ".." not in parts:
-        return "/" + "/".join(parts)
+        return "/" + os.path.normpath(whole).lstrip("/")
+    parts = [part for part in parts if part not in {"", "."}]
     last = len(parts) - parts[::-1].index("..")
     head = os.path.realpath("/" + "/".join(parts[:last]))
     return "/".join([head.rstrip("/"), *parts[last:]]) or "/"

@@ -35,6 +35,9 @@ HEAD_BYTES = 1024
 
 _TAIL_BYTES = 64
 
+# a pipe without a writer would block open() for ever; regular files ignore the flag
+_WITHOUT_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+
 _MARK = "prefix"
 
 
@@ -62,16 +65,13 @@ class LocalByteSource(RangedSource):
     """
 
     def __init__(self, path: str, retries: RetryPolicy = DEFAULT_RETRIES) -> None:
-        self._retries = retries
-        self._file = guarded(
-            partial(open, path, "rb", buffering=0, opener=_open_without_waiting),
-            "open file", Where(path=path), retries=retries,
-        )  # fmt: skip
-        status = os.fstat(self._file.fileno())
+        opened = guarded(partial(os.open, path, _WITHOUT_WAITING), "open file", Where(path=path), retries=retries)
+        status = os.fstat(opened)
         if not stat.S_ISREG(status.st_mode):
-            self._file.close()
+            os.close(opened)
             raise not_a_file(path)
-        super().__init__(path, status.st_size, local_fingerprint(status))
+        self._file = open(opened, "rb", buffering=0)  # noqa: PTH123, SIM115 -- of a descriptor; closed by close()
+        super().__init__(path, status.st_size, local_fingerprint(status), partial(os.pread, opened), {}, retries)
         self._real_id = f"{status.st_dev}:{status.st_ino}"
         self._changed_us = status.st_ctime_ns // 1000
 
@@ -95,12 +95,6 @@ class LocalByteSource(RangedSource):
 
     def _is_closed(self) -> bool:
         return self._file.closed
-
-    def _read_some(self, offset: int, length_bytes: int) -> bytes:
-        return guarded(
-            lambda: os.pread(self._file.fileno(), length_bytes, offset),
-            "read file", Where(path=self.path, offset=offset), retries=self._retries,
-        )  # fmt: skip
 
 
 class LocalTree:
@@ -134,11 +128,6 @@ class LocalTree:
                 yield entry
             elif not ignore_missing:
                 raise _vanished(path)
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    # a pipe without a writer would block open() for ever; regular files ignore the flag
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _is_directory(item: os.DirEntry[str]) -> bool:
@@ -177,7 +166,7 @@ def _entry(path: str, found: os.stat_result, is_link: bool) -> Entry:
 def _hides_its_size(path: str) -> bool:
     """True if a file of size 0 has content, as those of ``/proc`` have. One that grows meanwhile tells its size."""
     try:
-        descriptor = _open_without_waiting(path, os.O_RDONLY)
+        descriptor = os.open(path, _WITHOUT_WAITING)
     except OSError:
         return False  # who reads it will say what is wrong
     try:
@@ -246,12 +235,18 @@ def _hash(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def open_source(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> ByteSource:
+def open_source(
+    path: str | os.PathLike[str],
+    storage_options: Mapping[str, Any] | None = None,
+    planned: FileMetadata | None = None,
+) -> ByteSource:
     """Open a file for reading at any offset.
 
     Args:
         path: A local path, a ``file:`` URI, or any URI that fsspec knows (``s3://``, ``s3a://``, ``memory://`` ...).
         storage_options: Settings of the remote file system; local paths ignore them.
+        planned: The file as it was planned. One that grew then is found again where rotation has renamed it; whether
+            any other is the planned version is for :func:`check_unchanged`.
 
     Returns:
         The open file. The caller closes it.
@@ -267,6 +262,10 @@ def open_source(path: str | os.PathLike[str], storage_options: Mapping[str, Any]
         (b'\"\"\"', b'')
         >>> source.close()
     """
+    if planned is not None and is_prefix_fingerprint(planned.fingerprint):
+        found = _open_grown(planned, storage_options)
+        if found is not None:
+            return found
     location = locate(path)
     if location.is_local:
         return LocalByteSource(location.path)
@@ -275,27 +274,12 @@ def open_source(path: str | os.PathLike[str], storage_options: Mapping[str, Any]
     return RemoteByteSource(location, storage_options or {})
 
 
-def open_planned(file: FileMetadata, storage_options: Mapping[str, Any] | None = None) -> ByteSource:
-    """Open a file that was planned. One that was planned while it grew is found again where rotation has renamed it.
-
-    Returns:
-        The open file, which the caller closes. Whether it is the planned version is for :func:`check_unchanged`.
-
-    Raises:
-        SourceMissingError: If there is no such file.
-        SourceError: If it cannot be opened.
-    """
-    if not is_prefix_fingerprint(file.fingerprint):
-        return open_source(file.path, storage_options)
-    try:
-        source = _open_if_planned(file.path, file, storage_options) or _find_renamed(file, storage_options)
-    except SourceMissingError:
-        source = _find_renamed(file, storage_options)
-    return source or open_source(file.path, storage_options)
-
-
-def _find_renamed(file: FileMetadata, storage_options: Mapping[str, Any] | None) -> ByteSource | None:
-    """The file under another name of its directory; names that begin alike are looked at first."""
+def _open_grown(file: FileMetadata, storage_options: Mapping[str, Any] | None) -> ByteSource | None:
+    """The file by its name, or another one of its directory; names that begin alike are looked at first."""
+    with suppress(SourceMissingError):
+        source = _open_if_planned(file.path, file, storage_options)
+        if source is not None:
+            return source
     folder = file.path.rpartition("/")[0]
     listed = open_tree(locate(file.path), storage_options).entries(folder, lambda _, is_folder: not is_folder, True)
     fitting = [entry for entry in listed if not entry.is_directory and entry.size_bytes >= file.size_bytes]

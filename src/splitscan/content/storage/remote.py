@@ -86,8 +86,6 @@ class RemoteByteSource(RangedSource):
     def __init__(
         self, location: Location, storage_options: Mapping[str, Any], retries: RetryPolicy = DEFAULT_RETRIES
     ) -> None:
-        self._options = storage_options
-        self._retries = retries
         self._remote = resolve(location, storage_options)
         info = guarded(
             lambda: self._remote.filesystem.info(self._remote.name),
@@ -95,7 +93,10 @@ class RemoteByteSource(RangedSource):
         )  # fmt: skip
         if info.get("type") == "directory":
             raise not_a_file(redact(location.path))
-        super().__init__(location.path, _size_bytes(info, location.path), remote_fingerprint(info))
+        super().__init__(
+            location.path, _size_bytes(info, location.path), remote_fingerprint(info), self._read_range,
+            storage_options, retries,
+        )  # fmt: skip
         self._closed = False
 
     def close(self) -> None:
@@ -108,11 +109,8 @@ class RemoteByteSource(RangedSource):
     def _shown_path(self) -> str:
         return redact(self.path)
 
-    def _read_some(self, offset: int, length_bytes: int) -> bytes:
-        piece = guarded(
-            lambda: _read_range(self._remote, offset, length_bytes),
-            "read file", Where(path=self.path, offset=offset), self._options, self._retries,
-        )  # fmt: skip
+    def _read_range(self, length_bytes: int, offset: int) -> bytes:
+        piece = _read_range(self._remote, offset, length_bytes)
         if len(piece) > length_bytes:
             raise SourceError(
                 "the storage ignores byte ranges", Where(path=self._shown_path, offset=offset),

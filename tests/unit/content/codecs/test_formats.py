@@ -10,12 +10,7 @@ import cramjam
 import pyarrow as pa
 import pytest
 
-from splitscan.content.codecs.formats import SIGNATURE_BYTES, archive_of, named_after, recognise
-
-
-def compression_of(head):
-    codec = recognise(head)
-    return archive_of(head) if codec is None else codec.name
+from splitscan.content.codecs.formats import SIGNATURE_BYTES, container_of, named_after
 
 
 def zipped(data):
@@ -54,12 +49,12 @@ COMPRESSIONS = {
 @pytest.mark.parametrize("data", [b"", b"id,name\n1,a\n", b"x" * 100_000], ids=["nothing", "little", "much"])
 @pytest.mark.parametrize("name", COMPRESSIONS)
 def test_what_common_tools_write_is_recognised(name, data):
-    assert compression_of(COMPRESSIONS[name](data)[:SIGNATURE_BYTES]) == name
+    assert container_of(COMPRESSIONS[name](data)[:SIGNATURE_BYTES]) == name
 
 
 @pytest.mark.parametrize("level", range(1, 10))
 def test_bzip2_is_recognised_at_every_level(level):
-    assert compression_of(bz2.compress(b"text", level)) == "bzip2"
+    assert container_of(bz2.compress(b"text", level)) == "bzip2"
 
 
 @pytest.mark.parametrize(
@@ -80,13 +75,13 @@ def test_bzip2_is_recognised_at_every_level(level):
     ],
 )
 def test_text_is_not_taken_for_a_compressed_file(head):
-    assert compression_of(head) is None
+    assert container_of(head) is None
 
 
 @pytest.mark.parametrize(("frame", "name"), [("zstd", "zstd"), ("lz4", "lz4")])
 def test_a_file_that_begins_with_a_skippable_frame_is_told_by_the_frame_behind_it(frame, name):
     head = b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc" + COMPRESSIONS[frame](b"text")
-    assert compression_of(head[:SIGNATURE_BYTES]) == name
+    assert container_of(head[:SIGNATURE_BYTES]) == name
 
 
 @pytest.mark.parametrize(

@@ -29,18 +29,28 @@ def source(file):
     source.close()
 
 
-def _break_pread(monkeypatch, replacement):
-    real = os.pread
-    monkeypatch.setattr(opening.os, "pread", lambda fd, length, offset: replacement(real, fd, length, offset))
+@pytest.fixture
+def broken(file, monkeypatch):
+    """Opens the file with another way to read it."""
+    real, opened = os.pread, []
+
+    def open_broken(replacement):
+        monkeypatch.setattr(opening.os, "pread", lambda fd, length, offset: replacement(real, fd, length, offset))
+        opened.append(LocalByteSource(str(file), NO_WAIT))
+        return opened[0]
+
+    yield open_broken
+    for source in opened:
+        source.close()
 
 
-def test_short_reads_are_completed(source, monkeypatch):
-    _break_pread(monkeypatch, lambda real, fd, length, offset: real(fd, min(length, 7), offset))
+def test_short_reads_are_completed(broken):
+    source = broken(lambda real, fd, length, offset: real(fd, min(length, 7), offset))
     assert source.read_at(3, 1000) == CONTENT[3:1003]
     assert source.read_at(len(CONTENT) - 5, 1000) == CONTENT[-5:]
 
 
-def test_a_transient_failure_in_the_middle_of_a_read_is_retried(source, monkeypatch):
+def test_a_transient_failure_in_the_middle_of_a_read_is_retried(broken):
     left = [OSError(errno.EIO, "hiccup"), OSError(errno.ESTALE, "stale")]
 
     def flaky(real, fd, length, offset):
@@ -48,18 +58,18 @@ def test_a_transient_failure_in_the_middle_of_a_read_is_retried(source, monkeypa
             raise left.pop()
         return real(fd, min(length, 10), offset)
 
-    _break_pread(monkeypatch, flaky)
+    source = broken(flaky)
     assert source.read_at(3, 100) == CONTENT[3:103]
     assert left == []
 
 
-def test_a_failure_that_stays_names_file_and_offset(source, file, monkeypatch):
-    def broken(real, fd, length, offset):
+def test_a_failure_that_stays_names_file_and_offset(broken, file):
+    def failing(real, fd, length, offset):
         if offset >= 13:
             raise OSError(errno.EIO, "broken")
         return real(fd, 10, offset)
 
-    _break_pread(monkeypatch, broken)
+    source = broken(failing)
     with pytest.raises(SourceError) as caught:
         source.read_at(3, 100)
     assert f"where: {file}, byte 13" in str(caught.value)
@@ -98,7 +108,7 @@ def test_the_fingerprint_tells_versions_apart_but_not_copies(source, file, tmp_p
 def test_missing_files_directories_and_pipes_are_refused_at_once(tmp_path):
     with pytest.raises(SourceMissingError, match="cannot open file: it does not exist"):
         LocalByteSource(str(tmp_path / "nope"))
-    with pytest.raises(SourceError, match="cannot open file"):
+    with pytest.raises(SourceError, match="only regular files"):
         LocalByteSource(str(tmp_path), NO_WAIT)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SourceError, match=r"\[not-a-file\]"):

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.storage import check_unchanged, open_planned, open_source, opening, prefix_fingerprint
+from splitscan.content.storage import check_unchanged, open_source, opening, prefix_fingerprint
 from splitscan.errors import SourceChangedError, SourceMissingError
 from splitscan.plan.files import list_files
 
@@ -64,7 +64,7 @@ def test_a_growing_file_that_was_renamed_is_found_by_what_it_holds(growing, tmp_
     (tmp_path / "app.log").rename(tmp_path / "app.log.2")
     if successor is not None:
         (tmp_path / "app.log").write_bytes(successor)
-    source = open_planned(growing)
+    source = open_source(growing.path, planned=growing)
     assert source.path == str(tmp_path / "app.log.2")
     check_unchanged(growing, source)
     source.close()
@@ -76,16 +76,16 @@ def test_of_the_files_around_a_renamed_one_none_is_opened_that_is_too_short(grow
     (tmp_path / "app.log.folder").mkdir()
     opened = []
     monkeypatch.setattr(opening, "open_source", lambda path, _: opened.append(Path(path).name) or open_source(path))
-    open_planned(growing).close()
+    open_source(growing.path, planned=growing).close()
     assert opened == ["app.log", "app.log.1", "other", "z"]
 
 
 def test_a_growing_file_that_is_nowhere_any_more_is_missing_or_another_one(growing, tmp_path):
     (tmp_path / "app.log").unlink()
     with pytest.raises(SourceMissingError):
-        open_planned(growing)
+        open_source(growing.path, planned=growing)
     (tmp_path / "app.log").write_bytes(b"z" * 5000)
-    source = open_planned(growing)
+    source = open_source(growing.path, planned=growing)
     with pytest.raises(SourceChangedError, match="it was replaced"):
         check_unchanged(growing, source)
     source.close()
