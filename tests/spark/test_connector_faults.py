@@ -16,7 +16,7 @@ from splitscan.spark.connector import connector_jar
 
 pytestmark = pytest.mark.skipif(connector_jar() is None, reason="the connector was not built")
 
-_HOLE_BYTES = 1 << 36  # of which nothing is on the disk; to look through it takes half a minute
+HOLE_BYTES = 1 << 36  # of which nothing is on the disk; to look through it takes half a minute
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def endless(spark: SparkSession, tmp_path: Path) -> DataFrame:
     path = tmp_path / "hole.csv"
     path.write_bytes(b"1,a\n" * 100_000 + b"2,b")
     with path.open("r+b") as file:
-        file.truncate(_HOLE_BYTES)
-    return ss.scan_csv(path, "k int, v string", dialect="spark", block_size=_HOLE_BYTES).to_spark(spark)
+        file.truncate(HOLE_BYTES)
+    return ss.scan_csv(path, "k int, v string", dialect="spark", block_size=HOLE_BYTES).to_spark(spark)
 
 
 def _open_readers(spark: SparkSession) -> int:
@@ -60,7 +60,7 @@ def _until(is_so: Callable[[], bool], seconds: float = 20) -> float:
     return time.monotonic() - began
 
 
-def _cancelled(spark: SparkSession, work: Callable[[], Any], wait_seconds: float) -> float:
+def cancelled(spark: SparkSession, work: Callable[[], Any], wait_seconds: float) -> float:
     """Cancel a job after some time; seconds until its tasks have let go of all that is native."""
 
     def run() -> None:
@@ -80,7 +80,7 @@ def _cancelled(spark: SparkSession, work: Callable[[], Any], wait_seconds: float
 def test_a_killed_task_ends_while_the_kernel_looks_for_the_end_of_a_record(
     spark: SparkSession, endless: DataFrame
 ) -> None:
-    assert _cancelled(spark, lambda: endless.groupBy("v").count().collect(), 1.0) < 1
+    assert cancelled(spark, lambda: endless.groupBy("v").count().collect(), 1.0) < 1
 
 
 @pytest.mark.large
@@ -93,7 +93,7 @@ def test_tasks_that_are_killed_at_random_leave_nothing(spark: SparkSession, tmp_
     before = _native_bytes(spark)
     works = (lambda: rows.groupBy("v").count().collect(), lambda: rows.orderBy("v").toPandas(), endless.collect)
     for _ in range(200):
-        assert _cancelled(spark, chance.choice(works), chance.random() / 3) < 1
+        assert cancelled(spark, chance.choice(works), chance.random() / 3) < 1
     assert _native_bytes(spark) == before
     assert rows.count() == 400_000
 

@@ -4,26 +4,27 @@
 //! Java. There is no global state but the number of
 //! bytes that are held: a reader is an address that Java holds.
 
+mod host;
 mod lend;
 mod memory;
 mod tasks;
 
 use std::any::Any;
+use std::sync::Arc;
 
 use jni::errors::ErrorPolicy;
-use jni::objects::{JClass, JLongArray, JString};
+use jni::objects::{JClass, JLongArray, JObject, JString};
 use jni::strings::JNIString;
 use jni::sys::{jint, jlong};
-use jni::{Env, EnvUnowned, jni_sig, jni_str};
+use jni::{Env, EnvUnowned, jni_str};
 
+use host::Java;
 use memory::Call;
-use tasks::{Interrupted, TaskReader};
+use tasks::TaskReader;
 
 /// What `Kernel.next` returns in place of a number of rows.
 const END: jint = -1;
 const INTERRUPTED: jint = -2;
-
-const LOCALS: usize = 4; // references of a call that answers yes or no
 
 /// Open a reader: `Kernel.open`.
 #[unsafe(no_mangle)]
@@ -34,19 +35,15 @@ pub extern "system" fn Java_splitscan_connector_Kernel_openNative<'local>(
     blocks: JString<'local>,
     wanted: JString<'local>,
     limit: jlong,
+    files: JObject<'local>,
 ) -> jlong {
     let call = Call::begin();
     env.with_env(|env| -> Result<jlong, Fault> {
         let (spec, blocks) = (spec.try_to_string(env)?, blocks.try_to_string(env)?);
         let wanted = wanted.try_to_string(env)?;
-        let interrupted = interrupted(env, class)?;
-        let mut reader = TaskReader::open(
-            &spec,
-            &blocks,
-            &wanted,
-            u64::try_from(limit).ok(),
-            interrupted,
-        )?;
+        let host = Arc::new(Java::of(env, class, files)?);
+        let mut reader =
+            TaskReader::open(&spec, &blocks, &wanted, u64::try_from(limit).ok(), host)?;
         drop((spec, blocks, wanted));
         reader.memory.add(call.bytes());
         Ok(Box::into_raw(Box::new(reader)) as jlong)
@@ -110,18 +107,6 @@ pub extern "system" fn Java_splitscan_connector_Kernel_heldBytes(
     _class: JClass<'_>,
 ) -> jlong {
     memory::held()
-}
-
-/// Asks `Kernel.isInterrupted` on the thread of the task.
-fn interrupted(env: &mut Env<'_>, class: JClass<'_>) -> Result<Interrupted, Fault> {
-    let (java, class) = (env.get_java_vm()?, env.new_global_ref(class)?);
-    Ok(Box::new(move || {
-        let asked = java.with_local_frame(LOCALS, |env| {
-            let (name, kind) = (jni_str!("isInterrupted"), jni_sig!("()Z"));
-            env.call_static_method(&class, name, kind, &[])?.z()
-        });
-        asked.unwrap_or(true) // an exception is pending: the task ends with it
-    }))
 }
 
 fn bug(text: &str) -> Fault {

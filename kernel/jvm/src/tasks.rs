@@ -3,17 +3,18 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use arrow_array::ArrayRef;
 use serde::Deserialize;
 use serde_json::Value;
 use splitscan_kernel_core::block::{
-    BlockError, BlockReader, COMMENT_RECORD, HEADER_AGAIN, HostError, LocalFile, Noticed, ReadAt,
-    Reject, SKIPPED_RECORD, metadata_members, project,
+    BlockError, BlockReader, COMMENT_RECORD, HEADER_AGAIN, LocalFile, Noticed, Reject,
+    SKIPPED_RECORD, metadata_members, project,
 };
 
 use crate::Fault;
+use crate::host::{Failed, Host, Remote, TaskFile};
 use crate::lend::{lend, lend_struct};
 use crate::memory::Bytes;
 
@@ -37,9 +38,6 @@ struct Blocks {
     blocks: VecDeque<(String, Value)>,
 }
 
-/// Says whether the task was killed.
-pub type Interrupted = Box<dyn Fn() -> bool + Send + Sync>;
-
 /// Reads the blocks of a task; keeps the batch that it lends.
 pub struct TaskReader {
     /// Native memory of its calls so far.
@@ -49,7 +47,8 @@ pub struct TaskReader {
     left: Option<u64>,
     validates: bool,
     drops: bool,
-    interrupted: Arc<Interrupted>,
+    host: Arc<dyn Host>,
+    failed: Failed,
     open: Option<BlockReader>,
     path: String,
     wanted: Value,
@@ -77,21 +76,6 @@ struct Others {
     first: Option<String>,
 }
 
-/// A file whose bytes end where the task is killed.
-struct TaskFile {
-    file: LocalFile,
-    interrupted: Arc<Interrupted>,
-}
-
-impl ReadAt for TaskFile {
-    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, HostError> {
-        if (self.interrupted)() {
-            return Err(HostError("the task was killed".into()));
-        }
-        self.file.read_at(offset, into)
-    }
-}
-
 /// The broken records: those that are no rows, and those that have nulls where their values do not fit.
 #[derive(Default)]
 struct Losses {
@@ -115,7 +99,7 @@ impl TaskReader {
         blocks: &str,
         wanted: &str,
         limit: Option<u64>,
-        interrupted: Interrupted,
+        host: Arc<dyn Host>,
     ) -> Result<TaskReader, Fault> {
         let scan: Value = serde_json::from_str(scan)
             .map_err(|error| bad_document("a scan", &error.to_string()))?;
@@ -148,7 +132,8 @@ impl TaskReader {
             left: limit,
             validates: has_values && !shows_faults,
             drops: scan["mode"] == "DROPMALFORMED",
-            interrupted: Arc::new(interrupted),
+            host,
+            failed: Failed::default(),
             open: None,
             path: String::new(),
             wanted,
@@ -194,8 +179,7 @@ impl TaskReader {
             }
             let batch = match batch {
                 Ok(batch) => batch,
-                Err(_) if (self.interrupted)() => return Err(Fault::Interrupted),
-                Err(error) => return Err(fault(error, &self.path)),
+                Err(error) => return Err(self.fault(error)),
             };
             let Some(batch) = batch else {
                 self.passed_bytes += reader.passed_bytes();
@@ -247,16 +231,12 @@ impl TaskReader {
                 .unwrap_or_default()
                 .to_string()
         };
-        let file = self.open_file(&text(0), &text(3))?;
+        let source = self.open_file(&text(0), &block["file"], &text(3))?;
         block["validate"] = self.validates.into();
         block["with_digest"] = false.into();
         block["limit"] = self.left.into();
-        let source = TaskFile {
-            file,
-            interrupted: self.interrupted.clone(),
-        };
         BlockReader::open(&self.scan, &block.to_string(), Box::new(source))
-            .map_err(|error| fault(error, &self.path))
+            .map_err(|error| self.fault(error))
     }
 
     /// Bytes of files that were read so far, how many of their records break a rule, the most native bytes it held, and
@@ -321,8 +301,27 @@ impl TaskReader {
     }
 
     /// Open a file, and make sure that it is the one that was planned.
-    fn open_file(&self, path: &str, planned: &str) -> Result<LocalFile, Fault> {
+    fn open_file(&self, path: &str, file: &Value, planned: &str) -> Result<TaskFile, Fault> {
         let shown = &self.path;
+        if !path.starts_with('/') {
+            let size = file[1].as_u64().unwrap_or_default();
+            let opened = self.host.open(&Remote {
+                path,
+                shown,
+                size,
+                modified: file[2].as_i64().unwrap_or_default(),
+                fingerprint: planned,
+            });
+            return match opened {
+                Ok(()) => Ok(TaskFile::remote(
+                    self.host.clone(),
+                    size,
+                    self.failed.clone(),
+                )),
+                Err(_) if self.host.is_interrupted() => Err(Fault::Interrupted),
+                Err(text) => Err(Fault::Said(text)),
+            };
+        }
         let failed = |error: io::Error| {
             let code = if error.kind() == io::ErrorKind::NotFound {
                 "source-missing"
@@ -343,7 +342,17 @@ impl TaskReader {
                  whatever is there now"
             )));
         }
-        Ok(file)
+        Ok(TaskFile::local(self.host.clone(), file))
+    }
+
+    /// What ended a block: that the task was killed, what the host said of its file, or the kernel of its records.
+    fn fault(&self, error: BlockError) -> Fault {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        match failed.clone() {
+            _ if self.host.is_interrupted() => Fault::Interrupted,
+            Some(text) => Fault::Said(text),
+            None => fault(error, &self.path),
+        }
     }
 }
 
@@ -487,6 +496,23 @@ mod tests {
     const RULES: &str = r#"{"nan_value": "NaN", "positive_inf": "Inf", "negative_inf": "-Inf", "date_format": null,
         "timestamp_format": null, "timestamp_ntz_format": null, "time_zone": "UTC", "exact_numbers": false}"#;
 
+    /// Kills no task, and has no files.
+    struct Nobody;
+
+    impl Host for Nobody {
+        fn is_interrupted(&self) -> bool {
+            false
+        }
+
+        fn open(&self, file: &Remote<'_>) -> Result<(), String> {
+            Err(file.shown.into())
+        }
+
+        fn read(&self, offset: u64, _: &mut [u8]) -> Result<(), String> {
+            Err(offset.to_string())
+        }
+    }
+
     /// A scan of CSV with the columns `id int, v int`.
     fn scan() -> String {
         format!(
@@ -530,7 +556,7 @@ mod tests {
             &blocks.to_string(),
             &wanted.to_string(),
             None,
-            Box::new(|| false),
+            Arc::new(Nobody),
         )
         .unwrap_or_else(|fault| panic!("{fault}"));
         let mut rows = 0;

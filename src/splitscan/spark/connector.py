@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakSet
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -19,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import open_planned
+from splitscan.content.archives import MemberSource, open_planned
 from splitscan.content.codecs.formats import promised_by
 from splitscan.content.storage import redact
 from splitscan.errors import SplitscanError, UsageError
@@ -46,6 +48,13 @@ _PACKAGE = "splitscan.connector"
 SOURCE = f"{_PACKAGE}.PlanSource"
 """Name by which Spark finds the data source of a plan."""
 
+Looker: TypeAlias = Callable[[FileMetadata], str | None]
+"""Says why a file is not seen, or ``None`` if it is."""
+
+_OF_HADOOP = frozenset({"abfs", "abfss", "gs", "hdfs", "s3", "viewfs"})
+_MOST_REMOTE = 1000  # the first bytes of each are read by the driver: 64 at a time, so that takes seconds
+_LOOKERS = 64
+
 _GROWING_LOADER = "org.apache.spark.util.MutableURLClassLoader"
 
 
@@ -63,14 +72,38 @@ def why_python(scan: ScanPlanner, spark: SparkSession, *, rebalance: bool = Fals
     """
     if applies:
         return "a function is applied where batches are read"
-    return why_no_jar(spark) or why_not(scan, scan.spec, rebalance=rebalance)
+    sees = partial(why_unseen, spark)
+    return why_no_jar(spark) or why_not(scan, scan.spec, TaskDocuments(scan.spec), sees, rebalance=rebalance)
 
 
-def why_not(scan: ScanPlanner, spec: ScanSpec, *, rebalance: bool = False) -> str | None:
-    """Why a scan itself is not for the connector, whatever the session, or ``None`` if it is."""
+def why_not(
+    scan: ScanPlanner, spec: ScanSpec, documents: TaskDocuments, why_unseen: Looker, *, rebalance: bool = False
+) -> str | None:
+    """Why a scan itself is not for the connector, whatever the session, or ``None`` if it is.
+
+    Args:
+        scan: What is read.
+        spec: What every task must know.
+        documents: Take what only Python understands of the heads of files.
+        why_unseen: Says why Hadoop does not see a file as it was listed, or ``None`` if it does.
+        rebalance: Whether tasks claim what they read.
+    """
     if rebalance:
         return "rebalance=True"
-    return _why_no_document(spec) or _why_not_these(scan, spec)
+    return _why_no_document(spec) or _why_not_these(scan, spec, documents, why_unseen)
+
+
+def why_unseen(spark: SparkSession, file: FileMetadata) -> str | None:
+    """Why Hadoop of a session does not see a file as it was listed, or ``None`` if it does."""
+    context = classic_context(spark)
+    if context is None or not attach(spark):
+        return "no Hadoop can be asked"
+    jvm: Any = _jvm(context)
+    files = jvm.splitscan.connector.HadoopFiles(context._jsc.hadoopConfiguration())  # noqa: SLF001
+    shown = redact(file.path)
+    said = files.open(file.path, shown, file.size_bytes, file.modified_us, file.fingerprint)
+    files.close()
+    return None if said is None else _LINES.sub(" ", str(said))
 
 
 def connector_frame(scan: ScanPlanner, spark: SparkSession, schema: StructType) -> DataFrame | None:
@@ -84,12 +117,14 @@ def connector_frame(scan: ScanPlanner, spark: SparkSession, schema: StructType) 
     documents = TaskDocuments(scan.spec)
     tasks = map(documents.write, scan.plan_tasks(default_parallelism(spark), spark_indexer(spark)))
     reader = spark.read.format(SOURCE).schema(schema).option("tasks", "\n".join(tasks))
-    spec, size_bytes, _, name = plan_lines(scan, scan.spec)
-    return reader.option("spec", spec).option("sizeBytes", size_bytes).option("name", name).load()
+    return reader.option("facts", "\n".join(plan_lines(scan, scan.spec))).load()
 
 
 def plan_lines(scan: ScanPlanner, spec: ScanSpec) -> list[str]:
-    """Lines about a scan for the connector, besides its tasks: document, bytes, most rows or -1, name."""
+    """Lines about a scan for the connector, besides its tasks.
+
+    They are: the document, bytes, most rows or -1, a name, and ``hadoop`` if that reads files, ``local`` if not.
+    """
     paths = [redact(path) for path in scan.paths]
     limit = spec.options.reading.limit
     name = f"{spec.options.record_format} {paths[0]}{f' and {len(paths) - 1} more' if paths[1:] else ''}"
@@ -99,26 +134,60 @@ def plan_lines(scan: ScanPlanner, spec: ScanSpec) -> list[str]:
         str(size_bytes),
         str(-1 if limit is None else limit),
         _LINES.sub(" ", name),
+        "local" if all(map(_is_mounted, scan.files())) else "hadoop",
     ]
 
 
-def _why_not_these(scan: ScanPlanner, spec: ScanSpec) -> str | None:
-    files, documents = scan.options.files, TaskDocuments(spec)
+def _why_not_these(scan: ScanPlanner, spec: ScanSpec, documents: TaskDocuments, why_unseen: Looker) -> str | None:
+    files = scan.options.files
     if files.ignore_missing_files or files.ignore_corrupt_files or files.on_file_change is not OnFileChange.FAIL:
         return "files may be missing, damaged, or change"
     if files.source_compression not in {SourceCompression.AUTO, SourceCompression.NONE}:
         return f"sourceCompression={files.source_compression.value}"
-    return next(filter(None, (_why_not_this(file, spec, documents) for file in scan.files())), None)
+    remote = [file for file in scan.files() if not _is_mounted(file)]
+    reason = _why_not_remote(remote, spec, why_unseen)
+    if reason is not None:
+        return reason
+    look = partial(_why_not_this, spec=spec, documents=documents)
+    if not remote:
+        return next(filter(None, map(look, scan.files())), None)
+    with ThreadPoolExecutor(_LOOKERS) as pool:
+        return next(filter(None, pool.map(look, scan.files())), None)
+
+
+def _is_mounted(file: FileMetadata) -> bool:
+    return file.path.startswith("/")
+
+
+def _why_not_remote(remote: Sequence[FileMetadata], spec: ScanSpec, why_unseen: Looker) -> str | None:
+    """Why Hadoop does not read files for the connector that are not on mounted file systems, or ``None`` if it does.
+
+    One file of each store says whether Hadoop and Python see the same; tasks make sure of each.
+    """
+    stores: dict[tuple[str, str], FileMetadata] = {}
+    for file in remote:
+        scheme, _, rest = file.path.partition("://")
+        store, _, name = rest.partition("/")
+        if scheme not in _OF_HADOOP:
+            return f"Hadoop is not asked for {redact(file.path)!r}"
+        if {"", ".", ".."} & set(name.split("/")):
+            return f"Hadoop would read another file than {redact(file.path)!r}"
+        stores.setdefault((scheme, store), file)
+    if remote and spec.options.files.storage_options:
+        return "storageOptions are not for Hadoop"
+    if len(remote) > _MOST_REMOTE:
+        return f"{len(remote)} files of a store would have to be looked at; {_MOST_REMOTE} are"
+    return next(filter(None, map(why_unseen, stores.values())), None)
 
 
 def _why_not_this(file: FileMetadata, spec: ScanSpec, documents: TaskDocuments) -> str | None:
     path, files, format = file.path, spec.options.files, spec.record_format
-    if not path.startswith("/") or not path.isprintable():
-        return f"{redact(path)!r} is no local file"
+    if not path.isprintable():
+        return f"{redact(path)!r} is no path for the connector"
     if file.compression is not None or promised_by(path):
         return f"{redact(path)} is compressed"
     with closing(open_planned(file, files.storage_options)) as source:
-        if getattr(source, "descriptor", None) is None:
+        if isinstance(source, MemberSource):
             return f"{redact(path)} is in an archive"
         if codec_in(source, path, files, format) is not None:
             return f"{redact(path)} is compressed"

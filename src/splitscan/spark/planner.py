@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from pyspark.sql.types import StructType
 
@@ -24,17 +24,25 @@ from splitscan.errors import InvariantError, SourceMissingError, SplitscanError,
 from splitscan.scan import Indexer, ScanPlanner, ScanSpec
 from splitscan.scan.block_documents import TaskDocuments
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_name
-from splitscan.spark.connector import check_version, is_switched_on, plan_lines, why_not
+from splitscan.spark.connector import Looker, check_version, is_switched_on, plan_lines, why_not
 from splitscan.spark.pruning import file_columns, may_hold
 from splitscan.spark.source import SplitscanDataSource, path_not_found
 from splitscan.spark.time_zones import in_zone
 
-VERSION = 2
+VERSION = 3
 """Of questions and answers; the connector has the same."""
 
 _KEPT = 8  # scans between a question and the next one about them; those of others are found again
 _LENGTH = struct.Struct(">i")
 _log = logging.getLogger(__name__)
+
+
+class _Decided(NamedTuple):
+    """A scan for the connector."""
+
+    scan: ScanPlanner
+    spec: ScanSpec
+    documents: TaskDocuments
 
 
 class Planner:
@@ -48,7 +56,11 @@ class Planner:
         self._lock = threading.Lock()
 
     def answer(
-        self, question: str, indexer: Indexer | None = None, hand_over: Callable[[], None] = lambda: None
+        self,
+        question: str,
+        indexer: Indexer | None = None,
+        hand_over: Callable[[], None] = lambda: None,
+        why_unseen: Looker = lambda file: "no Hadoop can be asked",
     ) -> str:
         """Answer a question. Errors are answers, in the words that the user is to read.
 
@@ -56,9 +68,10 @@ class Planner:
             question: What is asked.
             indexer: Runs the boundary index; without one it is made in this process.
             hand_over: Makes the Python data source known to the session that asks, before it is told that Python reads.
+            why_unseen: Says why Hadoop does not see a file as it was listed, or ``None`` if it does.
         """
         try:
-            kind, lines = self._answer(json.loads(question), indexer)
+            kind, lines = self._answer(json.loads(question), indexer, why_unseen)
             if kind == "python":
                 hand_over()
         except SourceMissingError as error:
@@ -72,7 +85,9 @@ class Planner:
             kind, lines = "error", [str(ours)]
         return "\n".join([f"{kind} {VERSION}", *lines])
 
-    def _answer(self, asked: Mapping[str, Any], indexer: Indexer | None) -> tuple[str, Sequence[str]]:
+    def _answer(
+        self, asked: Mapping[str, Any], indexer: Indexer | None, why_unseen: Looker
+    ) -> tuple[str, Sequence[str]]:
         if asked["version"] != str(VERSION):
             raise UsageError(
                 "the connector asks in words of another version", seen=f"{asked['version']}; Python knows {VERSION}",
@@ -83,7 +98,7 @@ class Planner:
             return "python", []
         if asked["about"] == "schema":
             return self._schema(asked)
-        decided: tuple[ScanPlanner, ScanSpec] | str = self._take("scan", asked) or self._decide(asked)
+        decided: _Decided | str = self._take("scan", asked) or self._decide(asked, why_unseen)
         if isinstance(decided, str) and asked["about"] == "tasks":
             raise UsageError(
                 "other files are there than when the query was planned", seen=decided,
@@ -93,13 +108,12 @@ class Planner:
             return "python", [decided]
         if asked["about"] == "tasks":
             self._keep("scan", asked, decided)
-            (scan, spec), conditions = decided, asked["conditions"]
+            (scan, spec, documents), conditions = decided, asked["conditions"]
             if conditions:
                 scan = scan.where(partial(may_hold, json.loads(conditions), spec))
-            documents = TaskDocuments(spec)
             return "tasks", list(map(documents.write, _tasks(scan, spec, asked, indexer)))
         self._keep("scan", asked, decided)
-        return "plan", [*plan_lines(*decided), *file_columns(decided[1])]
+        return "plan", [*plan_lines(decided.scan, decided.spec), *file_columns(decided.spec)]
 
     def _schema(self, asked: Mapping[str, Any]) -> tuple[str, Sequence[str]]:
         source = SplitscanDataSource(asked["options"])
@@ -109,7 +123,7 @@ class Planner:
         self._keep("source", asked, source)
         return "schema", [schema.json()]
 
-    def _decide(self, asked: Mapping[str, Any]) -> tuple[ScanPlanner, ScanSpec] | str:
+    def _decide(self, asked: Mapping[str, Any], why_unseen: Looker) -> _Decided | str:
         """Plan for the connector, or the reason why it does not read."""
         source = self._take("source", asked) or SplitscanDataSource(asked["options"])
         if source.reads_other:
@@ -118,7 +132,9 @@ class Planner:
             source.schema()
         scan, spec = source.for_schema(StructType.fromJson(json.loads(asked["schema"])))
         scan, spec = in_zone(scan, asked["timeZone"]), in_zone(spec, asked["timeZone"])
-        return why_not(scan, spec, rebalance=spec.options.files.rebalance) or (scan, spec)
+        documents = TaskDocuments(spec)
+        reason = why_not(scan, spec, documents, why_unseen, rebalance=spec.options.files.rebalance)
+        return reason or _Decided(scan, spec, documents)
 
     def _keep(self, what: str, asked: Mapping[str, Any], found: Any) -> None:
         with self._lock:

@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.udf import _wrap_function
 
-from splitscan.spark.connector import SETTING, attach, is_switched_on
+from splitscan.spark.connector import SETTING, attach, is_switched_on, why_unseen
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.interpreter import check_workers
 from splitscan.spark.planner import Planner
@@ -80,7 +80,8 @@ class DriverPlanner:
         if context is None:
             return self._planner.answer(question)
         spark = SparkSession(context, session)
-        return self._planner.answer(question, spark_indexer(spark), partial(self._hand_over, spark, session))
+        hand_over = partial(self._hand_over, spark, session)
+        return self._planner.answer(question, spark_indexer(spark), hand_over, partial(why_unseen, spark))
 
     def _hand_over(self, spark: SparkSession, session: Any) -> None:
         name = str(session.sessionUUID())

@@ -20,10 +20,12 @@ final class BlocksReader implements PartitionReader<ColumnarBatch> {
   private final List<ArrowColumn> columns = new ArrayList<>();
   private final ColumnarBatch batch;
   private final long[] numbers;
+  private final HadoopFiles files;
   private long nanos;
   private long reader;
 
-  BlocksReader(String spec, String blocks, StructType wanted, long limit) {
+  BlocksReader(String spec, String blocks, StructType wanted, long limit, HadoopFiles files) {
+    this.files = files;
     for (var field : wanted.fields()) {
       columns.add(new ArrowColumn(field.dataType()));
     }
@@ -31,7 +33,7 @@ final class BlocksReader implements PartitionReader<ColumnarBatch> {
     int nodes = columns.stream().mapToInt(ArrowColumn::nodes).sum();
     numbers = new long[Kernel.PROGRESS + ArrowColumn.PLACES * nodes];
     Kernel.load();
-    reader = Kernel.open(spec, blocks, wanted.json(), limit);
+    reader = Kernel.open(spec, blocks, wanted.json(), limit, files);
   }
 
   @Override
@@ -72,6 +74,9 @@ final class BlocksReader implements PartitionReader<ColumnarBatch> {
     if (reader != 0) {
       long closing = reader;
       reader = 0;
+      if (files != null) {
+        files.close();
+      }
       String losses = Kernel.close(closing);
       if (losses != null) {
         LOG.log(System.Logger.Level.WARNING, losses);

@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.SerializableConfiguration;
 
 /**
  * Makes the reader of a task, in its executor.
@@ -13,8 +14,9 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
  * @param spec what every task must know, as the kernel reads it
  * @param wanted the columns to deliver
  * @param limit most rows of a task, or {@link PlanScan#NO_LIMIT}
+ * @param hadoop the driver's settings of Hadoop, which reads the files; null where the kernel does
  */
-record BlocksReaderFactory(String spec, StructType wanted, long limit)
+record BlocksReaderFactory(String spec, StructType wanted, long limit, SerializableConfiguration hadoop)
     implements PartitionReaderFactory {
   @Override
   public boolean supportColumnarReads(InputPartition partition) {
@@ -23,7 +25,8 @@ record BlocksReaderFactory(String spec, StructType wanted, long limit)
 
   @Override
   public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
-    return new BlocksReader(spec, ((BlocksPartition) partition).blocks(), wanted, limit);
+    var files = hadoop == null ? null : new HadoopFiles(hadoop.value());
+    return new BlocksReader(spec, ((BlocksPartition) partition).blocks(), wanted, limit, files);
   }
 
   @Override

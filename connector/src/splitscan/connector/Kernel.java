@@ -45,14 +45,16 @@ public final class Kernel {
    * @param blocks which blocks
    * @param wanted the columns to deliver with their members, a struct in JSON; none counts the rows
    * @param limit most rows, or -1
+   * @param files which are not on mounted file systems; null where all are
    */
-  static long open(String spec, String blocks, String wanted, long limit) {
-    long reader = openNative(spec, blocks, wanted, limit);
+  static long open(String spec, String blocks, String wanted, long limit, HadoopFiles files) {
+    long reader = openNative(spec, blocks, wanted, limit, files);
     OPEN.incrementAndGet();
     return reader;
   }
 
-  private static native long openNative(String spec, String blocks, String wanted, long limit);
+  private static native long openNative(
+      String spec, String blocks, String wanted, long limit, HadoopFiles files);
 
   /**
    * Reads the next batch; the one before is freed.

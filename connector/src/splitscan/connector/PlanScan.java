@@ -118,12 +118,12 @@ final class PlanScan implements SupportsReportStatistics, SupportsRuntimeV2Filte
     // _metadata says how files are cut, whatever the limit
     boolean showsBlocks = Arrays.asList(wanted.fieldNames()).contains(Metadata.NAME);
     String files = FileConditions.json(Stream.of(conditions, found).flatMap(Stream::of));
-    String[] tasks = plan.tasks(files, showsBlocks ? NO_LIMIT : limit);
+    String[] tasks = plan.planned().apply(files, showsBlocks ? NO_LIMIT : limit);
     return Arrays.stream(tasks).map(BlocksPartition::new).toArray(InputPartition[]::new);
   }
 
   @Override
   public PartitionReaderFactory createReaderFactory() {
-    return new BlocksReaderFactory(plan.spec(), wanted, limit);
+    return new BlocksReaderFactory(plan.spec(), wanted, limit, plan.hadoop());
   }
 }

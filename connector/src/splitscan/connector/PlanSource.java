@@ -22,7 +22,7 @@ public final class PlanSource implements TableProvider {
   @Override
   public Table getTable(
       StructType schema, Transform[] partitioning, Map<String, String> properties) {
-    return new PlanTable(schema, Plan.of(new CaseInsensitiveStringMap(properties)));
+    return new SourceTable(schema, Plan.of(new CaseInsensitiveStringMap(properties)));
   }
 
   @Override

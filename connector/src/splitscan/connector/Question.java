@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType;
  * @param inferred whether Python finds the schema; else the user gave one
  */
 record Question(String id, Map<String, String> options, boolean inferred) {
-  private static final int VERSION = 2; // of questions and answers
+  private static final int VERSION = 3; // of questions and answers
   private static final String SETTING = "spark.splitscan.connector";
   private static final String ZONE = "spark.sql.session.timeZone";
   private static final String PARALLELISM = "spark.sql.leafNodeDefaultParallelism";
@@ -35,12 +35,7 @@ record Question(String id, Map<String, String> options, boolean inferred) {
     }
   }
 
-  /**
-   * Asks Python.
-   *
-   * @param about {@code schema}, {@code plan}, {@code tasks}, or {@code python} for the Python source to be ready
-   * @param schema the final schema, or null where it is asked for
-   */
+  /** Asks Python about all files and rows. */
   Answer ask(String about, StructType schema) {
     return ask(about, schema, FileConditions.NONE, PlanScan.NO_LIMIT);
   }
@@ -48,6 +43,8 @@ record Question(String id, Map<String, String> options, boolean inferred) {
   /**
    * Asks Python.
    *
+   * @param about {@code schema}, {@code plan}, {@code tasks}, or {@code python} for the Python source to be ready
+   * @param schema the final schema, or null where it is asked for
    * @param conditions which files are wanted, as {@link FileConditions} writes them
    * @param limit how many rows are wanted at most, or {@link PlanScan#NO_LIMIT}
    */

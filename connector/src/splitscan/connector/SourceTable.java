@@ -31,7 +31,7 @@ final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadata
           TableCapability.TRUNCATE);
 
   private final StructType schema;
-  private final Question question;
+  private final Question question; // null where all is planned already
   private Table python;
   private String reason; // why Python reads
   private volatile boolean isStream;
@@ -40,6 +40,11 @@ final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadata
   SourceTable(StructType schema, Question question) {
     this.schema = schema;
     this.question = question;
+  }
+
+  SourceTable(StructType schema, Plan plan) {
+    this(schema, (Question) null);
+    this.plan = plan;
   }
 
   @Override
@@ -56,7 +61,7 @@ final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadata
 
   /**
    * Those of Spark's tables of Python. Spark asks for {@code MICRO_BATCH_READ} where a stream is made, and before it asks
-   * for metadata columns; nothing else tells the two apart.
+   * for metadata columns; nothing else tells the two apart. A scan that is planned already can only be read.
    */
   @Override
   public Set<TableCapability> capabilities() {
@@ -64,7 +69,9 @@ final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadata
       @Override
       public boolean contains(Object capability) {
         isStream |= capability == TableCapability.MICRO_BATCH_READ;
-        return CAPABILITIES.contains(capability);
+        return question == null
+            ? capability == TableCapability.BATCH_READ
+            : CAPABILITIES.contains(capability);
       }
 
       @Override

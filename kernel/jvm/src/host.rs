@@ -1,0 +1,187 @@
+//! What the host of a task does for it: whether the task was killed, and files that are not on mounted file systems.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jni::objects::{Global, JClass, JObject, JString, JValue};
+use jni::{Env, JavaVM, jni_sig, jni_str};
+use splitscan_kernel_core::block::{HostError, LocalFile, ReadAt};
+
+use crate::Fault;
+
+const LOCALS: usize = 8; // references of a call
+
+/// The Java that runs a task: every call is made on the thread of the task.
+pub struct Java {
+    java: JavaVM,
+    class: Global<JClass<'static>>,
+    files: Global<JObject<'static>>,
+}
+
+/// A file that is not on a mounted file system, as a plan names it.
+pub struct Remote<'a> {
+    /// As Python spells it.
+    pub path: &'a str,
+    /// The same in messages.
+    pub shown: &'a str,
+    /// Bytes that were there when it was planned.
+    pub size: u64,
+    /// When it was modified, in microseconds.
+    pub modified: i64,
+    /// Which version was planned.
+    pub fingerprint: &'a str,
+}
+
+/// What a task asks of its host.
+pub trait Host: Send + Sync {
+    /// Whether the task was killed.
+    fn is_interrupted(&self) -> bool;
+
+    /// Open a file in place of the one before, if it is the one that was planned.
+    ///
+    /// # Errors
+    /// What people read.
+    fn open(&self, file: &Remote<'_>) -> Result<(), String>;
+
+    /// Fill with the bytes of the open file from an offset on.
+    ///
+    /// # Errors
+    /// What people read.
+    fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), String>;
+}
+
+impl Java {
+    /// Keep what a task calls: the class `Kernel`, and its `HadoopFiles` or null.
+    ///
+    /// # Errors
+    /// Those of JNI.
+    pub fn of(env: &mut Env<'_>, class: JClass<'_>, files: JObject<'_>) -> Result<Java, Fault> {
+        Ok(Java {
+            java: env.get_java_vm()?,
+            class: env.new_global_ref(class)?,
+            files: env.new_global_ref(files)?,
+        })
+    }
+
+    /// What a method of `HadoopFiles` says went wrong.
+    fn call(
+        &self,
+        call: impl FnOnce(&mut Env<'_>, &JObject<'_>) -> Result<Option<String>, Fault>,
+    ) -> Result<(), String> {
+        let said = self
+            .java
+            .with_local_frame(LOCALS, |env| call(env, self.files.as_ref()));
+        match said {
+            Ok(None) => Ok(()),
+            Ok(Some(text)) => Err(text),
+            Err(fault) => Err(fault.to_string()), // or an exception is pending: the task ends with it
+        }
+    }
+}
+
+impl Host for Java {
+    fn is_interrupted(&self) -> bool {
+        let asked = self.java.with_local_frame(LOCALS, |env| {
+            let (name, kind) = (jni_str!("isInterrupted"), jni_sig!("()Z"));
+            env.call_static_method(&self.class, name, kind, &[])?.z()
+        });
+        asked.unwrap_or(true) // an exception is pending: the task ends with it
+    }
+
+    fn open(&self, file: &Remote<'_>) -> Result<(), String> {
+        self.call(|env, files| {
+            let texts = [file.path, file.shown, file.fingerprint];
+            let [path, shown, fingerprint] = texts.map(|text| env.new_string(text));
+            let (path, shown, fingerprint) = (path?, shown?, fingerprint?);
+            let arguments = [
+                JValue::Object(&path),
+                JValue::Object(&shown),
+                JValue::Long(file.size as i64),
+                JValue::Long(file.modified),
+                JValue::Object(&fingerprint),
+            ];
+            let kind = jni_sig!(
+                "(Ljava/lang/String;Ljava/lang/String;JJLjava/lang/String;)Ljava/lang/String;"
+            );
+            let said = env.call_method(files, jni_str!("open"), kind, &arguments)?;
+            text_of(env, said.l()?)
+        })
+    }
+
+    fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), String> {
+        self.call(|env, files| {
+            // SAFETY: the buffer is borrowed until the call returns, and Java does not keep it.
+            let buffer = unsafe { env.new_direct_byte_buffer(into.as_mut_ptr(), into.len()) }?;
+            let arguments = [JValue::Long(offset as i64), JValue::Object(&buffer)];
+            let kind = jni_sig!("(JLjava/nio/ByteBuffer;)Ljava/lang/String;");
+            let said = env.call_method(files, jni_str!("read"), kind, &arguments)?;
+            text_of(env, said.l()?)
+        })
+    }
+}
+
+fn text_of(env: &mut Env<'_>, text: JObject<'_>) -> Result<Option<String>, Fault> {
+    if text.is_null() {
+        return Ok(None);
+    }
+    Ok(Some(env.cast_local::<JString>(text)?.try_to_string(env)?))
+}
+
+/// A file of a task; its bytes end where the task is killed.
+pub struct TaskFile {
+    host: Arc<dyn Host>,
+    bytes: Bytes,
+    failed: Failed,
+}
+
+/// What the host said of a read that failed, until it is said again.
+pub type Failed = Arc<Mutex<Option<String>>>;
+
+enum Bytes {
+    Local(LocalFile),
+    Remote(u64), // so many
+}
+
+impl TaskFile {
+    /// A file that the kernel reads itself.
+    pub fn local(host: Arc<dyn Host>, file: LocalFile) -> TaskFile {
+        let (bytes, failed) = (Bytes::Local(file), Failed::default());
+        TaskFile {
+            host,
+            bytes,
+            failed,
+        }
+    }
+
+    /// The file that the host has open, up to the size that was planned.
+    pub fn remote(host: Arc<dyn Host>, size: u64, failed: Failed) -> TaskFile {
+        let bytes = Bytes::Remote(size);
+        TaskFile {
+            host,
+            bytes,
+            failed,
+        }
+    }
+}
+
+impl ReadAt for TaskFile {
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, HostError> {
+        if self.host.is_interrupted() {
+            return Err(HostError("the task was killed".into()));
+        }
+        let size = match &mut self.bytes {
+            Bytes::Local(file) => return file.read_at(offset, into),
+            Bytes::Remote(size) => *size,
+        };
+        let left = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let wanted = left.min(into.len());
+        let into = into.get_mut(..wanted).unwrap_or_default();
+        if into.is_empty() {
+            return Ok(0);
+        }
+        self.host.read(offset, into).map_err(|text| {
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
+            HostError(text)
+        })?;
+        Ok(wanted)
+    }
+}
