@@ -7,6 +7,11 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 -- everybody's name for it
 
+import splitscan as ss
+from splitscan.errors import UsageError
+from splitscan.spark.connector import connector_jar
+from splitscan.spark.source import SplitscanDataSource
+
 NOTES = 'id,note\n1,"a\nb"\n2,c\n'
 OPTIONS = "recordFormat 'csv', header 'true', multiLine 'true'"
 VIEW = r"CREATE TEMPORARY VIEW name USING splitscan OPTIONS"
@@ -24,19 +29,38 @@ def frame(spark: SparkSession, path: str, schema: str = "id int, note string", *
     return chosen.schema(schema).load(path)
 
 
+@pytest.mark.skipif(connector_jar() is None, reason="the connector was not built")
+@pytest.mark.parametrize("setting", ["true", "false"])
+@pytest.mark.parametrize("columns", ["", "(id int, note string)"])
 @pytest.mark.parametrize("where", ["OPTIONS(path '{}', {})", "OPTIONS({1}) LOCATION '{0}'"])
-def test_create_table_says_why_not_and_names_the_view_instead(spark: SparkSession, notes: str, where: str) -> None:
-    with pytest.raises(AnalysisException, match=rf"(?s)\[no-catalog-table\].*{VIEW}"):
-        spark.sql(f"CREATE TABLE refused USING splitscan {where.format(notes, OPTIONS)}")
-
-
-def test_a_table_with_columns_that_spark_reads_without_options_names_the_view(spark: SparkSession, notes: str) -> None:
-    spark.sql(f"CREATE TABLE lost (id int, note string) USING splitscan OPTIONS(path '{notes}', {OPTIONS})")
+def test_a_table_of_the_catalog_keeps_its_options_for_who_reads_it(
+    spark: SparkSession, notes: str, where: str, columns: str, setting: str
+) -> None:
+    ss.register(spark)
+    spark.sql(f"CREATE TABLE kept {columns} USING splitscan {where.format(notes, OPTIONS)}")
+    spark.conf.set("spark.splitscan.connector", setting)
     try:
-        with pytest.raises(PySparkException, match=rf"(?s)\[no-(path|catalog-table)\].*{VIEW}"):
-            spark.sql("SELECT * FROM lost").collect()
+        frame = spark.sql("SELECT note, id FROM kept WHERE id > 0 ORDER BY id")
+        assert ("(Python)" in frame._jdf.queryExecution().toString()) == (setting == "false")
+        assert [(row.note, int(row.id)) for row in frame.collect()] == [("a\nb", 1), ("c", 2)]
+        assert spark.table("kept").count() == 2
+        assert [row.col_name for row in spark.sql("DESCRIBE TABLE kept").collect()][:2] == ["id", "note"]
+        with pytest.raises(PySparkException, match=r"\[read-only\]"):
+            spark.sql("INSERT INTO kept VALUES (3, 'd')")
+        Path(notes).write_text("id,note\n7,later\n")
+        assert [row.note for row in spark.table("kept").collect()] == ["later"]
     finally:
-        spark.sql("DROP TABLE lost")
+        spark.conf.unset("spark.splitscan.connector")
+        spark.sql("DROP TABLE kept")
+    assert Path(notes).exists()
+
+
+def test_without_the_connector_a_table_says_why_not_and_names_what_to_do() -> None:
+    options = {"provider": "splitscan", "owner": "me", "path": "/data", "header": "true"}
+    with pytest.raises(UsageError, match=rf"(?s)\[no-catalog-table\].*register\(spark\).*{VIEW}"):
+        SplitscanDataSource(options).schema()
+    with pytest.raises(UsageError, match=rf"(?s)\[no-path\].*register\(spark\).*{VIEW}"):
+        SplitscanDataSource({}).schema()
 
 
 @pytest.mark.parametrize("columns", ["", "(id int, note string)"])

@@ -56,9 +56,10 @@ def test_columns_then_who_reads_then_the_blocks_of_tasks(notes: str) -> None:
     planner = Planner()
     kind, (schema,) = _answer(planner, "schema", notes, inferred="true")
     assert (kind, [field["name"] for field in json.loads(schema)["fields"]]) == ("schema", ["k", "v"])
-    kind, (spec, size_bytes, limit, name, *columns) = _answer(planner, "plan", notes, inferred="true", schema=schema)
+    kind, lines = _answer(planner, "plan", notes, inferred="true", schema=schema)
+    spec, size_bytes, limit, name, files, *columns = lines
     assert (kind, int(size_bytes), limit) == ("plan", Path(notes).stat().st_size, "-1")
-    assert name == f"csv {notes}"
+    assert (name, files) == (f"csv {notes}", "local")
     assert columns == [f"_metadata.file_{what}" for what in ("path", "name", "size", "modification_time")]
     assert json.loads(spec)["format"]
     Path(notes).with_name("later.csv").write_text("k,v\n")  # not seen: the files were listed with the plan

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from splitscan.spark.tables import TableSource
 
 NAME = "splitscan"
-_VIEW_INSTEAD = f"write CREATE TEMPORARY VIEW name USING {NAME} OPTIONS (path '...', recordFormat '...')"
+_VIEW_INSTEAD = (
+    "call splitscan.register(spark) for the connector, whose tables keep their options, or write CREATE TEMPORARY VIEW "
+    f"name USING {NAME} OPTIONS (path '...', recordFormat '...')"
+)
 _OWN = ("path", "paths", "recordformat", "source")
 _FILES = "files"
 _ARTIFACTS = "SPARK_JOB_ARTIFACT_UUID"  # Spark's Python processes start in the folder of these artifacts
@@ -305,7 +308,7 @@ def path_not_found(error: SourceMissingError) -> SourceMissingError:
 
 
 def _check_no_catalog_table(options: Mapping[str, str]) -> None:
-    """Refuse ``CREATE TABLE ... USING splitscan`` where Spark asks for the schema: it keeps no options for later."""
+    """Refuse ``CREATE TABLE ... USING splitscan`` where Spark asks Python for the schema: it gives no options later."""
     lower = {key.lower(): value for key, value in options.items()}
     if lower.get("provider", "").lower() == NAME and "owner" in lower:
         raise UsageError(

@@ -32,7 +32,7 @@ public final class DefaultSource implements TableProvider, DataSourceRegister {
     Question.Answer answer = asked.ask("schema", null);
     if (answer.isPython()) {
       python = PythonSource.provider();
-      return PythonSource.schema(python, options);
+      return PythonSource.schema(python, new CaseInsensitiveStringMap(asked.options()));
     }
     return (StructType) DataType.fromJson(answer.rest());
   }
@@ -41,7 +41,7 @@ public final class DefaultSource implements TableProvider, DataSourceRegister {
   public Table getTable(
       StructType schema, Transform[] partitioning, Map<String, String> properties) {
     if (python != null) {
-      return python.getTable(schema, partitioning, properties);
+      return python.getTable(schema, partitioning, asked.options());
     }
     Planner.prepare();
     Question question = asked == null ? new Question(properties, false) : asked;

@@ -66,18 +66,10 @@ final class PlanScan implements SupportsReportStatistics, SupportsRuntimeV2Filte
         (double) (wanted.defaultSize() + ROW_OVERHEAD_BYTES)
             / (schema.defaultSize() + ROW_OVERHEAD_BYTES);
     OptionalLong size = OptionalLong.of((long) Math.ceil(plan.sizeBytes() * share));
-    return new Statistics() {
-      @Override
-      public OptionalLong sizeInBytes() {
-        return size;
-      }
-
-      @Override
-      public OptionalLong numRows() {
-        return OptionalLong.empty();
-      }
-    };
+    return new Sizes(size, OptionalLong.empty());
   }
+
+  private record Sizes(OptionalLong sizeInBytes, OptionalLong numRows) implements Statistics {}
 
   @Override
   public NamedReference[] filterAttributes() {

@@ -17,10 +17,26 @@ record Question(String id, Map<String, String> options, boolean inferred) {
   private static final int VERSION = 3; // of questions and answers
   private static final String SETTING = "spark.splitscan.connector";
   private static final String ZONE = "spark.sql.session.timeZone";
+  private static final String OF_TABLE = "option."; // how the catalog spells an option
   private static final String PARALLELISM = "spark.sql.leafNodeDefaultParallelism";
 
-  Question(Map<String, String> options, boolean inferred) {
-    this(UUID.randomUUID().toString(), options, inferred);
+  Question(Map<String, String> properties, boolean inferred) {
+    this(UUID.randomUUID().toString(), given(properties), inferred);
+  }
+
+  /** Options; those of a table of Spark's catalog are among its properties, which have an owner. */
+  private static Map<String, String> given(Map<String, String> properties) {
+    if (!properties.containsKey("owner") || !properties.containsKey("provider")) {
+      return properties;
+    }
+    var options = new TreeMap<String, String>();
+    options.put("path", properties.get("path"));
+    for (var each : properties.entrySet()) {
+      if (each.getKey().startsWith(OF_TABLE)) {
+        options.put(each.getKey().substring(OF_TABLE.length()), each.getValue());
+      }
+    }
+    return options;
   }
 
   /** An answer: its kind, and documents, one a line. */
