@@ -315,5 +315,30 @@ def _check(field: pa.Field, said: ColumnOptions, options: ReadOptions) -> None:
         default_of(with_options(field, said), rules_of_format(options))
 
 
+def check_placed(fields: pa.Schema, names: Sequence[str], place: str, shown: str, *, texts_only: bool = False) -> None:
+    """Refuse columns that are at no place of a record, or are not one value.
+
+    Args:
+        fields: The columns.
+        names: Those that have a place.
+        place: A place, in words.
+        shown: How the message begins to list them.
+        texts_only: Whether every value is a text.
+
+    Raises:
+        UsageError: ``[bad-schema]``.
+    """
+    known = {name.lower() for name in names}
+    for column in fields:
+        is_known, kind = column.name.lower() in known, column.type
+        if is_known and not pa.types.is_nested(kind) and (pa.types.is_string(kind) or not texts_only):
+            continue
+        raise UsageError(
+            f"a {place} is one value" if is_known else f"column {column.name!r} is no {place}",
+            Where(column=column.name), seen=str(kind) if is_known else f"{shown} {', '.join(names)}",
+            fix=f"correct the schema or the {place}", code="bad-schema",
+        )  # fmt: skip
+
+
 def _refused(field: pa.Field, name: str, value: str, rule: str, fix: str) -> UsageError:
     return UsageError(rule, Where(column=field.name), seen=f"{name}={value!r}", fix=fix, code="bad-option")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -205,82 +205,6 @@ class Projection(Protocol):
         """True if no column holds anything of a record's bytes."""
 
 
-class Format(Protocol[Own_contra]):
-    """One record format. It is stateless: what a user says is in its options, what a file says in its preamble."""
-
-    @property
-    def options_class(self) -> type[RecordOptions]:
-        """The class of the format's own options, which declares them."""
-
-    def framing(self, own: Own_contra) -> RecordFormat:
-        """The way to find records that the format's own options describe."""
-
-    def decoder(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        """Decoder of the records of one file into the columns ``wanted.validated``.
-
-        Raises:
-            SchemaError: If what the file says of its columns does not agree with the schema.
-        """
-
-    def block_spelling(self, own: Own_contra, wanted: Projection) -> BlockSpelling:
-        """Words in which the kernel's block reader is told of a scan."""
-
-    def check_header(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
-        """Checks of :meth:`decoder`, for those who decode nothing.
-
-        Raises:
-            SchemaError: If what the file says of its columns does not agree with the schema.
-        """
-
-    def check_schema(self, own: Own_contra, options: ReadOptions, fields: pa.Schema) -> None:
-        """Refuse columns that records of this format cannot have.
-
-        Raises:
-            UsageError: ``[bad-schema]`` for a type that no value of a record can have.
-        """
-
-    def infer(self, own: Own_contra, options: ReadOptions, heads: Heads) -> FoundSchema:
-        """The columns that the heads of files show; none if no file has a record to take them from.
-
-        The result does not depend on the order in which the files are listed.
-
-        Raises:
-            SchemaError: If files disagree, and that is not allowed.
-            SourceError: If a file cannot be read.
-        """
-
-
-class PlainFormat(Generic[Own_contra]):
-    """Base of formats whose files say nothing of their columns, which may have any type."""
-
-    def check_header(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
-        """Nothing: a file says nothing of its columns."""
-
-    def check_schema(self, own: Own_contra, options: ReadOptions, fields: pa.Schema) -> None:
-        """Nothing: values have every type that a column can have, or are converted to it."""
-
-
-@runtime_checkable
-class ShapedFormat(Protocol[Own_contra]):
-    """A format whose every record says which columns it has, so that one may have more than all before it."""
-
-    @property
-    def repeats_members(self) -> bool:
-        """True if what is one value in some records may come several times in others.
-
-        Of a column that is no array only the last of them is read.
-        """
-
-    def shape(self, own: Own_contra, options: ReadOptions, record: bytes) -> pa.DataType:
-        """The struct of what a record holds, as the format finds types; without members for one that is broken.
-
-        Args:
-            own: The format's own options.
-            options: All options.
-            record: Its content in UTF-8.
-        """
-
-
 class BlockSpelling(NamedTuple):
     """A format, and the columns to decode, as the kernel's block reader is told them: JSON values.
 
@@ -344,23 +268,82 @@ class DroppedLines(Protocol):
         """Lines after a record; *gap* begins at *offset* with what ends it."""
 
 
-@runtime_checkable
-class DroppingFormat(Protocol[Own_contra]):
-    """A format with options that drop lines, which samples of the files may have shown."""
+class Format(Protocol[Own_contra]):
+    """One record format. It is stateless: what a user says is in its options, what a file says in its preamble.
+
+    A format inherits from it what most formats have: files that say nothing of their columns, which may have any type.
+
+    Attributes:
+        advises: Whether it can see in a sample if its options are what the file needs. Then these have an encoding.
+        shows_columns: Whether every record says which columns it has, so that one may have more than all before it.
+        repeats_members: Whether what is one value in some records may come several times in others. Of a column that is
+            no array only the last of them is read.
+    """
+
+    advises: bool = False
+    shows_columns: bool = False
+    repeats_members: bool = False
+
+    @property
+    def options_class(self) -> type[RecordOptions]:
+        """The class of the format's own options, which declares them."""
+
+    def framing(self, own: Own_contra) -> RecordFormat:
+        """The way to find records that the format's own options describe."""
+
+    def decoder(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
+        """Decoder of the records of one file into the columns ``wanted.validated``.
+
+        Raises:
+            SchemaError: If what the file says of its columns does not agree with the schema.
+        """
+
+    def block_spelling(self, own: Own_contra, wanted: Projection) -> BlockSpelling:
+        """Words in which the kernel's block reader is told of a scan."""
+
+    def check_header(self, own: Own_contra, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
+        """Checks of :meth:`decoder`, for those who decode nothing; none where a file says nothing of its columns.
+
+        Raises:
+            SchemaError: If what the file says of its columns does not agree with the schema.
+        """
+
+    def check_schema(self, own: Own_contra, options: ReadOptions, fields: pa.Schema) -> None:
+        """Refuse columns that records of this format cannot have; none, where values are converted to any type.
+
+        Raises:
+            UsageError: ``[bad-schema]`` for a type that no value of a record can have.
+        """
+
+    def infer(self, own: Own_contra, options: ReadOptions, heads: Heads) -> FoundSchema:
+        """The columns that the heads of files show; none if no file has a record to take them from.
+
+        The result does not depend on the order in which the files are listed.
+
+        Raises:
+            SchemaError: If files disagree, and that is not allowed.
+            SourceError: If a file cannot be read.
+        """
+
+    def shape(self, own: Own_contra, options: ReadOptions, record: bytes) -> pa.DataType:
+        """The struct of what a record holds, as the format finds types; without members for one that is broken.
+
+        Args:
+            own: The format's own options.
+            options: All options.
+            record: Its content in UTF-8.
+        """
+        return pa.struct([])
 
     def dropped(self, own: Own_contra, preamble: Preamble, fits: Callable[[bytes], bool]) -> DroppedLines | None:
-        """Return what counts those lines; ``None`` where no such option was found.
+        """Return what counts the lines that options drop; ``None`` where samples have shown no such option.
 
         Args:
             own: The format's own options.
             preamble: Of the file.
             fits: Whether a line is one record whose values fit their columns.
         """
-
-
-@runtime_checkable
-class AdvisingFormat(Protocol[Own_contra]):
-    """A format that can see in a sample whether its options are what the file needs. Its options have an encoding."""
+        return None
 
     def advice(self, own: Own_contra, text: str) -> str | None:
         """Warning, as the end of a sentence that begins with the file; ``None`` if nothing is suspect.
@@ -369,6 +352,7 @@ class AdvisingFormat(Protocol[Own_contra]):
             own: The format's own options.
             text: The beginning of a file.
         """
+        return None
 
     def contradiction(
         self, own: Own_contra, given: frozenset[str], text: str, *, is_start: bool
@@ -381,6 +365,7 @@ class AdvisingFormat(Protocol[Own_contra]):
             text: A sample, of any part of a file.
             is_start: Whether the file begins with it.
         """
+        return None
 
     def other_layout(self, own: Own_contra) -> OtherLayout | None:
         """Another way in which records may be written, under which as many are to be found; ``None`` without one.
@@ -388,3 +373,4 @@ class AdvisingFormat(Protocol[Own_contra]):
         Args:
             own: The format's own options, as the look at the file has them.
         """
+        return None

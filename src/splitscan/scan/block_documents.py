@@ -16,7 +16,6 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource, redact
 from splitscan.engine import DOCUMENT_VERSION, kernel
 from splitscan.errors import InvariantError
-from splitscan.formats.contract import ShapedFormat
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.framing.codes import code_tables
 from splitscan.formats.registry import format_of
@@ -58,7 +57,7 @@ def _document(spec: ScanSpec, module: ModuleType) -> ScanDocument:
             "format": spelling.format,
             "needs_head": spelling.needs_head,
             "codes": code_tables(encoding) if encoding.longest_bytes > 1 else None,
-            "notices": bool(spec.notices) and isinstance(format, ShapedFormat),
+            "notices": bool(spec.notices) and format.shows_columns,
             "are_texts": spec.are_texts,
             "fields": spelling.fields,
             "columns": _columns(spec),

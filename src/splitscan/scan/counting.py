@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SchemaError, UsageError, Where
-from splitscan.formats.contract import AdvisingFormat
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode, ReadOptions
@@ -151,8 +150,7 @@ def check_layout(options: ReadOptions, paths: Sequence[str], counted: Callable[[
     Raises:
         UsageError: ``[dialect-contradicted]`` with both counts, if they differ.
     """
-    format = format_of(options)
-    other = format.other_layout(options.format) if isinstance(format, AdvisingFormat) else None
+    other = format_of(options).other_layout(options.format)
     if other is None:
         return
     lenient = replace(options, reading=replace(options.reading, mode=Mode.PERMISSIVE))

@@ -13,7 +13,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.codecs.formats import container_of
 from splitscan.content.storage import ByteSource, redact
 from splitscan.errors import Advice, SchemaError, SourceError, Where
-from splitscan.formats.contract import AdvisingFormat, Contradiction, spread
+from splitscan.formats.contract import Contradiction, spread
 from splitscan.formats.csv.options import FOUND, DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown
@@ -86,7 +86,7 @@ def needed_options(paths: Paths, format: object, raw: Mapping[str, Any]) -> Mapp
         SourceError: If a path leads nowhere.
     """
     options = parse_options(str(format), raw)
-    if not isinstance(format_of(options), AdvisingFormat):
+    if not format_of(options).advises:
         return {}  # and nothing is listed for it
     files, needed = FileSet.of(as_paths(paths), options.files).files, dict[str, Any]()
     while (found := contradiction(options, files)) is not None:
@@ -292,8 +292,8 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata], *, has_schema: b
     except SourceError:
         return None  # whoever reads the file decides what that means
     advice = advice_on_encoding(head, encoding) or about_kind(options.record_format, head)
-    if advice is None and isinstance(format := format_of(options), AdvisingFormat):
-        advice = format.advice(options.format, head.decode(lenient(encoding), "replace"))
+    if advice is None:
+        advice = format_of(options).advice(options.format, head.decode(lenient(encoding), "replace"))
     if advice is None:
         shown = head[:_ADVICE_BYTES]
         advice = _about_dialect(options, RawSample(shown, 0, is_end=first.size_bytes <= len(shown)), has_schema)
@@ -364,7 +364,7 @@ def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[
         The path of the file and what speaks against the options, or ``None``.
     """
     format, encoding = format_of(options), options.format.text_encoding
-    if encoding is None or not isinstance(format, AdvisingFormat):
+    if encoding is None or not format.advises:
         return None
     for file in spread(files, _SAMPLED_FILES):
         for offset, sample in _parts(options, file):

@@ -24,7 +24,6 @@ from splitscan.errors import (
     UsageError,
     Where,
 )
-from splitscan.formats.contract import ShapedFormat
 from splitscan.formats.framing.contract import ContextFormat, Preamble
 from splitscan.formats.registry import format_of
 from splitscan.read.block_reader import follow_to_start
@@ -139,8 +138,8 @@ class KernelBlockReader(FileBlockReader):
             else:
                 preamble = opened.preamble(format, block.start)
             block, head = self._with_start(source, block, preamble), self._scan.head(preamble)
-        if self._spec.notices and isinstance(shaped := format_of(self._spec.options), ShapedFormat):
-            self._noticing = Noticing(self._spec, shaped)
+        if self._spec.notices and (own := format_of(self._spec.options)).shows_columns:
+            self._noticing = Noticing(self._spec, own)
         document = block_document(self._request, block, head)
         descriptor = getattr(source, "descriptor", None)
         self._reader = module.BlockReader(self._scan.text, document, source, descriptor)

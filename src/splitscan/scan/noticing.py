@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from splitscan.arrays import flags_of
 from splitscan.blocks import FileMetadata
-from splitscan.formats.contract import ShapedFormat
+from splitscan.formats.contract import Format
 from splitscan.formats.decoding.contract import Decoded, Decoder
 from splitscan.formats.decoding.rescue import FILE_PATH
 from splitscan.formats.framing.contract import Preamble, TextFormat
@@ -42,7 +42,7 @@ class Noticing:
         format: Tells what a record holds.
     """
 
-    def __init__(self, spec: ScanSpec, format: ShapedFormat[Any]) -> None:
+    def __init__(self, spec: ScanSpec, format: Format[Any]) -> None:
         self._spec, self._format = spec, format
         self._known = {column.name: column.type for column in spec.known}
         self._left = spec.notices
@@ -139,7 +139,7 @@ def _only_values(names: Sequence[str]) -> str:
 def noticing_decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble, plain: Decoder) -> NoticingDecoder | None:
     """A decoder for one block that notices columns, if its format can tell."""
     format, framing = format_of(spec.options), preamble.format
-    if not isinstance(format, ShapedFormat) or not isinstance(framing, TextFormat):
+    if not format.shows_columns or not isinstance(framing, TextFormat):
         return None
     schema = replace(spec.options.schema, rescued_data_column=_KEPT)
     rescuing = replace(spec, options=replace(spec.options, schema=schema), columns=(*spec.columns, _KEPT))

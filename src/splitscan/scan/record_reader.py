@@ -21,7 +21,6 @@ from splitscan.errors import (
     Where,
 )
 from splitscan.formats.column_rules import default_of, rules_of_format
-from splitscan.formats.contract import DroppingFormat
 from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, quoted
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import UTF_8, Encoding
@@ -146,8 +145,7 @@ class RecordBlockReader(FileBlockReader):
         format, header, dropped = format_of(self._spec.options), None, None
         if preamble is not None:
             header = preamble.header_record
-            if isinstance(format, DroppingFormat):
-                dropped = format.dropped(self._spec.options.format, preamble, partial(self._fits, preamble.format))
+            dropped = format.dropped(self._spec.options.format, preamble, partial(self._fits, preamble.format))
         is_looked_at = not needs_no_value(self._spec, validate=self._request.wants_faults)
         found = Oddities(
             are_utf8=self._encoding == UTF_8 and is_looked_at, header=header, dropped=dropped, source=source

@@ -15,10 +15,10 @@ from splitscan.errors import Advice, InvariantError, SchemaError, Where
 from splitscan.formats.contract import (
     BlockSpelling,
     Contradiction,
+    Format,
     FoundSchema,
     Head,
     Heads,
-    OtherLayout,
     Projection,
     Summaries,
     evidence_of,
@@ -229,10 +229,11 @@ def _doubles_quotes(text: str, csv: CsvOptions) -> bool:
     return doubled is not None and f"\\{csv.quote}" not in text
 
 
-class Csv:
+class Csv(Format[CsvOptions]):
     """Rows with separators and quotes."""
 
     options_class = CsvOptions
+    advises = True
 
     def framing(self, own: CsvOptions) -> RecordFormat:
         """Line ends, but for those in quotes with ``multiLine``."""
@@ -281,9 +282,6 @@ class Csv:
     ) -> Contradiction | None:
         """Doubled quotes in a quoted field, under an escape that nobody asked for."""
         return contradiction(own, given, text)
-
-    def other_layout(self, own: CsvOptions) -> OtherLayout | None:
-        """None: the dialect is found as a whole."""
 
     def infer(self, own: CsvOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """Names from the header, types from the values."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.formats.column_rules import block_fields
-from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, Own_contra, PlainFormat, Projection, one_value
+from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Own_contra, Projection, one_value
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.values import BinaryDecoder
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
@@ -68,7 +68,7 @@ def _spelled(wanted: Projection, record_bytes: int, *, short_is_a_fault: bool) -
     return BlockSpelling({"fixed": format}, block_fields(wanted))
 
 
-class _Pieces(PlainFormat[Own_contra]):
+class _Pieces(Format[Own_contra]):
     def infer(self, own: Own_contra, options: ReadOptions, heads: Heads) -> FoundSchema:
         """One column of bytes."""
         return one_value(pa.binary())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import UsageError, Where
 from splitscan.formats.column_rules import (
     block_fields,
+    check_placed,
     filled,
     own_rules_of,
     rescue_for,
@@ -15,7 +15,7 @@ from splitscan.formats.column_rules import (
     spelled_rescue,
     written_of,
 )
-from splitscan.formats.contract import NOTHING, BlockSpelling, FoundSchema, Heads, PlainFormat, Projection
+from splitscan.formats.contract import NOTHING, BlockSpelling, Format, FoundSchema, Heads, Projection
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.fixed.framing import FixedFormat, FixedTextFormat
@@ -27,7 +27,7 @@ from splitscan.formats.text.delimited import line_format
 from splitscan.options import ReadOptions
 
 
-class FixedWidth(PlainFormat[FixedWidthOptions]):
+class FixedWidth(Format[FixedWidthOptions]):
     """Lines, or records of a fixed length, whose columns are at fixed places."""
 
     options_class = FixedWidthOptions
@@ -73,18 +73,7 @@ class FixedWidth(PlainFormat[FixedWidthOptions]):
         return BlockSpelling({"fixed_width": spelled}, fields, resolve_encoding(own.encoding), (own.line_sep or "",))
 
     def check_schema(self, own: FixedWidthOptions, options: ReadOptions, fields: pa.Schema) -> None:
-        places = {each.name.lower() for each in own.layout}
-        for column in fields:
-            if column.name.lower() in places and not pa.types.is_nested(column.type):
-                continue
-            unknown = column.name.lower() not in places
-            raise UsageError(
-                f"column {column.name!r} is not in option layout" if unknown else "a fixed-width column is one value",
-                Where(column=column.name),
-                seen=f"layout of {', '.join(each.name for each in own.layout)}" if unknown else str(column.type),
-                fix="correct the schema or the layout",
-                code="bad-schema",
-            )
+        check_placed(fields, [each.name for each in own.layout], "column of option layout", "layout of")
 
     def infer(self, own: FixedWidthOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The columns of the layout, with their types."""

@@ -19,10 +19,10 @@ from splitscan.formats.column_rules import (
 from splitscan.formats.contract import (
     BlockSpelling,
     Contradiction,
+    Format,
     FoundSchema,
     Heads,
     OtherLayout,
-    PlainFormat,
     Projection,
 )
 from splitscan.formats.decoding.contract import Decoder
@@ -61,11 +61,11 @@ def _about_no_json(own: JsonOptions, text: str) -> str | None:
     return None
 
 
-class Json(PlainFormat[JsonOptions]):
+class Json(Format[JsonOptions]):
     """JSON Lines; with ``multiLine`` values or one array over any number of lines."""
 
     options_class = JsonOptions
-    repeats_members = False
+    advises = shows_columns = True
 
     def framing(self, own: JsonOptions) -> RecordFormat:
         if own.multi_line:

@@ -7,9 +7,9 @@ import functools
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import UsageError, Where
 from splitscan.formats.column_rules import (
     block_fields,
+    check_placed,
     filled,
     own_rules_of,
     rescue_for,
@@ -18,7 +18,7 @@ from splitscan.formats.column_rules import (
     with_options,
     written_of,
 )
-from splitscan.formats.contract import NOTHING, VALUE, BlockSpelling, FoundSchema, Heads, PlainFormat, Projection
+from splitscan.formats.contract import NOTHING, VALUE, BlockSpelling, Format, FoundSchema, Heads, Projection
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
@@ -33,7 +33,7 @@ from splitscan.options import ColumnOptions, ReadOptions
 from splitscan.options.table import bad_option
 
 
-class Log(PlainFormat[LogOptions]):
+class Log(Format[LogOptions]):
     """Lines that begin with a pattern, each with the lines after it; named groups are columns."""
 
     options_class = LogOptions
@@ -78,19 +78,7 @@ class Log(PlainFormat[LogOptions]):
     def check_schema(self, own: LogOptions, options: ReadOptions, fields: pa.Schema) -> None:
         """Every column is a named group, and is one value."""
         groups = _columns_of(own).names
-        known = {name.lower() for name in groups}
-        for column in fields:
-            unknown = column.name.lower() not in known
-            is_text = own.whole_pattern is not None or pa.types.is_string(column.type)
-            if not unknown and is_text and not pa.types.is_nested(column.type):
-                continue
-            raise UsageError(
-                f"column {column.name!r} is no group of the pattern" if unknown else "a column of a log is one value",
-                Where(column=column.name),
-                seen=f"groups {', '.join(groups)}" if unknown else str(column.type),
-                fix="correct the schema or the pattern",
-                code="bad-schema",
-            )
+        check_placed(fields, groups, "group of the pattern", "groups", texts_only=own.whole_pattern is None)
 
     def infer(self, own: LogOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The named groups, with the types that the kind of log has."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError
 from splitscan.formats.column_rules import block_fields
-from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, PlainFormat, Projection, one_value
+from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Projection, one_value
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.values import TextDecoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
@@ -50,7 +50,7 @@ class TextOptions(EncodedOptions):
     ] = None
 
 
-class Text(PlainFormat[TextOptions]):
+class Text(Format[TextOptions]):
     """Lines with any delimiter; the column is ``value: string``."""
 
     options_class = TextOptions

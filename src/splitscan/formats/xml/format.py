@@ -14,7 +14,7 @@ from splitscan.formats.column_rules import (
     rules_of_format,
     spelled_rescue,
 )
-from splitscan.formats.contract import BlockSpelling, FoundSchema, Heads, PlainFormat, Projection
+from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Projection
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.types import bounded
 from splitscan.formats.framing.contract import Preamble, RecordFormat
@@ -27,11 +27,11 @@ from splitscan.formats.xml.options import XmlOptions
 from splitscan.options import ReadOptions
 
 
-class Xml(PlainFormat[XmlOptions]):
+class Xml(Format[XmlOptions]):
     """Elements by their name."""
 
     options_class = XmlOptions
-    repeats_members = True
+    shows_columns = repeats_members = True
 
     def framing(self, own: XmlOptions) -> RecordFormat:
         """Row tags, outside of comments and the like."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from splitscan.formats.decoding.conversions import (
     DOUBLE_DIGITS,
+    LOST,
     NANOSECONDS,
     Rules,
     outgrows_double,
@@ -23,7 +24,6 @@ from splitscan.formats.xml.options import XmlOptions
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FRACTION = re.compile(r"[+-]?([0-9]*)\.([0-9]+)")
-_LOST = re.compile(r"[+-]?0[0-9]|[+][0-9]{7,}$")  # in any number
 _MOMENT = pa.timestamp("us", "UTC")
 _DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
 
@@ -81,7 +81,7 @@ class XmlMembers:
         written = text.strip()
         if not written or written == self.own.null_value:
             return NO_VALUE
-        is_number = not _LOST.match(written)
+        is_number = not re.match(LOST, written)
         if is_number and _INTEGER.fullmatch(written) and (digits := len(written.lstrip("+-"))) <= MOST_DIGITS:
             if stored_value(written, pa.int64(), self.rules) is None:
                 return pa.decimal256(digits)

@@ -17,7 +17,7 @@ from splitscan.content.archives import open_listed
 from splitscan.content.kept import SummaryStore, is_settled
 from splitscan.content.storage import check_unchanged
 from splitscan.errors import Advice, SourceChangedError, SourceMissingError
-from splitscan.formats.contract import FoundSchema, Head, ShapedFormat, Summaries, spread
+from splitscan.formats.contract import FoundSchema, Head, Summaries, spread
 from splitscan.formats.decoding.types import deliverable
 from splitscan.formats.framing.contract import Preamble, Splittability
 from splitscan.formats.framing.frames import Frames, records_of
@@ -104,7 +104,7 @@ class _Heads:
     def _finds_types(self) -> bool:
         """True if the values of all records are to be looked at."""
         options = self._options
-        finds_types = options.reading.infer_schema or isinstance(format_of(options), ShapedFormat)
+        finds_types = options.reading.infer_schema or format_of(options).shows_columns
         return finds_types and not options.samples
 
     @cached_property
