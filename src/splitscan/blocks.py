@@ -252,18 +252,31 @@ class Oddity(NamedTuple):
     offset: int
 
 
+def next_start(block_start: int, span_stop: int) -> int | None:
+    """Start of the first record after a block with such a span, if its reader had to know it.
+
+    Example:
+        >>> next_start(10, 25), next_start(10, 10)
+        (25, None)
+    """
+    return span_stop if span_stop > block_start else None
+
+
 @dataclass(frozen=True, slots=True)
 class BlockReport:
     """Report of one block's reader: the line of the ledger.
 
-    The spans of all blocks of a file tile it exactly: ``span_start`` of block k+1 is ``span_stop`` of block k,
-    the first is 0 and the last is the file's size, or
-    the length of the content of a compressed file. That is the proof that nothing was skipped or read twice.
+    The spans of all blocks of a file, without the empty ones, tile it exactly: each begins where the one before it
+    stops, the first at 0, and the last stops at the file's size, or the length of the content of a compressed file.
+    That is the proof that nothing was skipped or read twice.
+
+    The span of a block in which no record starts is empty. It lies at the start of the block if nobody looked for the
+    next record, which may be far away.
 
     Attributes:
         block: The block.
         span_start: First byte this reader is responsible for.
-        span_stop: First byte after the last record it owns (terminator included).
+        span_stop: Where the next record starts: first byte after the last record it owns, and what follows that.
         rows: Rows delivered.
         rejects: Records that broke a rule, delivered or not.
         digest: SHA-256 of the bytes of the span, hexadecimal; empty when not asked for.
@@ -285,3 +298,8 @@ class BlockReport:
     damage: Damage | None = None
     noticed: bytes = b""
     oddities: tuple[Oddity, ...] = ()
+
+    @property
+    def next_start(self) -> int | None:
+        """Start of the first record after the block, if its reader had to know it."""
+        return next_start(self.block.start, self.span_stop)

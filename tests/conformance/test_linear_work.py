@@ -7,10 +7,13 @@ import random
 import time
 import tracemalloc
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conformance.test_formats import FORMATS, Case
+from tests.kernel.two_loops import by_kernel
 
 import splitscan as ss
 from splitscan.blocks import FileMetadata
@@ -18,9 +21,13 @@ from splitscan.engine import kernel
 from splitscan.formats.framing.contract import Need, RecordFormat
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.xml.framing import XmlFormat
+from splitscan.read import block_reader
 from splitscan.read.cursor import RecordCursor, Records, Skipped, steps_until
 from splitscan.read.open_records import FramesAhead, OpenRecords
+from splitscan.scan.block_request import BlockRequest
+from splitscan.scan.record_reader import RecordBlockReader
 from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.scan_laws import check_ledger_law, cut_blocks
 
 REPEATED = 300
 READ_BYTES = 1 << 16  # more than any file here: all that is looked at again is looked at again and again
@@ -141,3 +148,69 @@ def test_the_kernels_loop_gives_records_up_in_linear_time(tmp_path) -> None:
     began = time.process_time()
     assert ss.scan_csv(path, "a string, b string", **options).to_arrow().num_rows == 0
     assert time.process_time() - began < 6
+
+
+BLOCK_BYTES = 32 << 10
+BLOCKS = 32
+
+WITHOUT_STARTS: dict[str, tuple[Callable[[Path], ss.Scan], bytes]] = {
+    "a log whose lines begin no record": (
+        lambda path: ss.scan_log(path, recordStart="NEVER"),
+        b"2026 a line\n",
+    ),
+    "texts without a line end": (ss.scan_text, b"abcdefgh"),
+    "texts without a delimiter": (lambda path: ss.scan_text(path, lineSep="||"), b"abc|efgh"),
+    "a run of escapes": (lambda path: ss.scan_text(path, escape="\\"), b"\\"),
+    "a run of escapes before a delimiter": (lambda path: ss.scan_text(path, escape="\\", lineSep=";"), b"\\"),
+    "CSV without a line end": (lambda path: ss.scan_csv(path, "a string, b string"), b"abc,efgh "),
+    "comments": (lambda path: ss.scan_csv(path, "a string, b string", comment="#"), b"#bc,efgh\n"),
+    "comments between quoted fields": (
+        lambda path: ss.scan_csv(path, "a string, b string", comment="#", multiLine=True),
+        b"#bc,efgh\n",
+    ),
+    "blank lines": (lambda path: ss.scan_csv(path, "a string, b string"), b"\n"),
+    "JSON without a line end": (lambda path: ss.scan_json(path, "a string"), b'{"a": "b"} '),
+    "blank lines of JSON": (lambda path: ss.scan_json(path, "a string"), b" \n"),
+    "one blank line of JSON": (lambda path: ss.scan_json(path, "a string"), b" "),
+    "columns without a line end": (lambda path: ss.scan_fixed_width(path, "a 1 4 string"), b"abcdefgh"),
+    "elements of other names": (lambda path: ss.scan_xml(path, "row", "a string"), b"<a>b</a>\n"),
+    "no element": (lambda path: ss.scan_xml(path, "row", "a string"), b"abc defg\n"),
+}
+
+
+class CountedSource(MemorySource):
+    """Bytes, and how many were read of them."""
+
+    def __init__(self, data: bytes, reads: Counter[str]) -> None:
+        super().__init__(data)
+        self._reads = reads
+
+    def read_at(self, offset: int, length_bytes: int) -> bytes:
+        data = super().read_at(offset, length_bytes)
+        self._reads["bytes"] += len(data)
+        return data
+
+
+@pytest.mark.skipif(kernel() is None, reason="compares both loops")
+@pytest.mark.parametrize("loop", [RecordBlockReader, by_kernel])
+@pytest.mark.parametrize("name", WITHOUT_STARTS)
+def test_blocks_without_a_record_start_read_hardly_more_than_themselves(tmp_path, monkeypatch, name, loop) -> None:
+    """Who looks for the next start to the end of the file reads it half as often as there are blocks."""
+    scan_of, unit = WITHOUT_STARTS[name]
+    path = tmp_path / "a"
+    data = unit * (BLOCKS * BLOCK_BYTES // len(unit))
+    path.write_bytes(data)
+    scan = scan_of(path)
+    blocks = cut_blocks(scan, BLOCK_BYTES)
+    reads: Counter[str] = Counter()
+    monkeypatch.setattr(BlockRequest, "open_source", lambda _: CountedSource(data, reads))
+    monkeypatch.setattr(block_reader, "_LONGEST_LOOK_BYTES", BLOCK_BYTES // 2)
+    reports, counted = [], 0
+    for block in blocks:
+        reader = loop(BlockRequest(scan.planner.spec, block))
+        rows = sum(batch.num_rows for batch in reader)
+        reports.append(reader.result)
+        counted += loop(BlockRequest(scan.planner.spec.select(()), block)).count().rows - rows
+    check_ledger_law(scan, reports)
+    assert counted == 0
+    assert reads["bytes"] < 2 * 6 * len(data), reads

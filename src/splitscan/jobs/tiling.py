@@ -15,8 +15,10 @@ def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[s
 
     Checked are the planned ranges and the spans that the readers reported: both must run from 0 (of a file that grows,
     from where this job began) to the size of the file without gap or overlap, and a span begins inside its range (a
-    record belongs to the range that holds its first byte). Of a compressed file the spans must run to the end of its
-    content, which the reader of its last block has reached; its ranges too, unless one block is the whole file.
+    record belongs to the range that holds its first byte). Empty spans are passed over: no record is theirs.
+
+    Of a compressed file the spans must run to the end of its content, which the reader of its last block has reached;
+    its ranges too, unless one block is the whole file.
 
     Returns:
         One sentence per fault; none is the proof.
@@ -49,6 +51,9 @@ def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[s
 def _span_faults(block: LedgerBlock, expected: int) -> Iterator[str]:
     if block.span_stop < block.span_start:
         yield f"block {block.index} has span [{block.span_start}, {block.span_stop})"
+    elif block.span_stop == block.span_start:
+        if block.rows or block.rejects > int(block.damage is not None):
+            yield f"block {block.index} has records and an empty span"
     elif block.span_start > expected:
         yield f"bytes [{expected}, {block.span_start}) were read by no block"
     elif block.span_start < expected:

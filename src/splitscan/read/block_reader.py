@@ -128,17 +128,27 @@ class FramedRecords:
             owned = self._claim(step)
             if owned is not None:
                 yield owned
-        if self._is_aligned:
-            self._span_stop = self._block.stop  # blank lines after that belong to the block that begins with them
-        elif self._span_stop is None:
-            self._span_stop = self._end_span(cursor)
+        self._span_stop = self._end_span(cursor)
         if self._span_start is None:
             self._span_start = self._span_stop
         self._content_bytes = self._reached_end()
         self._hash_bytes(self._hashed_to, self._span_stop, None)  # blank lines and comments after the last record
 
     def _end_span(self, cursor: RecordCursor) -> int:
-        """End of the span: where the next record begins, or where damage cuts off the last of ours."""
+        """End of the span: where the next record begins, or where damage cuts off the last of ours.
+
+        The blocks inside of one long record, or of many lines that are none, do not look for its end, which would take
+        quadratic time: their spans are empty, at their starts where no context tells more. The block whose record it is
+        goes on to that end.
+        """
+        if self._is_aligned:
+            return self._stop  # blank lines after that belong to the block that begins with them
+        reached = cursor.position if self._span_stop is None else self._span_stop
+        if self._span_start is None and not self._block.is_last and reached >= self._stop:
+            needs_context = self._preamble.format.splittability is Splittability.CONTEXT
+            return reached if needs_context else self._block.start
+        if self._span_stop is not None:
+            return self._span_stop
         stop = cursor.gap_stop()
         self._begin_span(stop)
         return self._source_end() if cursor.is_torn and stop < self._stop else stop
@@ -201,8 +211,9 @@ class FramedRecords:
         first = int(starts[0])
         if first < self._block.start:
             raise InvariantError("a block has no record that starts before it", self._where(), f"a record at {first}")
-        self._begin_span(first)
         count = int(starts.searchsorted(self._stop))
+        if count:
+            self._begin_span(first)
         if count < len(starts):
             self._span_stop = int(starts[count])
             if count == 0:
@@ -234,7 +245,7 @@ class FramedRecords:
             return max(self._block.first_record_start, data_start)
         if isinstance(format, ArithmeticFormat | LocalFormat) and format.splittability is not Splittability.CONTEXT:
             size_bytes = self._block.file.content_bytes
-            first = look_around(self._source, format, start, floor=data_start, size_bytes=size_bytes)
+            first = look_around(self._source, format, start, floor=data_start, size_bytes=size_bytes, stop=self._stop)
             if first is not None and not self._ends_before(first):
                 return first
             return size_bytes if size_bytes < UNKNOWN_END else self._source_end()
@@ -320,6 +331,7 @@ def look_around(
     *,
     floor: int,
     size_bytes: int,
+    stop: int = UNKNOWN_END,
     grows: bool = False,
 ) -> int | None:
     """Find the first record start at or after *start*: computed, or by a look at the bytes around it.
@@ -330,6 +342,7 @@ def look_around(
         start: Where to look.
         floor: Where the records begin, or a known boundary before *start*.
         size_bytes: Length of what is read; perhaps ``UNKNOWN_END``.
+        stop: Where looking ends: the answer, if no record starts before it.
         grows: Whether more bytes may be appended.
 
     Returns:
@@ -345,7 +358,8 @@ def look_around(
     position = -(-start // width) * width
     before_bytes = after_bytes = _LOOK_BYTES
     while position < size_bytes:
-        low, high = max(floor, position - before_bytes), min(size_bytes, position + after_bytes)
+        seen = stop + _LONGEST_LOOK_BYTES // 2
+        low, high = max(floor, position - before_bytes), min(size_bytes, position + after_bytes, seen)
         window = source.read_at(low, high - low)
         if len(window) < high - low and size_bytes == UNKNOWN_END:
             size_bytes = high = low + len(window)
@@ -355,14 +369,14 @@ def look_around(
         )  # fmt: skip
         if not isinstance(answer, Need):
             return min(position + answer, size_bytes)
+        if low == floor if answer is Need.BEFORE else high == size_bytes and not grows:
+            raise _asks_beyond(format, source, answer, position)
         if answer is Need.BEFORE:
-            if low == floor:
-                raise _asks_beyond(format, source, "before the data", position)
             before_bytes *= 2
         elif high == size_bytes:
-            if grows:
-                return None
-            raise _asks_beyond(format, source, "after the end", position)
+            return None
+        elif high == seen:
+            return stop
         elif after_bytes >= _LONGEST_LOOK_BYTES:
             position += after_bytes // 2 // width * width  # no record starts in what was seen, but for its edge
         else:
@@ -370,5 +384,6 @@ def look_around(
     return None
 
 
-def _asks_beyond(format: LocalFormat, source: ByteSource, where: str, position: int) -> InvariantError:
+def _asks_beyond(format: LocalFormat, source: ByteSource, need: Need, position: int) -> InvariantError:
+    where = "before the data" if need is Need.BEFORE else "after the end"
     return InvariantError(f"format {format.name} asks for bytes {where}", Where(source.path, offset=position))

@@ -225,12 +225,15 @@ class RecordCursor:
             stop: The offset the caller is interested in: reads end a little after it, and go on in small steps.
 
         Returns:
-            Complete records (at least one), or one that was given up, or ``None`` at the end of the file.
+            Complete records (at least one), or one that was given up; ``None`` where none starts before *stop*, or the
+            file has ended.
         """
         while True:
             taken = self._take_records()
             if taken is not None:
                 return taken
+            if self._position >= stop:
+                return None  # after what lies between records
             if self._at_end:
                 return self._give_up(self._unfinished_code) if len(self._buffer) and not self.is_torn else None
             if len(self._buffer) <= self._max_record_bytes + SLACK_BYTES:

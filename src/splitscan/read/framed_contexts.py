@@ -45,7 +45,7 @@ class _FramedContext:
         entities = _entities_of(reader)
         first = next(entities, None)
         self._entities = entities if first is None else chain([first], entities)
-        stream.seek(reader.span.stop if first is None else first[0])
+        stream.seek(max(reader.span.stop, min(block.stop, block.file.size_bytes)) if first is None else first[0])
 
     def next(self) -> Entity | None:
         _, entity = next(self._entities, (0, None))

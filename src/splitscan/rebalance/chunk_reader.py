@@ -183,7 +183,7 @@ class Entries:
         if self._format is None or part.indivisible or block.first_record_start is not None or block.start == 0:
             return block
         if last is not None and last.block.file == block.file and last.block.stop == block.start:
-            return replace(block, first_record_start=last.span_stop)
+            return replace(block, first_record_start=last.next_start)
         if self._format.splittability is not Splittability.CONTEXT:
             return block
         try:

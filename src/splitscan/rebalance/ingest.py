@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Protocol
 
-from splitscan.blocks import BlockMetadata, FileMetadata, Reject
+from splitscan.blocks import BlockMetadata, FileMetadata, Reject, next_start
 from splitscan.errors import InvariantError, RebalanceError
 from splitscan.jobs.ledger import LedgerBlock, identify
 from splitscan.jobs.part_writing import PartTarget, PartWriter
@@ -210,7 +210,7 @@ def remains_of(
                 break
             if done.start > start:
                 yield replace(block, start=start, stop=done.start, first_record_start=first)
-            start, first = done.stop, done.span_stop
+            start, first = done.stop, next_start(done.start, done.span_stop)
         if start < block.stop:
             yield replace(block, start=start, first_record_start=first)
 

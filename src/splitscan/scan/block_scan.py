@@ -102,7 +102,7 @@ class ConsecutiveBlocks:
         if block.file.compression is None or self._spec.record_format is None:
             return block, None
         if self._opened is not None and last is not None:
-            return replace(block, first_record_start=last.span_stop), self._opened
+            return replace(block, first_record_start=last.next_start), self._opened
         reading = self._spec.options.reading
         self._opened = OpenedFile(
             block.file,

@@ -76,7 +76,7 @@ pub(super) enum Step {
     Records(Parsed),
     /// One that was given up, and passed: where it starts, how many bytes were skipped, why, how it begins.
     Skipped(Skipped),
-    /// None: the file has ended.
+    /// None: none starts before the stop, or the file has ended.
     End,
 }
 
@@ -164,7 +164,7 @@ impl Cursor {
         self.at_end() && source.is_damaged()
     }
 
-    /// Deal with the next records; reads end a little after `stop`.
+    /// Deal with the next records that start before `stop`; reads end a little after it.
     pub(super) fn step(
         &mut self,
         source: &mut Source,
@@ -174,6 +174,9 @@ impl Cursor {
         loop {
             if let Some(taken) = self.take(source, engine, stop)? {
                 return Ok(taken);
+            }
+            if self.position >= stop {
+                return Ok(Step::End); // after what lies between records
             }
             if self.at_end() {
                 if self.data().is_empty() || self.is_torn(source) {

@@ -139,6 +139,9 @@ impl Lines {
                 let is_mark = matches!(*last, CR | LF);
                 let kept = before.len() - usize::from(is_mark);
                 let run = self.run(before.get(..kept).unwrap_or_default());
+                if run == before.len() && self.run(after) == after.len() {
+                    return past(after, at_end); // what follows the run is not escaped, or is
+                }
                 if run == kept && !at_start && self.escape.is_some() {
                     return Look::Before;
                 }
@@ -156,8 +159,7 @@ impl Lines {
         let around = [before.get(before.len() - back..).unwrap_or_default(), after].concat();
         match self.end(&around, at_end) {
             Some((_, next)) => Look::Start(next - back), // a delimiter that begins before ends at the position or later
-            None if at_end => Look::Start(after.len()),
-            None => Look::After,
+            None => past(after, at_end),
         }
     }
 
@@ -174,14 +176,14 @@ impl Lines {
         let (position, length) = (before.len(), mark.len());
         let around = [before, after].concat();
         let known_from = match self.escape {
-            Some(escape) if !at_start => {
-                let other = around.iter().position(|&byte| byte != escape);
-                other.map_or(around.len(), |other| other + 1)
-            }
+            Some(escape) if !at_start => match around.iter().position(|&byte| byte != escape) {
+                Some(other) => other + 1,
+                None => return past(after, at_end), // no delimiter holds an escape
+            },
             _ => 0,
         };
         if !at_start && position < known_from + length {
-            return Look::Before;
+            return Look::Before; // as far as the cluster reaches: any delimiter in it decides about all after it
         }
         let first_that_counts = position.saturating_sub(length); // one before that ends before the position
         let mut anchor: Option<usize> = None; // the last one up to there that none before it overlaps
@@ -209,8 +211,7 @@ impl Lines {
         match (reached, anchor) {
             (Some(reached), None) if reached >= first_that_counts => return Look::Before,
             (Some(reached), Some(_)) if reached >= first_that_counts => {}
-            _ if at_end => return Look::Start(after.len()),
-            _ => return Look::After,
+            _ => return past(after, at_end),
         }
         let mut start = anchor.unwrap_or_default();
         loop {
@@ -220,10 +221,17 @@ impl Lines {
                     return Look::Start(start + next - position);
                 }
                 Some((_, next)) => start += next,
-                None if at_end => return Look::Start(after.len()),
-                None => return Look::After,
+                None => return past(after, at_end),
             }
         }
+    }
+}
+
+/// What is told where nothing in `after` ends a line.
+fn past(after: &[u8], at_end: bool) -> Look {
+    match at_end {
+        true => Look::Start(after.len()),
+        false => Look::After,
     }
 }
 

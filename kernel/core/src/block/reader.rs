@@ -24,6 +24,7 @@ use crate::charsets::Charset;
 
 const LOOK_BYTES: u64 = 4096; // first look; doubled while it does not decide
 const LONGEST_LOOK_BYTES: u64 = 1 << 20; // from here on the look slides along a record that has no end in sight
+const BEHIND_STOP_BYTES: u64 = 16 * 1024; // tell whether a record starts before the stop: four times the head of a line
 
 /// Rows: columns in the order of the scan's schema.
 #[derive(Clone, Debug)]
@@ -89,7 +90,7 @@ fn bytes_of(column: &dyn Array) -> usize {
 pub struct Report {
     /// First byte that the reader answered for.
     pub span_start: u64,
-    /// First byte after its last record.
+    /// Where the next record starts. That of an empty span lies before the end of the block where nobody looked for it.
     pub span_stop: u64,
     /// Rows that were delivered.
     pub rows: u64,
@@ -457,6 +458,9 @@ impl BlockReader {
 
     fn finish(&mut self, cursor: &mut Cursor) -> Result<(), BlockError> {
         let (_, stop, ..) = self.block.block;
+        if cursor.position() >= stop && (self.block.is_aligned() || self.is_without_start()) {
+            return self.finish_at(cursor.position());
+        }
         let mut end = cursor.gap_stop(&mut self.source, self.engine.as_ref())?;
         self.span.start.get_or_insert(end);
         if cursor.is_torn(&mut self.source) && end < stop {
@@ -465,10 +469,26 @@ impl BlockReader {
         self.finish_at(end)
     }
 
+    /// Whether no record was found in a block that is not the last one.
+    ///
+    /// The blocks inside of one long record, or of many lines that are none, do not look for its end, which would take
+    /// quadratic time: their spans are empty, at their starts where no context tells more. The block whose record it is
+    /// goes on to that end.
+    fn is_without_start(&self) -> bool {
+        let (_, stop, ..) = self.block.block;
+        self.span.start.is_none() && stop < self.block.content_bytes()
+    }
+
     /// The block ends where the next record starts.
     fn finish_at(&mut self, end: u64) -> Result<(), BlockError> {
-        let (_, stop, ..) = self.block.block;
-        let end = if self.block.is_aligned() { stop } else { end };
+        let (start, stop, ..) = self.block.block;
+        let end = match self.block.is_aligned() {
+            true => stop,
+            false if end >= stop && self.is_without_start() && !self.engine.needs_context() => {
+                start
+            }
+            false => end,
+        };
         self.look_between(end)?;
         self.span.stop = Some(end);
         self.passed_to = stop;
@@ -611,7 +631,7 @@ impl BlockReader {
         }
         let first = match self.engine.computed_start(start, data_start) {
             Some(first) => Some(first).filter(|&first| first <= content_bytes),
-            None => self.look_around(start, data_start)?,
+            None => self.look_around(data_start)?,
         };
         match first {
             Some(first) if !self.ends_before(first)? => Ok(first),
@@ -624,13 +644,16 @@ impl BlockReader {
         Ok(self.block.content_bytes() == UNKNOWN_END && !self.source.reaches(position)?)
     }
 
-    fn look_around(&mut self, start: u64, floor: u64) -> Result<Option<u64>, BlockError> {
+    /// The first record start at or after the start of the block; its stop, where none starts before that.
+    fn look_around(&mut self, floor: u64) -> Result<Option<u64>, BlockError> {
+        let (start, stop, ..) = self.block.block;
         let mut size = self.block.content_bytes();
         let mut position = start.next_multiple_of(self.engine.unit_bytes());
         let (mut before_bytes, mut after_bytes) = (LOOK_BYTES, LOOK_BYTES);
         while position < size {
             let low = floor.max(position.saturating_sub(before_bytes));
-            let mut high = size.min(position + after_bytes);
+            let seen = stop.saturating_add(BEHIND_STOP_BYTES).max(position + 1);
+            let mut high = size.min(position + after_bytes).min(seen);
             let window = self.source.bytes(low, (high - low) as usize)?;
             if (window.len() as u64) < high - low && size == UNKNOWN_END {
                 high = low + window.len() as u64;
@@ -655,6 +678,7 @@ impl BlockReader {
                         BlockError::invariant("nothing after the end is asked for").at(position)
                     );
                 }
+                Look::After if high == seen => return Ok(Some(stop)),
                 Look::After if after_bytes >= LONGEST_LOOK_BYTES => position += after_bytes / 2,
                 Look::After => after_bytes *= 2,
             }
@@ -672,8 +696,11 @@ impl BlockReader {
                 BlockError::invariant("a block has no record that starts before it").at(first),
             );
         }
-        self.span.start.get_or_insert(first);
-        Ok(first < stop)
+        let is_ours = first < stop;
+        if is_ours {
+            self.span.start.get_or_insert(first);
+        }
+        Ok(is_ours)
     }
 
     /// The first block answers for everything before the first record.

@@ -92,7 +92,8 @@ class DelimitedFormat(TerminatedRecords):
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         """Find the first record start at or after a position, looking back over the whole cluster of delimiters.
 
-        Asks for more *before* when the cluster of overlapping delimiters, or a run of escapes, reaches its beginning.
+        Asks for more *before* when the cluster of overlapping delimiters, or a run of escapes, reaches its beginning:
+        every delimiter of a cluster decides which of those after it count, so no shorter look is exact.
         """
         width, length = self.unit_bytes, len(self._delimiter_units)
         before = before[len(before) % width :]
@@ -169,7 +170,7 @@ class DelimitedFormat(TerminatedRecords):
         if self._escape_unit is None or not len(units):
             return 0
         others = units != self._escape_unit
-        return int(others.argmax()) + 1 if others.any() else len(units)
+        return int(others.argmax()) + 1 if others.any() else 0  # escapes alone hold no delimiter
 
     def _cluster_heads(self, found: Offsets) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Which occurrences no occurrence before them overlaps; a delimiter that cannot overlap has only those."""

@@ -72,6 +72,10 @@ class LineFormat(TerminatedRecords):
         is_terminator = seen[-1] in (CR, LF)
         last = len(seen) - 1 if is_terminator else len(seen)
         run = run_before(seen, last, self._escape_unit)
+        if run == len(seen):
+            units = as_units(after, width, big_endian)
+            if run_before(units, len(units), self._escape_unit) == len(units):
+                return len(after) if at_end else Need.AFTER  # what follows the run is not escaped, or is
         if run == last and not at_start and self.escape is not None:
             return Need.BEFORE
         is_terminator = is_terminator and run % 2 == 0
