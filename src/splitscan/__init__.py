@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from splitscan.api.files import (
         Scan,
         scan,
+        scan_cobol,
         scan_csv,
         scan_fixed,
         scan_fixed_width,
@@ -99,6 +100,7 @@ __all__ = [
     "recommended_conf",
     "register",
     "scan",
+    "scan_cobol",
     "scan_csv",
     "scan_fixed",
     "scan_fixed_width",

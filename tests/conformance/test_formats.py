@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from splitscan.formats.cobol.framing import FixedRecords
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
@@ -221,6 +222,13 @@ FORMATS = [
         (b"{", b"}", b"[", b"]", b'"', b"\\", b",", b"\n", b" ", b":", b"1", b"\xff"),
     ),
     Case("fixed", FixedFormat(4), (b"aaaabbbbcccc", b"aaaabb", b"a", b""), (b"a", b"\n")),
+    Case(
+        "fixed, before a trailer",
+        FixedRecords(4, trailer=3),
+        (b"aaaabbbbccc!!!", b"aaaabb", b"a!!!", b""),
+        (b"a", b"\n"),
+    ),
+    Case("fixed, after a header", FixedRecords(2, start=3), (b"#\n#aabb", b"###a", b"##"), (b"a", b"\n")),
     Case("fixed, one byte", FixedFormat(1), (b"abc",), (b"a",)),
     csv_case("CSV, one line each", {"multi_line": False}, *LINE_ROWS),
     csv_case("CSV, one line each, escaped", {"multi_line": False, "escape": "\\"}, *LINE_ROWS, '"\\"\n"\n\\\n"\\\\"\n'),

@@ -36,7 +36,7 @@ def check_lines(seed: int) -> None:
 
 
 CHECKS = {
-    "text framing": Check(700, check_lines),
+    "text framing": Check(694, check_lines),
     "csv framing": Check(80, csv_framing.check_case),
     "json framing": Check(90, json_framing.check_case),
     "xml framing": Check(70, xml_framing.check_case),
@@ -45,6 +45,7 @@ CHECKS = {
     "xml reading": Check(14, reading_cases.check_xml),
     "width reading": Check(7, reading_cases.check_width),
     "text reading": Check(7, reading_cases.check_text),
+    "cobol reading": Check(6, reading_cases.check_cobol),
     "values of csv": Check(1, reading_cases.check_csv_values),
     "values of json": Check(1, reading_cases.check_json_values),
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from tests.kernel import csv_cases, fixed_width_cases, json_cases, lines_cases, value_cases, xml_cases
+from tests.kernel import cobol_cases, csv_cases, fixed_width_cases, json_cases, lines_cases, value_cases, xml_cases
 from tests.kernel.two_loops import both
 
 import splitscan as ss
@@ -159,6 +159,18 @@ def check_width(seed: int) -> Counter[str]:
     return check_reading(
         draw, "fixed_width", data, pa.schema(columns.fields) if columns.fields else None,
         **options, **_rules(rules), **_common(draw),
+    )  # fmt: skip
+
+
+def check_cobol(seed: int) -> Counter[str]:
+    """Records by a copybook."""
+    draw = random.Random(seed)
+    options, data, _ = cobol_cases.random_case(draw)
+    return check_reading(
+        draw, "cobol", cobol_cases.damaged(draw, data), None,
+        stringTrimmingPolicy=draw.choice(["both", "both", "left", "right", "none"]),
+        improvedNullDetection=draw.random() < 0.7, strictSignOverpunching=draw.random() < 0.7, **options,
+        **_common(draw),
     )  # fmt: skip
 
 

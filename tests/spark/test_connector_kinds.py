@@ -91,6 +91,14 @@ def _log(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Sca
     return ss.scan_log(folder, schema, record_start=r"\d|x", record_pattern=pattern, **options)
 
 
+def _cobol(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
+    book = "01 R. 05 N PIC 9. 05 T OCCURS 0 TO 2 DEPENDING ON N. 10 K PIC S9(3) COMP-3. 10 V PIC X. 05 D PIC 9V9 COMP."
+    records = [bytes([0xF0 + chance.randint(0, 3), *chance.choices([0x12, 0x3C, 0xC1], k=6), 0, 9]) for _ in range(30)]
+    (folder / "a.dat").write_bytes(b"".join(records)[: chance.choice([270, 265])])
+    schema = chance.choice([None, "t array<struct<V: string, K: bigint>>, d decimal(5,1), _corrupt_record string"])
+    return ss.scan_cobol(folder, book, schema, truncate_comments=False, **options)
+
+
 def _lines(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
     for name in ("p=1", "p=2"):
         (folder / name).mkdir()
@@ -112,7 +120,7 @@ def _rows(read: Callable[[], list[Any]]) -> list[str] | str:
         return "failed"
 
 
-@pytest.mark.parametrize("make", [_csv, _json_lines, _json_array, _xml, _fixed_width, _log, _lines, _fixed])
+@pytest.mark.parametrize("make", [_csv, _json_lines, _json_array, _xml, _fixed_width, _log, _cobol, _lines, _fixed])
 @pytest.mark.parametrize("seed", range(3))
 def test_every_projection_in_every_mode_has_the_rows_of_python(
     spark: SparkSession, tmp_path: Path, make: Make, seed: int

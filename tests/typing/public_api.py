@@ -24,6 +24,7 @@ def a_scan_is_described_by_paths_a_format_and_options() -> None:
     assert_type(ss.scan_csv("a.csv", schema=pa.schema([]), header=True), ss.Scan)
     assert_type(ss.scan_text("a.log", escape="\\"), ss.Scan)
     assert_type(ss.scan_fixed("a.bin", record_length=80), ss.Scan)
+    assert_type(ss.scan_cobol("a.dat", "a.cob", encoding="cp500", record_length=25), ss.Scan)
     assert_type(ss.scan_fixed_width("a.txt", [("id", 1, 5, "int"), ("name", 6, 20)], record_length=25), ss.Scan)
 
 

@@ -757,6 +757,16 @@ def _(place):
     )
 
 
+@case("bad-copybook", "write them as FILLER")
+def _(place):
+    path = write(place / "a.dat", b"\xf1\xf2")
+    book = "       01 R.\n          05 A PIC 9{}.\n"
+    return (
+        lambda: ss.scan_cobol(path, book.format(" SYNC")).to_arrow(),
+        lambda: ss.scan_cobol(path, book.format("") + "          05 FILLER PIC X.\n").to_arrow(),
+    )
+
+
 @case("short-record", "correct the record")
 def _(place):
     path = write(place / "a.bin", b"abcdefgh12")

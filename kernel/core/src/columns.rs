@@ -1,6 +1,7 @@
 //! Columns while they are filled: values that grow, handed to Arrow without copying.
 
 mod build;
+mod bulk;
 mod cells;
 mod nulls;
 mod reading;

@@ -8,6 +8,7 @@
 pub mod bits;
 pub mod block;
 pub mod charsets;
+pub mod cobol;
 pub mod codes;
 pub mod columns;
 pub mod csv;

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from splitscan.api.rejects import Rejects
     from splitscan.jobs import IngestReport
     from splitscan.options.signatures import (
+        CobolKeywords,
         CsvKeywords,
         FixedKeywords,
         FixedWidthKeywords,
@@ -396,6 +397,28 @@ def scan_log(paths: Paths, schema: str | pa.Schema | None = None, **options: Unp
         [{'id': 12, 'level': 'ERROR'}, {'id': 13, 'level': 'INFO'}]
     """
     return Scan(ScanPlanner.of(paths, "log", schema, options))
+
+
+def scan_cobol(
+    paths: Paths, copybook: str, schema: str | pa.Schema | None = None, **options: Unpack[CobolKeywords]
+) -> Scan:
+    r"""Describe a scan of records that a copybook describes; code page cp037 if ``encoding`` says no other.
+
+    Args:
+        paths: A path, or several: files, directories, globs, URIs.
+        copybook: Its path, or its text.
+        schema: Some of the columns; numbers may have wider types.
+        options: As for :func:`scan`.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "a.dat")
+        >>> _ = path.write_bytes(b"\xc1\xc2\x12\x3d")
+        >>> text = "01 R. 05 NAME PIC X(2). 05 AMOUNT PIC S9V99 COMP-3."
+        >>> scan_cobol(path, text, truncate_comments=False).to_arrow().to_pylist()
+        [{'NAME': 'AB', 'AMOUNT': Decimal('-1.23')}]
+    """
+    return Scan(ScanPlanner.of(paths, "cobol", schema, {"copybook": copybook, **options}))
 
 
 def scan_slices(paths: Paths, **options: Unpack[SlicesKeywords]) -> Scan:

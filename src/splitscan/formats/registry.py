@@ -71,6 +71,7 @@ KNOWN = {
     "slices": Known("splitscan.formats.fixed.format", "Slices"),
     "json": Known("splitscan.formats.json.format", "Json", {"json": {}, "jsonl": {}, "ndjson": {}, "geojson": {}}),
     "log": Known("splitscan.formats.log.format", "Log"),
+    "cobol": Known("splitscan.formats.cobol.format", "Cobol"),
     "xml": Known("splitscan.formats.xml.format", "Xml", {"xml": {}}, {"rowTag": row_tags}),
 }
 """Every format by its name."""

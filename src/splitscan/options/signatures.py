@@ -281,6 +281,50 @@ class LogKeywords(TypedKeywords, total=False):
     nullValue: Text
 
 
+class CobolKeywords(ColumnKeywords, total=False):
+    """Options of ``scan_cobol``."""
+
+    recfm: Literal["F"] | Text
+    record_length: Whole
+    recordLength: Whole
+    record_start_offset: Whole
+    recordStartOffset: Whole
+    record_end_offset: Whole
+    recordEndOffset: Whole
+    file_start_offset: Whole
+    fileStartOffset: Whole
+    file_end_offset: Whole
+    fileEndOffset: Whole
+    encoding: Text
+    charset: Text
+    ebcdic_code_page: Text
+    ebcdicCodePage: Text
+    floating_point_format: Literal["IBM", "IEEE754", "IBM_little_endian", "IEEE754_little_endian"] | Text
+    floatingPointFormat: Literal["IBM", "IEEE754", "IBM_little_endian", "IEEE754_little_endian"] | Text
+    string_trimming_policy: Literal["both", "left", "right", "none", "keep_all"] | Text
+    stringTrimmingPolicy: Literal["both", "left", "right", "none", "keep_all"] | Text
+    improved_null_detection: Flag
+    improvedNullDetection: Flag
+    strict_sign_overpunching: Flag
+    strictSignOverpunching: Flag
+    strict_integral_precision: Flag
+    strictIntegralPrecision: Flag
+    schema_retention_policy: Literal["collapse_root", "keep_original"] | Text
+    schemaRetentionPolicy: Literal["collapse_root", "keep_original"] | Text
+    drop_value_fillers: Flag
+    dropValueFillers: Flag
+    drop_group_fillers: Flag
+    dropGroupFillers: Flag
+    truncate_comments: Flag
+    truncateComments: Flag
+    comments_lbound: Whole
+    commentsLbound: Whole
+    comments_ubound: Whole
+    commentsUbound: Whole
+    time_zone: Text
+    timeZone: Text
+
+
 class XmlKeywords(TypedKeywords, total=False):
     """Options of ``scan_xml``."""
 

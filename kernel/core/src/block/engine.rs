@@ -11,7 +11,7 @@ use super::layout::FileLayout;
 use super::lines::{Lines, Look};
 use super::spec::{CsvSpec, Format, Head, ScanSpec, TextSpec};
 use super::transcoded::Transcoded;
-use super::{fixed, json, log, xml};
+use super::{cobol, fixed, json, log, xml};
 use crate::charsets::Charset;
 use crate::csv::{self, Dialect, Grammar, Layout, Limits, Meaning, Shape};
 use crate::frames::{Counted, Frames};
@@ -95,6 +95,11 @@ pub(super) trait Engine: Send {
     /// Whether only the start of the file, or an index, tells where records are.
     fn needs_context(&self) -> bool {
         false
+    }
+
+    /// Where the first record of a file starts, where no look at the file is needed for that.
+    fn data_start(&self) -> Option<u64> {
+        None
     }
 
     /// The first record start at or after a position, where the length of records tells it.
@@ -205,6 +210,7 @@ pub(super) fn engine_of(
                 fixed::columns(own, schema, rules, tail, charset.clone(), marks)
             }
             Format::Log(own) => log::engine(own, schema, rules, tail, marks),
+            Format::Cobol(own) => cobol::engine(own, schema, rules, tail),
             Format::Json(own) => {
                 let values = head.and_then(|head| head.values.as_ref());
                 json::engine(own, schema, rules, tail, values, marks)
@@ -253,7 +259,7 @@ fn has_ascii_marks(format: &Format) -> bool {
         Format::Json(own) => own.line_sep.as_ref().is_none_or(|mark| mark.is_ascii()),
         Format::Xml(own) => own.row_tag.is_ascii(),
         Format::Log(_) => false, // patterns tell characters apart
-        Format::Fixed(_) => true,
+        Format::Fixed(_) | Format::Cobol(_) => true,
     }
 }
 

@@ -25,6 +25,17 @@ pub(super) fn read(
     start: u64,
     content_bytes: u64,
 ) -> Result<Head, BlockError> {
+    if let Some(data_start) = engine.data_start() {
+        return Ok(Head {
+            data_start: match content_bytes {
+                UNKNOWN_END => source
+                    .bytes(0, usize::try_from(data_start).unwrap_or(usize::MAX))?
+                    .len() as u64,
+                known => data_start.min(known),
+            },
+            ..Head::default()
+        });
+    }
     let (has_header, skipped) = match &spec.format {
         Format::Csv(own) => (own.header, own.skip_lines),
         _ => (false, 0),

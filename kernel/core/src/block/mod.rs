@@ -5,6 +5,7 @@
 //! were dealt with, and the spans of the blocks of a file tile it.
 
 mod batches;
+mod cobol;
 mod cursor;
 mod dropped;
 mod engine;

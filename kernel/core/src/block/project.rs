@@ -70,7 +70,11 @@ pub fn project(mut scan: Value, wanted: &Value) -> Option<Value> {
             has_less = true;
         }
     }
-    for (format, parts) in [("fixed_width", "places"), ("log", "groups")] {
+    for (format, parts) in [
+        ("fixed_width", "places"),
+        ("log", "groups"),
+        ("cobol", "nodes"),
+    ] {
         if let Some(own) = scan["format"].get_mut(format) {
             own[parts] = pick(&own[parts], &decoded)?;
         }

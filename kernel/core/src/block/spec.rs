@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::error::BlockError;
 use crate::charsets::Charset;
+use crate::cobol::CobolSpec;
 use crate::codes::{CodeTables, Codes};
 use crate::json::Dialect;
 use crate::rules::Rules;
@@ -90,6 +91,8 @@ pub enum Format {
     Xml(Box<XmlSpec>),
     /// Records of a log.
     Log(LogSpec),
+    /// Records by a copybook.
+    Cobol(Box<CobolSpec>),
 }
 
 /// Text: what ends a record; nothing stands for every line terminator.

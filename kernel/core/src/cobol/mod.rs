@@ -1,0 +1,8 @@
+//! Records by a copybook: items at places of records, each column filled for a tile of records.
+
+mod layout;
+mod parse;
+mod value;
+
+pub use layout::{CobolSpec, Notation};
+pub use parse::Parser;

@@ -1,0 +1,1 @@
+"""Records of COBOL programs, described by a copybook."""

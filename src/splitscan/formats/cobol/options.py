@@ -1,0 +1,193 @@
+"""Options of the record format ``cobol``: the copybook, how records are found, and how values are written."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, ClassVar
+
+from splitscan.errors import UsageError
+from splitscan.formats.cobol.codepages import CodePage, code_page
+from splitscan.formats.cobol.copybook import parse_copybook
+from splitscan.formats.cobol.layout import ItemRules, RecordLayout, lay_out
+from splitscan.options.read import RecordOptions
+from splitscan.options.table import FLAG, Option, OptionKind, ValueRefusedError, choice, show_text, whole
+
+MOST_COPYBOOK_BYTES = 16 * 1024 * 1024
+_IS_TEXT = re.compile(r"\s*[0-9]{1,2}\s+\S|.*[\r\n]", re.DOTALL)
+
+
+def _read_copybook(value: Any) -> str:
+    """The text of a copybook that is given as it is, or by its path."""
+    if isinstance(value, str) and _IS_TEXT.match(value):
+        return value
+    try:
+        path = value if isinstance(value, str) else value.__fspath__()
+        with open(path.removeprefix("file://"), "rb") as file:  # noqa: PTH123 - pathlib is slow to import
+            data = file.read(MOST_COPYBOOK_BYTES + 1)
+    except (OSError, AttributeError, TypeError, ValueError) as error:
+        raise ValueRefusedError(f"give a local path that can be read, or the text of the copybook: {error}") from None
+    if not data or len(data) > MOST_COPYBOOK_BYTES:
+        raise ValueRefusedError("the file is empty, or larger than 16 MiB")
+    return data.decode("utf-8", "replace")
+
+
+def _kind(name: str, allowed: str, parse: Callable[[Any], Any]) -> OptionKind:
+    return OptionKind(name, allowed, parse, show_text)
+
+
+def _parse_code_page(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueRefusedError
+    return code_page(value).name
+
+
+_COPYBOOK = _kind("copybook", "a path, or the text of a copybook", _read_copybook)
+_CODE_PAGE = _kind("code page", "a code page such as cp037, cp500 or ASCII", _parse_code_page)
+
+
+class Trimming(enum.Enum):
+    """Which blanks of texts are dropped."""
+
+    BOTH = "both"
+    LEFT = "left"
+    RIGHT = "right"
+    NONE = "none"
+    KEEP_ALL = "keep_all"
+
+
+class Floats(enum.Enum):
+    """How COMP-1 and COMP-2 are stored."""
+
+    IBM = "IBM"
+    IEEE = "IEEE754"
+    IBM_LITTLE = "IBM_little_endian"
+    IEEE_LITTLE = "IEEE754_little_endian"
+
+
+class Root(enum.Enum):
+    """Fate of the outermost group."""
+
+    COLLAPSE = "collapse_root"
+    KEEP = "keep_original"
+
+
+class Recfm(enum.Enum):
+    """How records lie in a file; names are those of data sets."""
+
+    FIXED = "F"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CobolOptions(RecordOptions):
+    """Options of records that a copybook describes.
+
+    Pickling: plain values only.
+    """
+
+    has_columns: ClassVar[bool] = True
+    ignores_case: ClassVar[bool] = True
+    says_columns: ClassVar[bool] = True
+
+    copybook: Annotated[str, Option("copybook", _COPYBOOK, "Path of the copybook, or its text.", ("copybookContents",))]
+    recfm: Annotated[Recfm, Option("recfm", choice(Recfm), "How records lie in the file: of a fixed length.")] = (
+        Recfm.FIXED
+    )
+    record_length: Annotated[
+        int | None, Option("recordLength", whole(1), "Bytes in each record; those of the copybook if not given.")
+    ] = None
+    record_start_offset: Annotated[
+        int, Option("recordStartOffset", whole(0), "Bytes in each record in front of the copybook's.")
+    ] = 0
+    record_end_offset: Annotated[
+        int, Option("recordEndOffset", whole(0), "Bytes in each record after the copybook's.")
+    ] = 0
+    file_start_offset: Annotated[
+        int, Option("fileStartOffset", whole(0), "Bytes in front of the first record of a file.")
+    ] = 0
+    file_end_offset: Annotated[int, Option("fileEndOffset", whole(0), "Bytes after the last record of a file.")] = 0
+    encoding: Annotated[
+        str, Option("encoding", _CODE_PAGE, "Code page of texts and of DISPLAY numbers.", ("charset", "ebcdicCodePage"))
+    ] = "cp037"
+    floating_point_format: Annotated[
+        Floats, Option("floatingPointFormat", choice(Floats), "How COMP-1 and COMP-2 are stored.")
+    ] = Floats.IBM
+    string_trimming_policy: Annotated[
+        Trimming, Option("stringTrimmingPolicy", choice(Trimming), "Which blanks of texts are dropped.")
+    ] = Trimming.BOTH
+    improved_null_detection: Annotated[
+        bool, Option("improvedNullDetection", FLAG, "Reads a text whose bytes are all 0 as null.")
+    ] = True
+    strict_sign_overpunching: Annotated[
+        bool, Option("strictSignOverpunching", FLAG, "Refuses a plus in the digits of a number without a sign.")
+    ] = True
+    strict_integral_precision: Annotated[
+        bool, Option("strictIntegralPrecision", FLAG, "Reads whole numbers as decimals of as many digits.")
+    ] = False
+    schema_retention_policy: Annotated[
+        Root, Option("schemaRetentionPolicy", choice(Root), "Whether the outermost group is a column.")
+    ] = Root.COLLAPSE
+    drop_value_fillers: Annotated[
+        bool, Option("dropValueFillers", FLAG, "Reads no FILLER with a picture; else it is a column FILLER_P1 ...")
+    ] = True
+    drop_group_fillers: Annotated[
+        bool, Option("dropGroupFillers", FLAG, "Reads no FILLER that is a group; else it is a column FILLER_1 ...")
+    ] = False
+    truncate_comments: Annotated[
+        bool, Option("truncateComments", FLAG, "Reads only some columns of the copybook's lines.")
+    ] = True
+    comments_lbound: Annotated[
+        int, Option("commentsLbound", whole(0), "Columns in front of the copybook's lines that are no text.")
+    ] = 6
+    comments_ubound: Annotated[
+        int, Option("commentsUbound", whole(1), "The last column of the copybook's lines that is text.")
+    ] = 72
+
+    @property
+    def layout(self) -> RecordLayout:
+        """The columns, and their places."""
+        first = self.comments_lbound if self.truncate_comments else None
+        rules = ItemRules(
+            hex_floats=self.floating_point_format in {Floats.IBM, Floats.IBM_LITTLE},
+            little_floats=self.floating_point_format in {Floats.IBM_LITTLE, Floats.IEEE_LITTLE},
+            exact_integers=self.strict_integral_precision,
+            drop_values=self.drop_value_fillers,
+            drop_groups=self.drop_group_fillers,
+            keeps_root=self.schema_retention_policy is Root.KEEP,
+        )
+        return _layout(self.copybook, first, self.comments_ubound, rules)
+
+    @property
+    def page(self) -> CodePage:
+        """The code page."""
+        return code_page(self.encoding)
+
+    @property
+    def length(self) -> int:
+        """Bytes of each record."""
+        return self.record_length or self.record_start_offset + self.layout.length + self.record_end_offset
+
+    @property
+    def fixed_length(self) -> tuple[str, int] | None:
+        return "recordLength", self.length
+
+    @property
+    def about_files(self) -> str | None:
+        return "fileStartOffset" if self.file_start_offset else "fileEndOffset" if self.file_end_offset else None
+
+    def __post_init__(self) -> None:
+        needed = self.record_start_offset + self.layout.length
+        if self.record_length is not None and self.record_length < needed:
+            raise UsageError(
+                "option recordLength leaves no room for all of the copybook",
+                seen=f"recordLength={self.record_length}, and the copybook ends at byte {needed}",
+                fix="correct recordLength or the copybook", code="bad-option",
+            )  # fmt: skip
+
+
+@cache
+def _layout(copybook: str, first: int | None, last: int, rules: ItemRules) -> RecordLayout:
+    return lay_out(parse_copybook(copybook, first, last), rules)

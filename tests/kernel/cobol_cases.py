@@ -1,0 +1,286 @@
+"""Random copybooks, values of their items, and records that an encoder of its own makes of them."""
+
+from __future__ import annotations
+
+import random
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+_LETTERS = "ABCxyz019 .é"
+_CODE_PAGES = ("cp037", "cp037", "cp500", "cp1140", "ascii", "latin-1")
+
+Encoded = tuple[bytes, Any]
+"""The bytes of an item, and the value that they are."""
+
+
+@dataclass
+class CobolItem:
+    """An item of a copybook.
+
+    Attributes:
+        name: Its name there.
+        clauses: What follows it.
+        encode: Makes bytes of a value that it chooses, which is in a row.
+        inner: Items inside of it.
+        in_rows: Whether it is in rows.
+    """
+
+    name: str
+    clauses: str
+    encode: Callable[[], Encoded]
+    inner: list[CobolItem] = field(default_factory=list)
+    in_rows: bool = True
+
+    def lines(self, level: int) -> list[str]:
+        """Its lines in a copybook."""
+        said = f"{level:02} {self.name}{' ' + self.clauses if self.clauses else ''}."
+        own = textwrap.wrap(
+            said, 50, initial_indent=" " * (7 + level), subsequent_indent=" " * 14, break_on_hyphens=False
+        )
+        return [*own, *(line for item in self.inner for line in item.lines(level + 2))]
+
+
+class Copybooks:
+    """Makes random copybooks."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self._draw = draw
+        self.encoding = draw.choice(_CODE_PAGES)
+        self.is_ebcdic = self.encoding.startswith("cp")
+        self._count = 0
+        self._hidden = 0  # in REDEFINES, whose bytes are those of others
+
+    def record(self) -> CobolItem:
+        """An item for whole records."""
+        return self._group("REC", 0)
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"N-{self._count}"
+
+    def _group(self, name: str, depth: int) -> CobolItem:
+        items: list[CobolItem] = []
+        for _ in range(self._draw.randint(1, 5)):
+            items += self._items(depth)
+        if not any(item.in_rows for item in items):
+            items.append(self._text())
+        return CobolItem(name, "", lambda: _joined(items), items)
+
+    def _items(self, depth: int) -> list[CobolItem]:
+        """One item, or some that belong together."""
+        kind = self._draw.random()
+        if kind < 0.1 and depth < 3:
+            return [self._group(self._name(), depth + 1)]
+        if kind < 0.2 and depth < 3:
+            return [self._table(depth)]
+        if kind < 0.3 and depth < 3:
+            return self._counted(depth)
+        if kind < 0.36:
+            return self._redefined()
+        if kind < 0.42:
+            return [
+                CobolItem("FILLER", f"PIC X({(n := self._draw.randint(1, 4))})", lambda: (b"\0" * n, None), [], False)
+            ]
+        return [self._leaf()]
+
+    def _part(self, depth: int) -> CobolItem:
+        return self._group(self._name(), depth + 1) if self._draw.random() < 0.5 else self._leaf()
+
+    def _table(self, depth: int) -> CobolItem:
+        one, times = self._part(depth), self._draw.randint(1, 3)
+        many = [one] * times
+
+        def encode() -> Encoded:
+            parts = [each.encode() for each in many]
+            return b"".join(data for data, _ in parts), [value for _, value in parts]
+
+        return CobolItem(one.name, f"{one.clauses} OCCURS {times} TIMES".strip(), encode, one.inner)
+
+    def _counted(self, depth: int) -> list[CobolItem]:
+        """A number, and a list of as many items."""
+        one, most = self._part(depth), self._draw.randint(1, 3)
+        counter = self._name()
+        chosen: list[int] = []
+        zero = 0xF0 if self.is_ebcdic else 0x30
+
+        def count() -> Encoded:
+            chosen.append(self._draw.randint(0, most))
+            return bytes([zero + chosen[-1]]), chosen[-1]
+
+        def encode() -> Encoded:
+            parts = [one.encode() for _ in range(most)]
+            return b"".join(data for data, _ in parts), [value for _, value in parts][: chosen.pop()]
+
+        clauses = f"{one.clauses} OCCURS 0 TO {most} TIMES DEPENDING ON {counter}".strip()
+        return [CobolItem(counter, "PIC 9", count), CobolItem(one.name, clauses, encode, one.inner)]
+
+    def _redefined(self) -> list[CobolItem]:
+        """A text, and another view of its first bytes."""
+        first = self._text(least=3)
+        data: list[bytes] = []
+
+        def encode() -> Encoded:
+            found = first.encode()
+            data.append(found[0])
+            return found
+
+        def again() -> Encoded:
+            return b"", self._shown(data.pop()[:2])
+
+        view = CobolItem(self._name(), f"REDEFINES {first.name} PIC X(2)", again)
+        return [CobolItem(first.name, first.clauses, encode), view]
+
+    def _leaf(self) -> CobolItem:
+        makers = (
+            self._text,
+            self._zoned,
+            self._zoned,
+            self._packed,
+            self._packed,
+            self._binary,
+            self._float,
+            self._national,
+        )
+        return self._draw.choice(makers)()
+
+    # ------------------------------------------------------------- the values
+
+    def _shown(self, data: bytes) -> str | None:
+        return data.decode(self.encoding).strip(" ") if any(data) else None
+
+    def _text(self, least: int = 1) -> CobolItem:
+        size = self._draw.randint(least, 8)
+        picture = self._draw.choice([f"X({size})", "X" * size])
+
+        def encode() -> Encoded:
+            text = "".join(self._draw.choices(_LETTERS, k=size))
+            data = text.encode(self.encoding, "replace")
+            return data, self._shown(data)
+
+        return CobolItem(self._name(), f"PIC {picture}", encode)
+
+    def _national(self) -> CobolItem:
+        size = self._draw.randint(1, 4)
+
+        def encode() -> Encoded:
+            text = "".join(self._draw.choices(_LETTERS + "☃", k=size))
+            return text.encode("utf-16-be"), text.strip(" ")
+
+        return CobolItem(self._name(), f"PIC N({size})", encode)
+
+    def _number(self, most: int = 20) -> tuple[str, int, int, bool]:
+        """A picture, its digits, those after the point, and whether it has a sign."""
+        digits = self._draw.choice([1, 2, 4, 5, 9, 10, 18, 19, most])
+        scale = self._draw.choice([0, 0, 1, 2]) if digits > 2 else 0
+        signed = self._draw.random() < 0.6
+        picture = f"{'S' if signed else ''}9({digits - scale}){f'V9({scale})' if scale else ''}"
+        return picture, digits, scale, signed
+
+    def _chosen(self, digits: int, signed: bool) -> int:
+        value = self._draw.choice([0, 1, self._draw.randrange(10**digits), 10**digits - 1])
+        return -value if signed and self._draw.random() < 0.5 else value
+
+    def _zoned(self) -> CobolItem:
+        picture, digits, scale, signed = self._number(38)
+        separate = signed and self._draw.random() < 0.4
+        place = self._draw.choice(["LEADING", "TRAILING"])
+        zones = (0xC0, 0xD0) if self.is_ebcdic else (b"{ABCDEFGHI", b"}JKLMNOPQR")
+
+        def encode() -> Encoded:
+            value = self._chosen(digits, signed)
+            data = bytearray(f"{abs(value):0{digits}}".encode(self.encoding))
+            if separate:
+                mark = ("-" if value < 0 else "+").encode(self.encoding)
+                data = bytearray(mark + data if place == "LEADING" else data + mark)
+            elif signed and (value < 0 or self._draw.random() < 0.7):
+                at = 0 if place == "LEADING" else -1
+                zone, digit = zones[value < 0], data[at] & 0xF
+                data[at] = zone + digit if isinstance(zone, int) else zone[digit]
+            return bytes(data), _scaled(value, scale)
+
+        sign = f" SIGN IS {place}{' SEPARATE' if separate else ''}" if signed else ""
+        return CobolItem(self._name(), f"PIC {picture}{sign}", encode)
+
+    def _packed(self) -> CobolItem:
+        picture, digits, scale, signed = self._number(31)
+
+        def encode() -> Encoded:
+            value = self._chosen(digits, signed)
+            text = f"{abs(value):0{digits // 2 * 2 + 1}}" + ("D" if value < 0 else "C" if signed else "F")
+            return bytes.fromhex(text), _scaled(value, scale)
+
+        return CobolItem(self._name(), f"PIC {picture} {self._draw.choice(['COMP-3', 'PACKED-DECIMAL'])}", encode)
+
+    def _binary(self) -> CobolItem:
+        picture, digits, scale, signed = self._number(30)
+        usage = self._draw.choice(["COMP", "BINARY", "COMP-4", "COMP-5", "COMP-9"])
+        order = "little" if usage == "COMP-9" else "big"
+        sizes = [(4, 2), (9, 4), (18, 8), (19, 9), (20, 9), (30, 13)]
+        size = next(size for most, size in sizes if digits <= most)
+        size = 1 if usage == "COMP-9" and digits <= 2 else size
+
+        def encode() -> Encoded:
+            value = self._chosen(digits, signed)
+            return value.to_bytes(size, order, signed=signed), _scaled(value, scale)
+
+        return CobolItem(self._name(), f"PIC {picture} {usage}", encode)
+
+    def _float(self) -> CobolItem:
+        double = self._draw.random() < 0.5
+
+        def encode() -> Encoded:
+            value = self._draw.choice([0.0, 1.0, -0.5, 4.5, -3.75, self._draw.randint(-(10**6), 10**6) / 16])
+            return _hex_float(value, 8 if double else 4), value
+
+        return CobolItem(self._name(), "COMP-2" if double else "COMP-1", encode)
+
+
+def _scaled(value: int, scale: int) -> int | Decimal:
+    return Decimal(f"{value}E-{scale}") if scale else value
+
+
+def _hex_float(value: float, size: int) -> bytes:
+    """A number as mainframes write it: a sign, a power of 16, and a fraction below 1."""
+    if not value:
+        return bytes(size)
+    power, fraction = 64, abs(value)
+    while fraction >= 1:
+        power, fraction = power + 1, fraction / 16
+    while fraction < 1 / 16:
+        power, fraction = power - 1, fraction * 16
+    digits = int(fraction * 256 ** (size - 1))
+    return bytes([power | (0x80 if value < 0 else 0)]) + digits.to_bytes(size - 1, "big")
+
+
+def _joined(items: list[CobolItem]) -> Encoded:
+    parts = [(item, *item.encode()) for item in items]
+    rows = {item.name.replace("-", "_"): value for item, _, value in parts if item.in_rows}
+    return b"".join(data for _, data, _ in parts), rows
+
+
+def random_case(draw: random.Random) -> tuple[dict[str, Any], bytes, list[dict[str, Any]]]:
+    """Options, a file of the records of a copybook, and their rows."""
+    books = Copybooks(draw)
+    record = books.record()
+    start, end = draw.choice([0, 0, 2]), draw.choice([0, 0, 3])
+    header, trailer = draw.choice([0, 0, 5]), draw.choice([0, 0, 7])
+    parts = [record.encode() for _ in range(draw.choice([0, 1, 2, 7, 30]))]
+    data = b"".join(bytes(start) + data + bytes(end) for data, _ in parts)
+    options = {
+        "copybook": "\n".join(record.lines(1)), "encoding": books.encoding, "recordStartOffset": start,
+        "recordEndOffset": end, "fileStartOffset": header, "fileEndOffset": trailer,
+    }  # fmt: skip
+    return options, b"H" * header + data + b"T" * trailer, [row for _, row in parts]
+
+
+def damaged(draw: random.Random, data: bytes) -> bytes:
+    """The same with other bytes in it, or without its end."""
+    changed = bytearray(data)
+    for _ in range(draw.choice([0, 1, 5]) if data else 0):
+        changed[draw.randrange(len(data))] = draw.choice(
+            [0, 0x40, 0x4B, 0x60, 0xC1, 0xD5, 0xFF, 0x1A, draw.randrange(256)]
+        )
+    return bytes(changed[: draw.randint(0, len(data))] if draw.random() < 0.3 else changed)
