@@ -18,6 +18,8 @@ from splitscan.formats.csv.sniffing.separators import IN_TEXT, LEAST_SCORE, ONE_
 from splitscan.formats.csv.sniffing.values import BLANKS, Record, ValueKind, is_typed, kind_of
 
 _LEAST_LINES = 3
+_LEAST_NUMBERS = 3  # in a line, on average, where they are most of its values
+_MOSTLY = 0.7  # of values
 _TYPED_SHARE = 0.9
 _EVEN_SHARE = 0.98  # of lines that have as many fields
 _ALIGNED_SHARE = 0.9  # of lines whose values stand in columns
@@ -35,6 +37,7 @@ _HASH = re.compile(rb"[0-9a-fA-F]{4,}")
 _CAPITALS = re.compile(rb"[A-Z]+")
 _LONG_RUN = re.compile(rb"[ \t]{2}")
 _DIGITS_AND_MARKS = re.compile(rb"[^A-Za-z\x80-\xff]*\d[^A-Za-z\x80-\xff]*")
+_ASSIGNED = re.compile(rb"\s*[A-Za-z_][\w.\-\[\]]*[ \t]*=(?!=)[^\r\n]*")
 _DECIMAL = re.compile(rb"[+-]?\d*\.\d+")
 _ADVICE = (
     f"give sep={BLANK_RUNS} for these, sep=' ' where each blank separates, and sep={shown(ONE_COLUMN)} for whole lines"
@@ -60,20 +63,36 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
     is_decimal = chosen.sep in IN_TEXT and chosen.columns > 1 and only_in_values(runs, chosen.sep)
     is_open = chosen.columns == 1 or chosen.score < LEAST_SCORE or (is_decimal and runs.columns > 1)
     is_open = is_open or (chosen.sep == "\t" and _holds_columns(chosen, runs))
-    is_line = is_open and chosen.sep != ONE_COLUMN and len(lines) >= _LEAST_LINES
-    if not is_line or 2 * sum(map(is_typed, lines)) > len(lines):
+    if not is_open or chosen.sep == ONE_COLUMN or 2 * sum(map(is_typed, lines)) > len(lines):
         return chosen
+    if len(lines) < _LEAST_LINES or all(map(_ASSIGNED.fullmatch, lines)):
+        return _with_doubt_of_values(chosen, lines)
     if _is_table(between) and _is_named(between):
         return _below_names(between, given)
     if runs.columns > 1 and _is_table(runs) and _is_divided(runs, lines):
         return _below_names(_with_doubt_of_places(runs), given)
-    if is_decimal:
-        return chosen
     by_colon = chosen.but(sep=":")
-    if is_constant(by_colon) and _is_certain(by_colon):
-        return by_colon
+    if is_decimal or (is_constant(by_colon) and _is_certain(by_colon)):
+        return chosen if is_decimal else by_colon
     doubt = _of_blanks(lines) or _of_colons(chosen)
-    return chosen if doubt is None else chosen.in_doubt(doubt)
+    return _with_doubt_of_values(chosen, lines) if doubt is None else chosen.in_doubt(doubt)
+
+
+def _with_doubt_of_values(chosen: Reading, lines: Sequence[bytes]) -> Reading:
+    """The reading, in doubt where lines are of names, = and values, or of numbers between blanks, however many."""
+    if len(lines) >= _LEAST_LINES and all(map(_ASSIGNED.fullmatch, lines)):
+        return chosen.in_doubt(
+            "Each line has a name, = and a value: give sep== with header=false for two columns, and "
+            f"sep={shown(ONE_COLUMN)} for whole lines."
+        )
+    fields = [value for line in lines for value in _RUN.split(line.strip(BLANKS))]
+    numbers = sum(kind_of(value) is ValueKind.NUMBER for value in fields)
+    is_many = len(lines) >= _TWO and len(fields) >= _LEAST_NUMBERS * len(lines)
+    if chosen.columns > 1 or not is_many or numbers < _MOSTLY * len(fields):
+        return chosen
+    return chosen.in_doubt(
+        f"Most values between blanks are numbers, of which lines have several: {_ADVICE}; {_PLACES}."
+    )
 
 
 def _holds_columns(chosen: Reading, runs: Reading) -> bool:

@@ -154,7 +154,7 @@ def _codec_of(encoding: str, samples: Sequence[RawSample]) -> str:
 def _in_utf8(sample: RawSample, codec: str, line_sep: str | None = None) -> Sample:
     """The text of a sample, with the usual line ends; one from the middle begins after its first line end."""
     text = sample.data.decode(codec, "ignore").removeprefix("\ufeff").encode()
-    if line_sep is not None and line_sep.strip("\r\n"):
+    if line_sep is not None:
         lines = text.split(line_sep.encode())
         text = b"\n".join(line.replace(b"\n", b" ").replace(b"\r", b" ") for line in lines)
     if sample.offset:

@@ -10,6 +10,7 @@ from splitscan.formats.csv.sniffing.evidence import LEAST_LEAD, quoted, rival_of
 from splitscan.formats.csv.sniffing.found import Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.header import is_contradicted
 from splitscan.formats.csv.sniffing.last_lines import about_last_lines
+from splitscan.formats.csv.sniffing.line_ends import about_line_ends
 from splitscan.formats.csv.sniffing.other_lines import about_other_lines
 from splitscan.formats.csv.sniffing.quotes import is_written_by_rule
 from splitscan.formats.csv.sniffing.reading import Reading, Sample
@@ -59,6 +60,10 @@ def doubts_of(
         )
     if not chosen.records:
         return  # nothing can be read wrong
+    cut_by = None if "sep" in given else about_line_ends(chosen, is_given="lineSep" in given)
+    if cut_by is not None:
+        yield cut_by  # of records that are cut nothing else can be told
+        return
     header = settings["header"]
     others = [] if "header" in given else list(about_other_lines(chosen, header, parts))
     if "sep" not in given:

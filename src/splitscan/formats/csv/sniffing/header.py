@@ -45,7 +45,7 @@ def find_header(records: Sequence[Record]) -> Setting:
     columns = [[record[i][0] for record in body if i < len(record) and record[i][0]] for i in range(len(first))]
     sides = _compare(first, columns)
     labels = _labels(first, body, columns, sides.same) if sides.same else None
-    return labels or _by_contrast(sides, columns) or _of_texts(first, columns)
+    return labels or _by_contrast(sides, columns, _met(first, columns)) or _of_texts(first, columns)
 
 
 def is_contradicted(header: Setting, records: Sequence[Record]) -> bool:
@@ -83,6 +83,11 @@ def _compare(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> _Sid
     return sides
 
 
+def _met(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> list[int]:
+    """Columns in which a text of the first record comes again."""
+    return [i for i, values in enumerate(columns) if first[i].strip() and not is_typed(first[i]) and first[i] in values]
+
+
 def _kind_of_most(values: Sequence[bytes]) -> ValueKind | None:
     return Counter(map(kind_of, values)).most_common(1)[0][0]
 
@@ -91,7 +96,7 @@ def _typed_share(values: Sequence[bytes]) -> float:
     return sum(map(is_typed, values)) / len(values)
 
 
-def _by_contrast(sides: _Sides, columns: Sequence[Sequence[bytes]]) -> Setting | None:
+def _by_contrast(sides: _Sides, columns: Sequence[Sequence[bytes]], met: Sequence[int]) -> Setting | None:
     contrast, same, missing = sides
     if not contrast and not same and missing:
         return Setting(False, Confidence.LIKELY, f"what names nothing begins {_columns(missing)} of typed values")
@@ -101,8 +106,10 @@ def _by_contrast(sides: _Sides, columns: Sequence[Sequence[bytes]]) -> Setting |
     seen = f"{_columns(contrast)} of typed values begin{_s(contrast)} with a text"
     if len(columns) == 1 and (kind := _kind_of_most(columns[0])) not in _MEASURED:
         return None if kind in _WORDS else Setting(True, Confidence.LIKELY, seen)
+    if not same and met:
+        seen = f"{seen}, though the first value of {_columns(met)} comes again"
     if not same:
-        return Setting(True, Confidence.CERTAIN, seen)
+        return Setting(True, Confidence.LIKELY if met else Confidence.CERTAIN, seen)
     is_likely = len(contrast) > len(same)
     return Setting(
         is_likely, Confidence.LIKELY if is_likely else Confidence.UNSURE, f"{seen}, {_columns(same)} with a value"
@@ -232,7 +239,7 @@ def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Set
     names = first[names_rows:]
     if len({value.lower() for value in names}) < len(names) or not all(NAME.fullmatch(value) for value in names):
         return Setting(False, Confidence.LIKELY, "the first record is no list of different names")
-    met = [i for i, values in enumerate(columns) if first[i] in values]
+    met = _met(first, columns)
     if met:
         return Setting(False, Confidence.LIKELY, f"the first value of {_columns(met)} comes again below")
     seen = "names of rows stand below nothing" if names_rows else _unlike_those_below(first, columns)

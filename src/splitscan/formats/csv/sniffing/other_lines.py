@@ -65,10 +65,16 @@ def about_other_lines(
     if names:
         yield _of_several(chosen, lines, names, is_given=is_given)
     elif not header.value or not all(name for name, _ in chosen.records[0][1:]):
-        number = next((n for n in range(1, _MOST_NAMES) if _are_names(chosen.records[n:])), None)
+        below = (n for n in range(1, _MOST_NAMES) if _are_names(chosen.records[n:]))
+        number = 1 if _are_below_groups(chosen.records) else next(below, None)
         if number is not None:
             seen = quoted(lines[number])
             yield f"The line {seen} may be the header: give header=true with skipRows={chosen.lines_before(number)}."
+    if header.value and not names and _is_note_below(chosen.records):
+        yield (
+            f"The line {quoted(lines[1])} below the first one may be a note, and no record: give header=false with "
+            f"skipRows={chosen.lines_before(1) + 1} and a schema{_or(is_given, 'header=true')}."
+        )
     other = None if names else _other_header(chosen, is_named=bool(header.value))
     if other is not None:
         yield _of_second_table(chosen, other, is_given=is_given)
@@ -300,6 +306,31 @@ def _without_mark(record: Record) -> Record:
     """A record without a byte order mark, which a file that was appended may begin with."""
     (value, is_quoted), *others = record
     return [(value.removeprefix(_BYTE_ORDER_MARK), is_quoted), *others]
+
+
+def _are_below_groups(records: Sequence[Record]) -> bool:
+    """True if names in all columns stand below texts in some, and the records below them have values in all."""
+    groups, names, *body = [[value.strip() for value, _ in record] for record in (*records[:_LOOKED_AT], [], [])]
+    body = body[: len(records) - 2]
+    empty = [i for i, value in enumerate(groups) if i and not value]
+    texts = [value for value in groups if value]
+    if not body or not texts or not empty or len(names) != len(groups) or len(groups) <= _LEAST_ABOVE:
+        return False
+    if not all(map(_is_text, (*texts, *names[1:]))) or not all(map(NAME.fullmatch, names[1:])):
+        return False
+    is_full = all(len(each) == len(names) and all(each[i] for i in empty) for each in body)
+    return is_full and not any(
+        name and name in column for name, column in zip(names, zip(*body, strict=True), strict=True)
+    )
+
+
+def _is_note_below(records: Sequence[Record]) -> bool:
+    """True if the record below the names has a text of words in its first column only, where all others have more."""
+    if len(records) <= _LEAST_KNOWN + 1 or len(records[0]) <= _LEAST_ABOVE:
+        return False
+    first, *others = [value.strip() for value, _ in records[1]]
+    is_lone = len(first.split()) > 1 and not any(others) and len(records[1]) == len(records[0])
+    return is_lone and all(all(value for value, _ in record[1:]) for record in records[2 : 2 + _LOOKED_AT])
 
 
 def _are_names(records: Sequence[Record]) -> bool:

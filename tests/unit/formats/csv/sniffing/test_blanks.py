@@ -175,3 +175,40 @@ def test_a_table_of_zones_is_refused_and_its_hints_read_it(tmp_path):
     scan = ss.scan_csv(path, dialect="auto", comment="#", columns_array=True)
     rows = [row["columns"] for row in scan.to_arrow().to_pylist()]
     assert rows == [line.split("\t") for line in ZONES.splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model = a/b.txt\ntmax = 100\nbranching = True\nn = 2\n", "a=1\nb=2\nc=x y\n", "x.y = 1\nx.z = 2\nz = \n",
+        "PATH=/bin:/usr/bin\nHOME=/root\nX=1\n", "p[0] = 1\np[1] = 2\np[2] = 3\n",
+    ],
+)  # fmt: skip
+def test_names_and_values_with_an_equals_sign_are_told(text):
+    dialect = found(text)
+    assert "Each line has a name, = and a value: give sep== with header=false" in dialect.doubts[0]
+    assert found(text, sep="=", header=False).is_clear
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#A\n3 3.5 8.9 2 2604\n3 3.2 28.3 3.6 29.9 2 2603\n2 3.1 33.1\n", "1 2 3\n4 5 6 7\n8 9 1\n2 2 2 2\n",
+        "Cr1   21 66.67 Al1  3.14  -1.65  58.0\nCr1   21 66.79 Al1  4.02  -1.42  29.5\n", "1 2 3\n4 5 6\n",
+        "P 1 2 3 4\nL 1 2 3\nP 4 5 6 7 8\n",
+    ],
+)  # fmt: skip
+def test_numbers_between_blanks_are_told_however_many_a_line_has(text):
+    assert any("between blanks" in told for told in found(text).doubts)
+
+
+@pytest.mark.parametrize(
+    "text", ["Ann 030 1234\nBo 040 123 56\nCy 1234\n", "12 Main St\n3 High Rd\n45 Low Ln\n", "1 2 3\n"]
+)
+def test_texts_with_some_numbers_are_values(text):
+    assert found(text).is_clear
+
+
+def test_a_header_whose_text_comes_again_is_not_certain():
+    setting = found("name,n\nann,1\nname,2\nbob,3\n").settings["header"]
+    assert (setting.value, setting.confidence.value) == (True, "likely")

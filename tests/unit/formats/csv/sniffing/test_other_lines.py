@@ -274,3 +274,36 @@ def test_a_record_of_single_dashes_is_none_that_is_drawn():
 def test_a_rule_in_quotes_begins_no_comments():
     table = '"id","name"\n"--","----"\n' + "".join(f'"{n}","n{n}"\n' for n in range(9))
     assert "is a rule, and no record: give skipRows=2 with header=false" in doubt(table)
+
+
+@pytest.mark.parametrize("groups", ["Person,,Place,", ",Person,,Place", "Person,,,Place", "A,,B,"])
+@pytest.mark.parametrize("rows", [2, 9])
+def test_names_of_groups_above_names_and_texts_are_none(groups, rows):
+    text = f"{groups}\nfirst,last,city,street\n" + "".join(f"Ann{n},Lee{n},Oslo{n % 3},x{n % 2}\n" for n in range(rows))
+    told = doubt(text)
+    assert "The line 'first,last,city,street' may be the header: give header=true with skipRows=1" in told
+    assert found(text, header=True, skipRows=1).is_clear
+
+
+def test_names_of_groups_above_one_record_are_none():
+    assert "may be the header" in doubt(",People,,Area,\nname,all,urban,land,water\np,10,20,0.5,0.25\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["ann,,rome,x\nbob,lee,,y\neve,fox,oslo,z\n", "a,,c\nd,e,f\nd,e,g\n", "a,,c\n1,2,3\n4,5,6\n"]
+)
+def test_records_with_missing_values_are_no_names_of_groups(text):
+    assert not any("may be the header" in told for told in found(text).doubts)
+
+
+@pytest.mark.parametrize(
+    "note", ["Derived from a map,,,", "measured in May 2013,,,", "see report 7,,,", "* by hand,,,"]
+)
+def test_a_note_below_the_names_is_no_record(note):
+    text = f"name,kind,x,y\n{note}\n" + "".join(f"m{n},a,{n}.5,{n}.25\n" for n in range(8))
+    assert f"The line {note!r} below the first one may be a note" in doubt(text)
+    assert "header=false with skipRows=2" in doubt(text)
+
+
+def test_a_first_record_of_one_value_is_read_where_others_lack_values_too():
+    assert found("name,kind,x,y\nAnn Lee,,,\n" + "".join(f"m{n},a,{n}.5,\n" for n in range(8))).is_clear
