@@ -22,8 +22,7 @@ from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
 from splitscan.read.contents import open_file, refuse_no_text
 from splitscan.scan.files import FileSet, Paths, as_paths
-from splitscan.scan.kinds import about_kind, check_beginning, separator_of
-from splitscan.scan.wide_text import advice_on_encoding, lenient, misread, wide_encoding
+from splitscan.scan.finding_format import about_beginning, check_beginning, lenient, misread, separator_of
 from splitscan.sizes import KIB, MIB
 
 _LOG = logging.getLogger("splitscan")
@@ -291,7 +290,7 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata], *, has_schema: b
             head = bytes(source.read_at(0, HEAD_BYTES))
     except SourceError:
         return None  # whoever reads the file decides what that means
-    advice = advice_on_encoding(head, encoding) or about_kind(options.record_format, head)
+    advice = about_beginning(options.record_format, head, encoding)
     if advice is None:
         advice = format_of(options).advice(options.format, head.decode(lenient(encoding), "replace"))
     if advice is None:
@@ -368,9 +367,9 @@ def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[
         return None
     for file in spread(files, _SAMPLED_FILES):
         for offset, sample in _parts(options, file):
-            wanted = None if offset or "encoding" in options.given else wide_encoding(sample, encoding)
-            if wanted is not None:
-                return file.path, misread(wanted, encoding, sample)
+            other = None if offset or "encoding" in options.given else misread(encoding, sample)
+            if other is not None:
+                return file.path, other
             text = sample.decode(lenient(encoding), "replace")
             found = format.contradiction(options.format, options.given, text, is_start=not offset)
             if found is not None:

@@ -1,26 +1,220 @@
-"""Which record format files have, where nobody says: by their names, else by the first bytes of the first of them."""
+"""Which record format files have, where nobody says: by their names, else by the first bytes of the first of them.
+
+Files that hold no records are known by the same, and texts of two or four bytes for each character.
+"""
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from splitscan.blocks import FileMetadata
+from splitscan.content.codecs.formats import named_after
 from splitscan.errors import SourceError, SplitscanError, UsageError, Where
-from splitscan.formats.first_bytes import HEAD_BYTES, beginning_of
-from splitscan.formats.registry import DEFAULT_FORMAT, KNOWN, options_of, parse_options, record_format, resolve_format
+from splitscan.formats.contract import Contradiction
+from splitscan.formats.csv.sniffing.found import wide_without_mark
+from splitscan.formats.first_bytes import HEAD_BYTES, TOLD_BY_FIRST_BYTES, XML, beginning_of, other_text
+from splitscan.formats.registry import (
+    DEFAULT_FORMAT,
+    KNOWN,
+    endings,
+    options_of,
+    parse_options,
+    record_format,
+    resolve_format,
+)
 from splitscan.options import ReadOptions
 from splitscan.options.files import FileOptions
 from splitscan.options.table import by_spellings, declared_options
 from splitscan.read.contents import open_file
 from splitscan.redaction import redact
 from splitscan.scan.files import Paths, as_paths
-from splitscan.scan.kinds import NamedFormat, kind_of
 from splitscan.scan.own_formats import OwnFormat
 
 _NAMED_FILES = 100  # of a directory or glob whose own name says nothing
 _ZONE = "timezone"
+_ARCHIVE = "a ZIP archive"
+_ITS_FILES = "set archivePathFilter=* (on the command line -o 'archivePathFilter=*'): the files in it are read"
+_INSTEAD: Mapping[str, str] = {
+    "Parquet": "spark.read.parquet, or any reader of Parquet",
+    "ORC": "spark.read.orc",
+    "Avro": "spark.read.format('avro')",
+    "Excel": "save the sheet as CSV, or read it with pandas.read_excel",
+    "Feather": "pyarrow.feather",
+    "SQLite": "read its tables in Python, by ss.scan_table('sqlite:///FILE', TABLE, KEY)",
+    _ARCHIVE: _ITS_FILES,
+    "compressed with compress": "gzip -dc FILE | splitscan ... -, which reads what it holds",
+    "PDF": "save its tables as CSV first",
+}
+_OTHERS: Mapping[str, str] = {
+    "parquet": "Parquet", "pq": "Parquet", "orc": "ORC", "avro": "Avro", "xlsx": "Excel", "xls": "Excel",
+    "xlsm": "Excel", "feather": "Feather", "arrow": "Feather", "sqlite": "SQLite", "db": "SQLite",
+    "z": "compressed with compress",
+}  # fmt: skip
+_MAGIC: Sequence[tuple[bytes, str]] = (
+    (b"PAR1", "Parquet"), (b"ORC", "ORC"), (b"Obj\x01", "Avro"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Excel"),
+    (b"ARROW1\0\0", "Feather"), (b"SQLite format 3\0", "SQLite"), (b"%PDF-", "PDF"),
+)  # fmt: skip
+_BLANKS = b"\xff\xfe\xef\xbb\xbf\0 \t\r\n"  # and marks, in any encoding
+_ZIP, _EXCEL_PART = b"PK\x03\x04", b"[Content_Types].xml"
+_SHOWN_BYTES = 16
+_WIDE_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+
+
+class NamedFormat(NamedTuple):
+    """Record format and options by the names of files.
+
+    Attributes:
+        format: Name of the record format.
+        options: Its options that follow from the name.
+    """
+
+    format: str
+    options: Mapping[str, str]
+
+
+def kind_of(paths: Sequence[str]) -> NamedFormat | None:
+    """The record format that the names of files say; ``None`` where they say nothing. Names without a say are left out.
+
+    Raises:
+        UsageError: ``[not-records]`` for a name of a file that holds no text, ``[bad-option]`` where names say
+            different things.
+
+    Example:
+        >>> kind_of(["in/a.json.gz"]).format, kind_of(["in/"]), kind_of(["a.psv"]).options
+        ('json', None, {'sep': '|'})
+    """
+    known = {ending: NamedFormat(*found) for ending, found in endings().items()}
+    kinds: dict[str, NamedFormat] = {}
+    for path in paths:
+        ending = _ending(path)
+        if ending in _OTHERS:
+            raise not_records(path, _OTHERS[ending], "its name")
+        if ending in known:
+            kinds[path] = known[ending]
+    first = next(iter(kinds), None)
+    if first is None:
+        return None
+    other = next((path for path in kinds if kinds[path] != kinds[first]), None)
+    if other is not None:
+        raise UsageError(
+            "files of several kinds are no one scan",
+            seen=f"{redact(first)} and {redact(other)}",
+            fix="read them one after the other, choose some with pathGlobFilter=*.csv, or give a "
+            "format that reads all of them (recordFormat; --format; format= in Python)",
+            code="bad-option",
+        )
+    return kinds[first]
+
+
+def separator_of(path: str) -> str | None:
+    r"""The separator that the name of a file says, if any.
+
+    Example:
+        >>> separator_of("in/a.TSV.gz"), separator_of("a.csv")
+        ('\t', None)
+    """
+    known = endings().get(_ending(path))
+    return None if known is None else known[1].get("sep")
+
+
+def not_records(path: str, kind: str, seen: str) -> UsageError:
+    """The error for a file that is of another kind."""
+    return UsageError(
+        f"the file is {kind}, and splitscan reads text and records of bytes",
+        Where(path),
+        seen=seen,
+        fix=_fix(path, kind),
+        code="not-records",
+    )
+
+
+def _fix(path: str, kind: str) -> str:
+    """How to read a file of another kind."""
+    instead = _INSTEAD[kind]
+    if kind == _ARCHIVE and _ending(path) == "zip":
+        return _ITS_FILES
+    if kind == _ARCHIVE:
+        return f"give it a name that ends in .zip, and {_ITS_FILES}"
+    return instead if " " in instead else f"use {instead}"
+
+
+def check_beginning(path: str, head: bytes) -> None:
+    """Refuse the beginning of a file that is no text.
+
+    Raises:
+        UsageError: ``[not-records]``.
+    """
+    if head.startswith(_ZIP):
+        kind = "Excel" if _EXCEL_PART in head else _ARCHIVE
+        raise not_records(path, kind, f"its first bytes are {_ZIP!r}")
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            raise not_records(path, kind, f"its first bytes are {magic!r}")
+
+
+def about_beginning(format: str, head: bytes, encoding: str) -> str | None:
+    """Objection of the first bytes of a file to its encoding and format, be that said by its name or by the user."""
+    wanted = _wide_encoding(head, encoding)
+    if wanted is not None and _marked(head) is not None:
+        return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
+    if wanted is not None:
+        return f"has many bytes that are zero: it is no text in {encoding}, and perhaps wants option encoding={wanted}"
+    begins = other_text(head)
+    if format == XML.format and head.strip(_BLANKS) and b"<" not in head:
+        return f"has no element in its first {len(head):,} bytes, and is read as {format}"
+    if begins is None or format not in {DEFAULT_FORMAT, *TOLD_BY_FIRST_BYTES} - {begins.format}:
+        return None
+    return f"begins like {begins.kind}, and is read as {format}: {begins.hint}"
+
+
+def _ending(path: str) -> str:
+    """The last part of a name, in lower case, without one that names a compression."""
+    name = path.rstrip("/").rsplit("/", 1)[-1].split("?", 1)[0].lower()
+    if named_after(name) is not None:
+        name = name.rpartition(".")[0]
+    return name.rpartition(".")[2] if "." in name else ""
+
+
+def _wide_encoding(head: bytes, encoding: str) -> str | None:
+    """The encoding of bytes that are no text of one byte for a character, if *encoding* is one; else ``None``."""
+    if _is_wide(encoding):
+        return None
+    return _marked(head) or (wide_without_mark(head) if 0 in head else None)
+
+
+def _marked(head: bytes) -> str | None:
+    return next((name for mark, name in _WIDE_MARKS if head.startswith(mark)), None)
+
+
+def misread(encoding: str, head: bytes) -> Contradiction | None:
+    """The contradiction of text that is in another encoding than it would be read as; ``None`` if it is not."""
+    wanted = _wide_encoding(head, encoding)
+    if wanted is None:
+        return None
+    return Contradiction(
+        f"the file is text in {wanted}, and would be read as {encoding}",
+        repr(head[:_SHOWN_BYTES]),
+        {"encoding": wanted},
+        f"set encoding={wanted} (on the command line -o encoding={wanted}); or encoding={encoding} to read it like "
+        "this all the same",
+    )
+
+
+def _is_wide(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32"))
+
+
+def lenient(encoding: str) -> str:
+    """The encoding in which a sample is looked at: no byte of it is wrong."""
+    return encoding if _is_wide(encoding) else "latin-1"
 
 
 @overload

@@ -8,7 +8,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import UsageError
-from splitscan.scan.kinds import kind_of
+from splitscan.scan.finding_format import kind_of
 
 
 @pytest.mark.parametrize(
