@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 
-from splitscan.rebalance import ChunkStats, ClaimLog, Segment, Sizing
+from splitscan.rebalance.claiming.claims import ClaimLog
+from splitscan.rebalance.claiming.values import ChunkStats, Segment, Sizing
 
 SLOTS = 8
 

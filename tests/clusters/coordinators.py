@@ -9,8 +9,9 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from splitscan.rebalance import ClaimLog, CoordinatorAddress
+from splitscan.rebalance.claiming.claims import ClaimLog
 from splitscan.rebalance.coordinator.server import Answerer, CoordinatorServer
+from splitscan.rebalance.messages import CoordinatorAddress
 
 
 @contextmanager

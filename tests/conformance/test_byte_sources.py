@@ -8,7 +8,7 @@ import zipfile
 import fsspec
 import pytest
 
-from splitscan.content import archives
+from splitscan.content.archives import opening as archives
 from splitscan.content.storage import SHORT_BYTES, ByteSource, open_source, read_at_once
 from splitscan.testing.byte_sources import MemorySource, check_byte_source
 from splitscan.testing.faults import (

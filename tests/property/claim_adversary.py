@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
 
-from splitscan.rebalance import Chunk, ChunkStats, ClaimLog, PositionSpace, Segment, Sizing, messages
+from splitscan.rebalance import messages
+from splitscan.rebalance.claiming.claims import ClaimLog
+from splitscan.rebalance.claiming.positions import PositionSpace
+from splitscan.rebalance.claiming.values import Chunk, ChunkStats, Segment, Sizing
 from splitscan.rebalance.coordinator.server import Answerer
 
 Ranges = list[tuple[int, int]]

@@ -16,8 +16,9 @@ from pyspark.sql.functions import spark_partition_id
 
 import splitscan as ss
 from splitscan.errors import RebalanceError, UsageError
-from splitscan.rebalance import Coordinator
-from splitscan.spark.coordination import session, session_coordinator
+from splitscan.rebalance.client import Coordinator
+from splitscan.spark.coordination import session
+from splitscan.spark.coordination.session import session_coordinator
 
 from ..clusters.processes import wait_until
 from .samples import SAMPLES, Sample

@@ -105,7 +105,7 @@ def register(spark: SparkSession) -> None:
 
 def rebalance_report(spark: SparkSession) -> RebalanceReport:
     """Report of the latest rebalanced scan of a session: see :func:`splitscan.spark.rebalance_report`."""
-    from splitscan.spark.coordination import rebalance_report as report  # noqa: PLC0415 - Spark is optional
+    from splitscan.spark.coordination.session import rebalance_report as report  # noqa: PLC0415 - Spark is optional
 
     return report(spark)
 

@@ -22,7 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from splitscan.blocks import BlockMetadata, FileMetadata, SeekPoint
-from splitscan.content.archives import Archive, ArchiveMember, MemberEncoding, MemberFault, MemberSource, plain_name
+from splitscan.content.archives.directory import Archive
+from splitscan.content.archives.member import ArchiveMember, MemberEncoding, MemberFault, plain_name
+from splitscan.content.archives.opening import MemberSource
 from splitscan.content.codecs.bzip2 import index_bzip2
 from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import BZIP2

@@ -11,7 +11,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.content.archives import open_planned
+from splitscan.content.archives.opening import open_planned
 from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.jobs.history import History, SortedFiles

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import open_planned
+from splitscan.content.archives.opening import open_planned
 from splitscan.content.storage import (
     NEEDS_KERNEL,
     ByteSource,

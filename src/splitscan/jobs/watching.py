@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import open_planned
+from splitscan.content.archives.opening import open_planned
 from splitscan.content.storage import check_unchanged
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
 from splitscan.jobs.file_source import FileSource

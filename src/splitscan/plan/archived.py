@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import MARK, archive_kind, plain_name
+from splitscan.content.archives.member import MARK, archive_kind, plain_name
 from splitscan.content.listing import list_members
 from splitscan.errors import SourceMissingError
 from splitscan.options.files import FileOptions

@@ -27,7 +27,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from splitscan.blocks import UNKNOWN_END, ArchiveEntry, BlockMetadata, Compression, FileMetadata, SeekPoint
-from splitscan.content.archives import MemberSource, is_compressed_member, is_cut_off, open_listed
+from splitscan.content.archives.opening import MemberSource, is_compressed_member, is_cut_off, open_listed
 from splitscan.content.codecs.bzip2 import index_bzip2
 from splitscan.content.codecs.content import BEGINNING, estimate_content_bytes
 from splitscan.content.codecs.contract import Codec, MemberTable

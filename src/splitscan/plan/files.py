@@ -12,7 +12,8 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import is_member, split_member_path
+from splitscan.content.archives.member import split_member_path
+from splitscan.content.archives.opening import is_member
 from splitscan.content.storage import Entry, FileTree, Location, is_inside, locate, open_tree, redact
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 from splitscan.options.files import FileOptions

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import open_planned
+from splitscan.content.archives.opening import open_planned
 from splitscan.content.codecs.bzip2 import index_bzip2
 from splitscan.content.codecs.content import ContentStream
 from splitscan.content.codecs.contract import Codec, MemberTable

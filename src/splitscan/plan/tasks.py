@@ -10,7 +10,7 @@ from heapq import heapreplace
 from itertools import islice, tee
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.content.archives import split_member_path
+from splitscan.content.archives.member import split_member_path
 from splitscan.content.codecs.formats import CODECS
 from splitscan.errors import UsageError
 from splitscan.options.files import FileOptions

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, FileMetadata
-from splitscan.content.archives import CutOffMember, MemberSource, member_codec, open_member
+from splitscan.content.archives.opening import CutOffMember, MemberSource, member_codec, open_member
 from splitscan.content.codecs.contract import Codec, ContainerError, MemberTable
 from splitscan.content.codecs.formats import (
     CODECS,

@@ -16,14 +16,14 @@ import pyarrow as pa
 
 from splitscan.block_json import plain_block, plain_file, read_block, read_file
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
-from splitscan.content.archives import open_listed
+from splitscan.content.archives.opening import open_listed
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, SourceError, SourceMissingError, Where
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options import OnFileChange
 from splitscan.read.contents import codec_in
 from splitscan.read.opened_file import OpenedFile
-from splitscan.rebalance.claiming import Chunk, ChunkStats, Segment
+from splitscan.rebalance.claiming.values import Chunk, ChunkStats, Segment
 from splitscan.redaction import secret_ranges
 from splitscan.scan import ScanSpec, open_reader
 from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_name
@@ -116,7 +116,7 @@ def parts_of(chunk: Chunk, secrets: tuple[str, ...], *, by_block: bool = False) 
 
     Example:
         >>> from splitscan.blocks import FileMetadata
-        >>> from splitscan.rebalance.claiming import PositionSpace
+        >>> from splitscan.rebalance.claiming.positions import PositionSpace
         >>> from splitscan.rebalance.chunk_reader import PathSecrets, segment_of
         >>> file = FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv")
         >>> blocks = [BlockMetadata(file, 0, 4, 0), BlockMetadata(file, 4, 10, 1)]

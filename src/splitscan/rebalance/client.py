@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from splitscan.errors import RebalanceError, SplitscanError
 from splitscan.rebalance import messages
-from splitscan.rebalance.claiming import Chunk, ChunkStats, ScanRecord, Segment
+from splitscan.rebalance.claiming.values import Chunk, ChunkStats, ScanRecord, Segment
 from splitscan.rebalance.messages import CoordinatorAddress, Message
 
 ANSWER_SECONDS = 30.0

@@ -18,7 +18,7 @@ from splitscan.jobs.parts import ClaimedPart, log_folder
 from splitscan.jobs.source import Division, ReadTasks, Runner
 from splitscan.jobs.staging import PartReport, ReportWatch, Staging
 from splitscan.rebalance.chunk_reader import ChunkReader, ChunkScan, ClaimSource
-from splitscan.rebalance.claiming import Chunk, ChunkStats
+from splitscan.rebalance.claiming.values import Chunk, ChunkStats
 from splitscan.rebalance.planning import RebalancePlan, plan_blocks, plan_ranges
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan import ScanPlanner

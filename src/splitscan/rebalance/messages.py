@@ -29,7 +29,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from splitscan.errors import RebalanceError, SplitscanError, UsageError
-from splitscan.rebalance.claiming import (
+from splitscan.rebalance.claiming.values import (
     Chunk,
     ChunkPiece,
     ChunkRecord,

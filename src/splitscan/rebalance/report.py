@@ -9,7 +9,7 @@ from typing import Any
 
 from splitscan.pages.markup import draw_timelines
 from splitscan.pages.timeline import Arrow, Bar, Lane, Timeline, assign_lanes
-from splitscan.rebalance.claiming import ChunkRecord, PartitionRecord, ScanRecord, StealRecord
+from splitscan.rebalance.claiming.values import ChunkRecord, PartitionRecord, ScanRecord, StealRecord
 from splitscan.sizes import MIB, count_of, format_size, show_cost, show_seconds
 
 _HEADINGS = ("reader", "chunks", "MiB", "records", "busy s", "wait s", "idle s", "took", "gave")

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import MemberSource, open_planned
+from splitscan.content.archives.opening import MemberSource, open_planned
 from splitscan.content.codecs.formats import promised_by
 from splitscan.content.storage import redact
 from splitscan.errors import SplitscanError, UsageError

@@ -18,7 +18,7 @@ from splitscan.scan import RowCount, ScanPlanner, ScanSpec, count_blocks, scan_b
 from splitscan.scan.block_documents import for_tasks
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
 from splitscan.spark.connector import connector_frame, why_python
-from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_scan
+from splitscan.spark.coordination.session import ClaimedPartition, read_claimed, register_scan
 from splitscan.spark.indexing import spark_indexer, spark_workers
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame

@@ -12,7 +12,7 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.content.archives import open_listed
+from splitscan.content.archives.opening import open_listed
 from splitscan.content.storage import check_unchanged
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.framing.frames import Run, Summary

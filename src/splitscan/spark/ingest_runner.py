@@ -14,9 +14,11 @@ from splitscan.jobs.part_writing import BlockRows, OpenBlock, PartTarget, run_pa
 from splitscan.jobs.parts import OutputPart
 from splitscan.jobs.source import Division
 from splitscan.jobs.staging import PartReport
-from splitscan.rebalance import Claims, CoordinatorAddress, RebalanceReport
+from splitscan.rebalance.client import Claims
 from splitscan.rebalance.ingest import ClaimedDivision, ClaimedRun, run_partition
+from splitscan.rebalance.messages import CoordinatorAddress
 from splitscan.rebalance.planning import RebalancePlan
+from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_documents import for_tasks
 from splitscan.scan.block_scan import ConsecutiveBlocks
@@ -81,7 +83,7 @@ class SparkRunner:
     def divide_claimed(
         self, scan: ScanPlanner, files: Sequence[FileMetadata], blocks: Sequence[BlockMetadata] | None
     ) -> Division | None:
-        from splitscan.spark.coordination import has_coordinator  # noqa: PLC0415 -- Spark is optional
+        from splitscan.spark.coordination.session import has_coordinator  # noqa: PLC0415 -- Spark is optional
 
         return ClaimedDivision(scan, files, blocks, self) if has_coordinator(self._spark) else None
 
@@ -91,7 +93,7 @@ class SparkRunner:
         Raises:
             RebalanceError: ``[coordinator-lost]`` if there is none any more.
         """
-        from splitscan.spark.coordination import register_scan  # noqa: PLC0415 -- Spark is optional
+        from splitscan.spark.coordination.session import register_scan  # noqa: PLC0415 -- Spark is optional
 
         registered = register_scan(self._spark, plan.segments, plan.ranges)
         if registered is None:
@@ -111,7 +113,7 @@ class SparkRunner:
         return [PartReport.from_json(text) for texts in answers for text in texts]
 
     def describe_claims(self, scan: str) -> RebalanceReport | None:
-        from splitscan.spark.coordination import session_coordinator  # noqa: PLC0415 -- Spark is optional
+        from splitscan.spark.coordination.session import session_coordinator  # noqa: PLC0415 -- Spark is optional
 
         if self._context() is None:
             return None
@@ -187,7 +189,7 @@ def _ingest_claimed(
     spec: ScanSpec, target: PartTarget, run: ClaimedRun, coordinator: CoordinatorAddress, payload: bytes
 ) -> list[str]:
     """The work of one task under rebalancing. The address, with its token, travels as the other arguments do."""
-    from splitscan.spark.coordination import reachable  # noqa: PLC0415 -- Spark is optional
+    from splitscan.spark.coordination.session import reachable  # noqa: PLC0415 -- Spark is optional
 
     partition = int(payload)
     with Claims(reachable(coordinator), run.scan, partition) as claims:

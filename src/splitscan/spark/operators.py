@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.content.archives import is_compressed_member, is_cut_off
+from splitscan.content.archives.opening import is_compressed_member, is_cut_off
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.registry import parse_options

@@ -23,7 +23,7 @@ from splitscan.scan.block_documents import for_tasks
 from splitscan.scan.dialects import pin_dialect
 from splitscan.scan.finding_format import find_format
 from splitscan.spark.connector import advise
-from splitscan.spark.coordination import ClaimedPartition, read_claimed, register_in_planner
+from splitscan.spark.coordination.session import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.spark.time_zones import in_task_zone, in_zone, machine_zone

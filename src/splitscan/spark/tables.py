@@ -21,11 +21,13 @@ from pyspark.sql.types import StructType
 
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import as_schema
-from splitscan.rebalance import Chunk, ChunkStats, Claims, PositionSpace, Segment
 from splitscan.rebalance.chunk_reader import ClaimSource
+from splitscan.rebalance.claiming.positions import PositionSpace
+from splitscan.rebalance.claiming.values import Chunk, ChunkStats, Segment
+from splitscan.rebalance.client import Claims
 from splitscan.spark.applying import BatchFunction, as_applied
-from splitscan.spark.coordination import RegisteredScan, reachable, register_in_planner, register_scan
 from splitscan.spark.coordination.jvm import find_jvm
+from splitscan.spark.coordination.session import RegisteredScan, reachable, register_in_planner, register_scan
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import classic_context, default_parallelism, task_frame
 from splitscan.spark.schemas import arrow_schema, spark_schema

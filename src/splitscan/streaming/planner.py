@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.content.archives import is_member
+from splitscan.content.archives.opening import is_member
 from splitscan.content.storage import locate, open_tree
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
 from splitscan.options.stream import FileMode, StreamOptions, WindowLogChoice

@@ -14,7 +14,8 @@ from typing import Any
 from splitscan.api.files import Scan
 from splitscan.blocks import BlockReport, Reject
 from splitscan.rebalance.chunk_reader import ChunkReader
-from splitscan.rebalance.claiming import Chunk, ChunkStats, PositionSpace
+from splitscan.rebalance.claiming.positions import PositionSpace
+from splitscan.rebalance.claiming.values import Chunk, ChunkStats
 from splitscan.rebalance.planning import RebalancePlan, plan_rebalance
 from splitscan.testing.laws import must_equal
 from splitscan.testing.scan_laws import check_ledger_law, shown_rows

@@ -5,7 +5,10 @@ import os
 import socket
 from pathlib import Path
 
-from splitscan.rebalance import ChunkStats, Claims, PositionSpace, Segment, messages
+from splitscan.rebalance import messages
+from splitscan.rebalance.claiming.positions import PositionSpace
+from splitscan.rebalance.claiming.values import ChunkStats, Segment
+from splitscan.rebalance.client import Claims
 
 from ...clusters.processes import Seen
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from splitscan.rebalance import Coordinator, start_coordinator
+from splitscan.rebalance.client import Coordinator
+from splitscan.rebalance.coordinator.process import start_coordinator
 
 from .asking import RANGES, SEGMENTS
 

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from splitscan.errors import RebalanceError, UsageError
-from splitscan.rebalance import Claims, Coordinator, CoordinatorAddress, start_coordinator
+from splitscan.rebalance.client import Claims, Coordinator
+from splitscan.rebalance.coordinator.process import start_coordinator
+from splitscan.rebalance.messages import CoordinatorAddress
 
 from ...clusters.processes import wait_until
 from .asking import PATIENCE_SECONDS, RANGES, SEGMENTS, is_alive, read_all
@@ -22,7 +24,9 @@ pytestmark = [pytest.mark.fault, pytest.mark.slow]
 
 DRIVER = r"""
 import os, signal, subprocess, sys, time
-from splitscan.rebalance import Coordinator, Segment, start_coordinator
+from splitscan.rebalance.claiming.values import Segment
+from splitscan.rebalance.client import Coordinator
+from splitscan.rebalance.coordinator.process import start_coordinator
 
 process = start_coordinator()
 Coordinator(process.address).create("s", [Segment(10)], [(0, 10)])
@@ -64,7 +68,7 @@ def test_no_coordinator_outlives_its_driver(end):
 
 PLANNER = r"""
 import sys
-from splitscan.rebalance import start_coordinator
+from splitscan.rebalance.coordinator.process import start_coordinator
 process = start_coordinator(watch=[int(sys.argv[1])], detached=True)
 print(process.pid, process.address.port, process.address.token, flush=True)
 """
@@ -123,7 +127,8 @@ def test_nobody_who_lists_processes_sees_the_token(own):
 
 CLIENT = r"""
 import sys
-from splitscan.rebalance import Claims, CoordinatorAddress
+from splitscan.rebalance.client import Claims
+from splitscan.rebalance.messages import CoordinatorAddress
 claims = Claims(CoordinatorAddress.from_option(sys.stdin.readline().strip()), "scan", 0)
 for _ in range(300):
     claims.next(0)

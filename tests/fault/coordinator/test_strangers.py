@@ -8,9 +8,11 @@ from contextlib import suppress
 import pytest
 
 from splitscan.errors import RebalanceError
-from splitscan.rebalance import Claims, Coordinator, CoordinatorAddress, messages
 from splitscan.rebalance import client as client_module
+from splitscan.rebalance import messages
+from splitscan.rebalance.client import Claims, Coordinator
 from splitscan.rebalance.coordinator import server as server_module
+from splitscan.rebalance.messages import CoordinatorAddress
 
 from ...clusters.coordinators import served
 from .asking import PATIENCE_SECONDS, RANGES, SEGMENTS, SleepingClock, memory_of, proven_socket, read_all, request_for

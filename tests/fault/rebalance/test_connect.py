@@ -17,7 +17,8 @@ from tests.clusters.records import OPTIONS, SCHEMA, content, run
 
 import splitscan as ss
 from splitscan.jobs import verify
-from splitscan.rebalance import Coordinator, CoordinatorAddress
+from splitscan.rebalance.client import Coordinator
+from splitscan.rebalance.messages import CoordinatorAddress
 
 pytestmark = [pytest.mark.spark, pytest.mark.fault, pytest.mark.slow]
 

@@ -8,7 +8,8 @@ import pytest
 from splitscan.cli import runs
 from splitscan.cli.runs import choose_block_bytes
 from splitscan.jobs.reports import IngestProgress, Phase
-from splitscan.rebalance import ChunkRecord, PartitionRecord, RebalanceReport, ScanRecord
+from splitscan.rebalance.claiming.values import ChunkRecord, PartitionRecord, ScanRecord
+from splitscan.rebalance.report import RebalanceReport
 from splitscan.sizes import MIB
 
 SCHEMA = ("-o", "header=true", "-o", "multiLine=true", "-s", "id long, name string")

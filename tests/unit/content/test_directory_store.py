@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import Archive, ArchiveMember, MemberEncoding, MemberFault
+from splitscan.content.archives.directory import Archive
+from splitscan.content.archives.member import ArchiveMember, MemberEncoding, MemberFault
 from splitscan.content.codecs.formats import CODECS
 from splitscan.content.kept import DirectoryStore, JsonCache
 from splitscan.testing.byte_sources import MemorySource

@@ -6,9 +6,12 @@ import time
 import pytest
 
 from splitscan.errors import RebalanceError, UsageError
-from splitscan.rebalance import ChunkStats, ClaimLog, Claims, CoordinatorAddress, Segment, messages
-from splitscan.rebalance.client import Connection
+from splitscan.rebalance import messages
+from splitscan.rebalance.claiming.claims import ClaimLog
+from splitscan.rebalance.claiming.values import ChunkStats, Segment
+from splitscan.rebalance.client import Claims, Connection
 from splitscan.rebalance.coordinator.server import Answerer
+from splitscan.rebalance.messages import CoordinatorAddress
 
 MOST = (1 << 63) - 1
 

@@ -3,8 +3,8 @@
 import pytest
 from bench.rebalance_simulation import WORKS, simulate
 
-from splitscan.rebalance import ChunkStats, ClaimLog, Segment, Sizing
-from splitscan.rebalance.claiming.values import ReadingPace, Rest, chunk_positions
+from splitscan.rebalance.claiming.claims import ClaimLog
+from splitscan.rebalance.claiming.values import ChunkStats, ReadingPace, Rest, Segment, Sizing, chunk_positions
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.name)

@@ -3,18 +3,18 @@
 import pytest
 
 from splitscan.errors import RebalanceError, UsageError
-from splitscan.rebalance import (
+from splitscan.rebalance.claiming.claims import ClaimLog
+from splitscan.rebalance.claiming.log import ChunkLog
+from splitscan.rebalance.claiming.positions import PositionSpace
+from splitscan.rebalance.claiming.values import (
     ChunkPiece,
     ChunkRecord,
     ChunkStats,
-    ClaimLog,
     PartitionRecord,
-    PositionSpace,
     Segment,
     Sizing,
     StealRecord,
 )
-from splitscan.rebalance.claiming.log import ChunkLog
 
 TENS = Sizing(min_positions=10, max_positions=10, first_positions=10)
 

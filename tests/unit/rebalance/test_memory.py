@@ -6,9 +6,10 @@ import tracemalloc
 
 import pytest
 
-from splitscan.rebalance import ChunkStats, ClaimLog, PositionSpace, Segment, Sizing
+from splitscan.rebalance.claiming.claims import ClaimLog
 from splitscan.rebalance.claiming.log import MAX_CHUNKS, ChunkLog
-from splitscan.rebalance.claiming.positions import PackedTexts
+from splitscan.rebalance.claiming.positions import PackedTexts, PositionSpace
+from splitscan.rebalance.claiming.values import ChunkStats, Segment, Sizing
 
 SEGMENTS = [Segment(8 << 20, json.dumps({"path": f"/data/part-{n:05}.csv", "start": n << 23})) for n in range(500)]
 RANGES = PositionSpace(SEGMENTS).even_ranges(8)

@@ -8,7 +8,9 @@ from backports import zstd
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, SourceError
-from splitscan.rebalance import Chunk, PositionSpace, chunk_reader
+from splitscan.rebalance import chunk_reader
+from splitscan.rebalance.claiming.positions import PositionSpace
+from splitscan.rebalance.claiming.values import Chunk
 from splitscan.rebalance.planning import plan_blocks, plan_rebalance
 from splitscan.scan import ScanPlanner
 from splitscan.testing.byte_sources import MemorySource

@@ -16,7 +16,8 @@ import pytest
 from backports import zstd
 
 import splitscan as ss
-from splitscan.rebalance import PositionSpace, chunk_reader, planning
+from splitscan.rebalance import chunk_reader, planning
+from splitscan.rebalance.claiming.positions import PositionSpace
 from splitscan.rebalance.planning import plan_rebalance
 from splitscan.testing.rebalance_laws import DealtChunks, RebalanceCensus, check_rebalance_law, read_log
 from splitscan.testing.scan_laws import read_block

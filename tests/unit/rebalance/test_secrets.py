@@ -7,8 +7,9 @@ import pytest
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.formats.registry import parse_options
-from splitscan.rebalance import Chunk, PositionSpace
 from splitscan.rebalance.chunk_reader import parts_of
+from splitscan.rebalance.claiming.positions import PositionSpace
+from splitscan.rebalance.claiming.values import Chunk
 from splitscan.rebalance.planning import plan_ranges
 
 PATHS = [

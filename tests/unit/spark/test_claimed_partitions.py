@@ -3,9 +3,9 @@
 import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
-from splitscan.rebalance import CoordinatorAddress
+from splitscan.rebalance.messages import CoordinatorAddress
 from splitscan.spark import source
-from splitscan.spark.coordination import RegisteredScan
+from splitscan.spark.coordination.session import RegisteredScan
 
 SLOTS = 2
 

@@ -6,10 +6,12 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from splitscan.errors import RebalanceError
-from splitscan.rebalance import CoordinatorAddress, Segment
+from splitscan.rebalance.claiming.values import Segment
 from splitscan.rebalance.client import Connection
-from splitscan.rebalance.coordinator import SharedCoordinator
-from splitscan.spark.coordination import RebalanceWarning, has_coordinator, register_in_planner, register_scan, session
+from splitscan.rebalance.coordinator.process import SharedCoordinator
+from splitscan.rebalance.messages import CoordinatorAddress
+from splitscan.spark.coordination import session
+from splitscan.spark.coordination.session import RebalanceWarning, has_coordinator, register_in_planner, register_scan
 
 
 class Server:

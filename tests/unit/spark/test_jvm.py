@@ -8,9 +8,10 @@ from collections import Counter
 import pytest
 
 from splitscan.errors import RebalanceError
-from splitscan.rebalance import CoordinatorAddress
-from splitscan.rebalance.coordinator import ListenAddress
-from splitscan.spark.coordination import jvm, reachable, session
+from splitscan.rebalance.coordinator.process import ListenAddress
+from splitscan.rebalance.messages import CoordinatorAddress
+from splitscan.spark.coordination import jvm, session
+from splitscan.spark.coordination.session import reachable
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 

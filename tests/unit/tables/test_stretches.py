@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.ranges import ByteKeyRange
-from splitscan.rebalance import PositionSpace
+from splitscan.rebalance.claiming.positions import PositionSpace
 from splitscan.spark.tables import read_chunks, share_out_keys
 from splitscan.tables import planning
 from splitscan.tables.keys import KeyKind, TableStatistics, from_integer

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from splitscan.rebalance.claiming import ClaimLog
+from splitscan.rebalance.claiming.claims import ClaimLog
 from splitscan.rebalance.coordinator.server import Answerer, CoordinatorServer
 
 _POLL_SECONDS = 1.0  # where the kernel cannot tell us of a process's end

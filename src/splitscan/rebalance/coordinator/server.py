@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from splitscan.errors import SplitscanError
 from splitscan.rebalance import messages
-from splitscan.rebalance.claiming import ClaimLog
+from splitscan.rebalance.claiming.claims import ClaimLog
 from splitscan.rebalance.messages import Message
 
 

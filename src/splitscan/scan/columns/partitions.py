@@ -14,7 +14,7 @@ from urllib.parse import unquote_to_bytes
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives import in_directories
+from splitscan.content.archives.member import in_directories
 from splitscan.errors import SchemaError, Where, quote_bytes
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.conversions import Rules, convert

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
-from splitscan.content.archives import open_listed
+from splitscan.content.archives.opening import open_listed
 from splitscan.content.kept import SummaryStore, is_settled
 from splitscan.content.storage import check_unchanged
 from splitscan.errors import Advice, SourceChangedError, SourceMissingError

@@ -12,7 +12,7 @@ from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 
 from splitscan.errors import RebalanceError
-from splitscan.rebalance.coordinator import ListenAddress
+from splitscan.rebalance.coordinator.process import ListenAddress
 
 _SCHEDULER_THREAD = "dispatcher-Coar"  # of CoarseGrainedScheduler: it is there when executors are other processes
 _SERVERS_FOR_EXECUTORS = 2  # Spark's messages, and its blocks

@@ -18,9 +18,11 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from splitscan.errors import RebalanceError, UsageError
-from splitscan.rebalance import Claims, Coordinator, CoordinatorAddress, Segment
 from splitscan.rebalance.chunk_reader import ChunkReader
-from splitscan.rebalance.coordinator import ListenAddress, SharedCoordinator, shared_coordinator
+from splitscan.rebalance.claiming.values import Segment
+from splitscan.rebalance.client import Claims, Coordinator
+from splitscan.rebalance.coordinator.process import ListenAddress, SharedCoordinator, shared_coordinator
+from splitscan.rebalance.messages import CoordinatorAddress
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan import ScanSpec
 from splitscan.scan.given_up import RejectCounter

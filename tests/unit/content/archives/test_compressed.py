@@ -10,7 +10,8 @@ from backports import zstd
 
 import splitscan as ss
 from splitscan.blocks import ArchiveEntry, BlockMetadata, FileMetadata, SeekPoint
-from splitscan.content.archives import compressed, open_planned, open_source
+from splitscan.content.archives import compressed
+from splitscan.content.archives.opening import open_planned, open_source
 from splitscan.content.codecs.content import ContentStream
 from splitscan.errors import SourceChangedError, SourceError, SplitscanError
 from splitscan.options.files import FileOptions

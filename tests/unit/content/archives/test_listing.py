@@ -9,7 +9,7 @@ import fsspec
 import pytest
 
 import splitscan as ss
-from splitscan.content.archives import open_source
+from splitscan.content.archives.opening import open_source
 from splitscan.errors import SourceError, SplitscanError, UsageError
 from splitscan.options.files import FileOptions
 from splitscan.plan.files import check_inside, list_files

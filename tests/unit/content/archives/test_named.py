@@ -9,7 +9,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.cli import main
-from splitscan.content.archives import open_source
+from splitscan.content.archives.opening import open_source
 from splitscan.errors import SourceError, SourceMissingError, UsageError
 from splitscan.options.files import FileOptions
 from splitscan.options.stream import StreamOptions

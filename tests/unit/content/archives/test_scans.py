@@ -10,7 +10,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression
-from splitscan.content.archives import open_planned
+from splitscan.content.archives.opening import open_planned
 from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, UsageError
 from splitscan.options.files import FileOptions
 from splitscan.options.stream import StreamOptions

@@ -10,8 +10,10 @@ from splitscan.errors import IngestError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.rebalance import ClaimLog, RebalanceReport, Sizing
+from splitscan.rebalance.claiming.claims import ClaimLog
+from splitscan.rebalance.claiming.values import Sizing
 from splitscan.rebalance.ingest import ClaimedDivision, run_partition
+from splitscan.rebalance.report import RebalanceReport
 
 SMALL = Sizing(min_positions=64, first_positions=64, max_positions=700, min_seconds=0.0)
 
