@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, Damage, Oddity, Reject
@@ -20,7 +22,7 @@ from splitscan.read.opened_file import OpenedFile
 from splitscan.scan.given_up import RejectCounter, RowCount
 from splitscan.scan.noticing import Noticing
 from splitscan.scan.oddities import of_file
-from splitscan.scan.rejects import OnRejects
+from splitscan.scan.rejects import OnRejects, RejectBatch
 from splitscan.scan.spec import ScanSpec
 
 
@@ -153,13 +155,28 @@ class BlockRejects:
         self.count += len(rejects)
         if self._on_reject is not None:
             self._on_reject(rejects)
-        elif self._losses is not None:
-            delivered = [reject for reject in rejects if reject.delivered]
-            for reject in rejects:
-                if not reject.delivered:
-                    self._losses.take(reject)
-            if delivered:
-                self.take_delivered(len(delivered), lambda: delivered[0])
+        else:
+            self._count(rejects, np.fromiter((reject.delivered for reject in rejects), np.bool_, len(rejects)))
+
+    def take_columns(self, rejects: RejectBatch, given_up: npt.NDArray[np.bool_]) -> None:
+        """Take the next rejects, in order, making objects only where somebody takes them.
+
+        Args:
+            rejects: The rejects.
+            given_up: Which of them are records that were given up: counted even where a row shows them.
+        """
+        if self._on_reject is not None:
+            self.take(rejects)
+        else:
+            self.count += int((given_up | ~rejects.delivered).sum())
+            self._count(rejects, rejects.delivered)
+
+    def _count(self, rejects: Sequence[Reject], delivered: npt.NDArray[np.bool_]) -> None:
+        lost = ~delivered
+        if self._losses is not None and lost.any():
+            self._losses.take(int(lost.sum()), lambda: rejects[int(lost.argmax())])
+        if delivered.any():
+            self.take_delivered(int(delivered.sum()), lambda: rejects[int(delivered.argmax())])
 
     def take_delivered(self, count: int, first: Callable[[], Reject]) -> None:
         """Take note of rejects that are rows, where nobody takes them; see :meth:`RejectCounter.take_delivered`."""

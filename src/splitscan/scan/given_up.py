@@ -93,10 +93,11 @@ class RejectCounter:
         self._noticed: list[tuple[str, int, bytes]] = []
         self._oddities: list[OddRecords] = []
 
-    def take(self, reject: Reject) -> None:
-        """Count a reject for which there is no row."""
-        self._records += 1
-        self._first = self._first or reject
+    def take(self, count: int, first: Callable[[], Reject]) -> None:
+        """Count rejects for which there are no rows; *first* makes the first of them, as for those that are rows."""
+        if self._first is None:
+            self._first = first()
+        self._records += count
 
     def take_delivered(self, count: int, first: Callable[[], Reject]) -> None:
         """Count rejects for which there are rows that do not show it.

@@ -175,14 +175,7 @@ class KernelBlockReader(FileBlockReader):
             return
         batch = pa.record_batch(found)
         rejects = rejects_of(self._block.file.path, batch)
-        if self._request.on_reject is not None:
-            self._rejects.take(rejects)
-            return
-        is_row = rejects.delivered & ~flags_of(batch["given_up"])
-        if count := int(is_row.sum()):
-            # A record that is given up may be a row as well: the first of both is named.
-            self._rejects.take_delivered(count, lambda: rejects[int(rejects.delivered.argmax())])
-        self._rejects.take([rejects[int(i)] for i in np.flatnonzero(~is_row)])
+        self._rejects.take_columns(rejects, flags_of(batch["given_up"]))
 
     # ---------------------------------------------------------------- errors
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tests.counting import steps_of
 
 import splitscan as ss
+from splitscan.engine import kernel
 from splitscan.errors import RecordError
 from splitscan.scan.given_up import GIVEN_UP
 from splitscan.testing import check_block_law
@@ -128,3 +131,15 @@ def test_such_a_row_has_the_default_of_a_column_and_none_where_records_are_dropp
     assert scan.to_arrow().to_pydict() == {"a": [1, 7, 2], "_corrupt_record": [None, LONG[:1000].decode(), None]}
     dropping = ss.scan_csv(path, schema="a int, _corrupt_record string", mode="DROPMALFORMED", **LIMIT)
     assert dropping.count() == dropping.to_arrow().num_rows == 2
+
+
+@pytest.mark.skipif(kernel() is None, reason="the reference gives each up by itself")
+def test_rejects_that_nobody_takes_cost_no_python_for_each(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+
+    def steps(records: int) -> int:
+        path.write_bytes((b"x" * 79 + b"\n") * records)
+        return steps_of(lambda: ss.scan_csv(path, "a string, b string", max_record_bytes=60).to_arrow())
+
+    steps(10)
+    assert steps(2000) < steps(1000) + 500
