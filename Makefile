@@ -30,7 +30,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 WITH_JAVA := JAVA_HOME="$$(tools/find-java)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help venv kernel java demo demo-rebalance docs fix check check-reference check-kernel test test-large test-spark test-spark-versions test-fault release-check bench
+.PHONY: help venv kernel java demo demo-rebalance docs fix check check-reference check-kernel check-crates test test-large test-spark test-spark-versions test-fault release-check bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -91,6 +91,9 @@ check-kernel: $(STAMP) ## format, lints and tests of the native engine; needs ca
 	cd kernel && cargo fmt --all --check
 	cd kernel && cargo clippy --quiet --workspace --all-targets -- -D warnings
 	cd kernel && cargo test --quiet --workspace
+
+check-crates: ## licences and origins of the crates of the kernel; needs cargo-deny
+	cd kernel && cargo deny check licenses bans sources
 
 test: venv java $(CLASSES) ## every test but the large ones: unit, property, conformance, kernel, spark, fault
 	@$(WITH_JAVA) $(PARALLEL) -m 'not large' tests $(DOCTESTS)
