@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from splitscan.formats.csv.sniffing.blanks import with_fields_in_lines
+from splitscan.formats.csv.sniffing.charsets import likely_encodings
 from splitscan.formats.csv.sniffing.comments import with_comments
 from splitscan.formats.csv.sniffing.doubts import doubts_of, may_be_one_column, objections_of
 from splitscan.formats.csv.sniffing.evidence import settings_of
@@ -17,7 +18,6 @@ from splitscan.formats.csv.sniffing.found import (
     Dialect,
     RawSample,
     Setting,
-    encodings_that_decode,
     find_encoding,
 )
 from splitscan.formats.csv.sniffing.quotes import (
@@ -268,11 +268,9 @@ def _line_ends(text: bytes) -> str:
 
 
 def _without_encoding(samples: Sequence[RawSample]) -> Dialect:
-    names = encodings_that_decode(samples)
-    seen = f"the bytes are valid {' and '.join(names[:3])}" if names else "no character set that is known fits"
-    doubt = (
-        f"The text is no UTF-8, UTF-16 or UTF-32, and has no mark; {seen}, and only who wrote it knows: give encoding."
-    )
+    likely = [f"encoding={name} reads {word!r}" for name, word in likely_encodings(samples)[:_SHOWN]]
+    seen = ", ".join(likely) or "no character set that is known reads words"
+    doubt = f"The text is no UTF-8, UTF-16 or UTF-32, and has no mark, and only who wrote it knows: {seen}."
     zeros = samples[0].data.count(0)
     if zeros:
         doubt = (

@@ -183,7 +183,6 @@ _MARKS = (  # the longer ones first: one begins with another
 )  # fmt: skip
 _ZERO_SHARE = 10  # one byte in so many is zero: text of two bytes for a character
 _ZERO_LEAD = 4  # so many times as many in one half of each character as in the other; zeros that are data lie in both
-_OTHERS = ("windows-1252", "GB18030", "Shift_JIS", "EUC-KR", "Big5", "windows-1251", "ISO-8859-1")
 _LONGEST_BYTES = 4  # of a character
 _CONTROLS = re.compile("[\0-\x08\x0e-\x1f\x7f]")
 
@@ -239,11 +238,6 @@ def _is_plain(data: bytes, encoding: str) -> bool:
         return _CONTROLS.search(data.decode(encoding)) is None
     except UnicodeDecodeError:
         return False
-
-
-def encodings_that_decode(samples: Sequence[RawSample]) -> list[str]:
-    """Character sets other than Unicode's that all samples could be in; which one it is they do not tell."""
-    return [name for name in _OTHERS if all(decodes(part, name) for part in samples)]
 
 
 def decodes(part: RawSample, encoding: str) -> bool:

@@ -13,6 +13,7 @@ from splitscan.errors import SchemaError
 
 FILES = 520
 FEW = 40
+ASKED = "asked for its character set"
 VARIANTS = 14  # of every odd kind
 
 
@@ -22,6 +23,8 @@ def outcome(path, file: CorpusFile) -> str:
     try:
         scan = ss.scan_csv(path, dialect="auto")
     except SchemaError as error:
+        if "knows: encoding=windows-1252 reads" in str(error):
+            return ASKED
         return f"refused as {error.reason_code}"
     names = scan.schema.names
     batches = scan.to_arrow().to_pylist()
@@ -37,19 +40,20 @@ def outcome(path, file: CorpusFile) -> str:
 
 def test_no_file_is_read_wrong(tmp_path):
     outcomes = Counter(outcome(tmp_path / f"{number}.csv", file) for number, file in enumerate(corpus(FEW, seed=7)))
-    assert set(outcomes) <= {"right", "header as data", "refused as dialect-unclear"}, outcomes
+    assert set(outcomes) <= {"right", "header as data", "refused as dialect-unclear", ASKED}, outcomes
 
 
 @pytest.mark.slow
-def test_at_least_95_of_100_files_are_read_right_and_the_others_refused(tmp_path):
+@pytest.mark.parametrize("seed", [1, 21, 24])
+def test_at_least_97_of_100_files_are_read_right_or_name_their_character_set(tmp_path, seed):
     outcomes: Counter[str] = Counter()
     kinds: Counter[tuple[str, str]] = Counter()
-    for number, file in enumerate(corpus(FILES, seed=1)):
+    for number, file in enumerate(corpus(FILES, seed)):
         result = outcome(tmp_path / f"{number}.csv", file)
         outcomes[result] += 1
         kinds[file.kind, result] += 1
-    assert outcomes["right"] >= 0.95 * FILES, (outcomes, kinds)
-    assert not set(outcomes) - {"right", "header as data", "refused as dialect-unclear"}, (outcomes, kinds)
+    assert outcomes["right"] + outcomes[ASKED] >= 0.97 * FILES, (outcomes, kinds)
+    assert not set(outcomes) - {"right", "header as data", "refused as dialect-unclear", ASKED}, (outcomes, kinds)
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])

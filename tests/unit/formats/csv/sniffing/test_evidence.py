@@ -54,10 +54,40 @@ def test_the_evidence_for_a_separator_are_fields(text, seen):
     assert of_text(text).settings["sep"].evidence == seen
 
 
-def test_without_a_character_set_nothing_is_said_but_three_that_fit():
+def test_without_a_character_set_nothing_is_said_but_what_a_word_is_in_three():
     dialect = found("id,city\n1,Zürich\n".encode("cp1252"))
-    assert "windows-1252 and GB18030 and windows-1251, and only" in dialect.doubts[0]
+    assert "only who wrote it knows: encoding=windows-1252 reads 'Zürich', encoding=windows-1250" in dialect.doubts[0]
     assert (dialect.settings, dialect.skip_rows, dialect.columns, dialect.options()["encoding"]) == ({}, 0, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("codec", "name", "words"),
+    [
+        ("cp1252", "windows-1252", "Müller,Straße"), ("latin-1", "windows-1252", "José,São Paulo"),
+        ("cp1251", "windows-1251", "Иван,Москва"), ("koi8-r", "KOI8-R", "Иван,Москва"),
+        ("cp1250", "windows-1250", "Łukasz,Łódź"), ("shift_jis", "Shift_JIS", "東京,日本"),
+        ("gbk", "GB18030", "北京,中国"), ("big5", "Big5", "臺北,臺灣"), ("euc_kr", "EUC-KR", "서울,한국"),
+        ("cp1253", "windows-1253", "Αθήνα,Ελλάδα"),
+        ("cp1256", "windows-1256", "القاهرة,مصر"), ("cp850", "IBM850", "Müller,Straße"),
+        ("cp866", "IBM866", "Иван,Москва"), ("mac-roman", "macintosh", "Müller,Straße"),
+        ("cp1252", "windows-1252", "“Café”,l\u2019été"),
+    ],
+)  # fmt: skip
+def test_character_sets_are_told_by_how_words_are_written(codec, name, words):
+    text = "id,name,city\n" + "".join(f"{n},{words}\n" for n in range(12))
+    [told] = found(text.encode(codec)).doubts
+    assert told.partition("knows: ")[2].startswith(f"encoding={name} reads '")
+    assert found(text.encode(codec), encoding=name).is_clear
+
+
+def test_several_character_sets_are_told_where_words_are_written_well_in_each():
+    [told] = found(("id,city\n" + "1,ירושלים\n2,ישראל\n" * 6).encode("cp1255")).doubts
+    assert "encoding=windows-1251 reads 'йшещмйн', encoding=windows-1255 reads 'ירושלים'" in told
+
+
+def test_bytes_that_read_as_words_in_no_character_set_name_none():
+    [told] = found(b"id,name\n" + b"1,a\x81\xffb\x90\xfec\n" * 9).doubts
+    assert "no character set that is known reads words" in told
 
 
 @pytest.mark.parametrize(("before", "skipped"), [("Report,2024", 1), ("Report,2024,x", 0), ("Report\n\nof,sales", 3)])
