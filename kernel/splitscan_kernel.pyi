@@ -119,6 +119,8 @@ class Csv:
         """Where records would begin that do not end in ``data[start:end]``, or are too long: at any line start."""
     def summarise(self, data: bytes, start: int, end: int, before: bytes, after: bytes, mark: int) -> list[_Run | None]:
         """What ``data[start:end]`` does to a reader that enters it in each state."""
+    def may_be_odd(self, data: bytes, start: int, end: int, header: bytes | None, comments: bool) -> bool:
+        """Whether ``data[start:end]`` may hold the header again, or, with *comments*, lines that are none."""
     def last_split_point(self, data: bytes) -> int | None:
         """The last position that is a record boundary whatever is around the data."""
 

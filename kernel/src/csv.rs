@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
+use splitscan_kernel_core::block::Suspects;
 use splitscan_kernel_core::csv::{self, Dialect, Grammar};
 use splitscan_kernel_core::frames::Run;
 use splitscan_kernel_core::units;
@@ -177,6 +178,25 @@ impl Csv {
             .into_iter()
             .map(|run| run.map(|run| self.summarised(run)))
             .collect())
+    }
+
+    /// Whether `data[start:end]` may hold the header of its file again, or, with `comments`, lines that are skipped as such.
+    fn may_be_odd(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        header: Option<PyBackedBytes>,
+        comments: bool,
+    ) -> PyResult<bool> {
+        let data = part(&data, start, end)?;
+        let dialect = self.grammar.dialect();
+        let marks = [dialect.quote, dialect.escape].into_iter().flatten();
+        let comment = dialect.comment.filter(|_| comments);
+        let header = header.as_deref();
+        let suspects = Suspects::new(header, marks, comment, dialect.line_sep.is_some());
+        detached(py, start, || suspects.may_be_in(data))
     }
 
     /// The last position that is a record boundary whatever is around the data; `None` if none is certain.

@@ -1131,6 +1131,13 @@ def _(place):
     return provoke, lambda: ss.scan_csv(path, "id string, n string", skip_rows=0).to_arrow()
 
 
+@case("header-record", "header=true")
+def _(place):
+    path = csv(place, b"id,n\n1,2\n")
+    provoke, _ = checked_for_oddities(path, path, found_options="header")
+    return provoke, lambda: ss.scan_csv(path, "id string, n string", header=True).to_arrow()
+
+
 def checked_for_oddities(path, fixed, **options):
     def checked(path):
         for each in ss.scan_csv(path, "id string, n string", **options).check().odd:

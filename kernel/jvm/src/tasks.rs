@@ -9,8 +9,8 @@ use arrow_array::ArrayRef;
 use serde::Deserialize;
 use serde_json::Value;
 use splitscan_kernel_core::block::{
-    BlockError, BlockReader, COMMENT_RECORD, HEADER_AGAIN, LocalFile, Noticed, Reject,
-    SKIPPED_RECORD, metadata_members, project,
+    BlockError, BlockReader, COMMENT_RECORD, HEADER_AGAIN, HEADER_RECORD, LocalFile, Noticed,
+    Reject, SKIPPED_RECORD, metadata_members, project,
 };
 
 use crate::Fault;
@@ -376,7 +376,13 @@ impl Odd {
                 "1 line is",
                 "lines are",
                 "skipped at the head of a file, with the fields of a record",
-                "samples of other files have shown the option skipRows: read this file by itself, or give skipRows",
+                "samples of other files have shown the option skipRows or header: read this file by itself, or give them",
+            ),
+            HEADER_RECORD => (
+                "1 record looks",
+                "records look",
+                "like the header of a file",
+                "samples of other files have shown header=false: read this file by itself, with header=true",
             ),
             _ => (
                 "1 record has",

@@ -98,7 +98,10 @@ def _as_json(report: CheckReport) -> dict[str, object]:
 def _lines(report: CheckReport) -> Iterator[str]:
     size = f"{count_of(report.files, 'file')}, {format_size(report.bytes)}"
     broken = count_of(report.rejects, "record") if report.broken else "no record"
-    yield f"{count_of(report.rows, 'row')} in {size}: {broken} {'break' if report.rejects > 1 else 'breaks'} a rule"
+    rule = f"{broken} {'break' if report.rejects > 1 else 'breaks'} a rule"
+    doubtful = sum(each.records for each in report.odd)
+    doubts = f", and {doubtful:,} {'is' if doubtful == 1 else 'are'} odd" if doubtful else ""
+    yield f"{count_of(report.rows, 'row')} in {size}: {rule}{doubts}"
     for each in report.broken:
         yield from _examples(each)
     for odd in report.odd:

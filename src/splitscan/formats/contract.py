@@ -14,6 +14,7 @@ from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import Frames
 from splitscan.formats.merge import Evidence, MergedSchema
+from splitscan.formats.oddities import DroppedLines, RepeatedHeader, Suspects
 from splitscan.options import ReadOptions, RecordOptions
 
 T = TypeVar("T")
@@ -258,16 +259,6 @@ class OtherLayout(NamedTuple):
     other_option: str
 
 
-class DroppedLines(Protocol):
-    """Tells which of the lines that options drop look like records; of each its code, and its place."""
-
-    def before(self, head: bytes, preamble: Preamble, *, at_end: bool) -> Iterator[tuple[str, int]]:
-        """Lines before the first record, of the first bytes of a file."""
-
-    def between(self, record: bytes, gap: bytes, offset: int) -> Iterator[tuple[str, int]]:
-        """Lines after a record; *gap* begins at *offset* with what ends it."""
-
-
 class Format(Protocol[Own_contra]):
     """One record format. It is stateless: what a user says is in its options, what a file says in its preamble.
 
@@ -344,6 +335,18 @@ class Format(Protocol[Own_contra]):
             fits: Whether a line is one record whose values fit their columns.
         """
         return None
+
+    def repeated_header(self, preamble: Preamble) -> RepeatedHeader | None:
+        """Return what knows the header of a file again; ``None`` of a file without one."""
+        return None
+
+    def suspects(self, own: Own_contra, preamble: Preamble) -> Suspects | None:
+        """Return what looks for bytes that may hold what is odd; ``None`` where nothing can be."""
+        return None
+
+    def looks_at_heads(self, own: Own_contra) -> bool:
+        """True if something odd may be told of the first lines of a file."""
+        return False
 
     def advice(self, own: Own_contra, text: str) -> str | None:
         """Warning, as the end of a sentence that begins with the file; ``None`` if nothing is suspect.

@@ -43,12 +43,14 @@ class FileIndex:
             summaries do not count.
         preamble: What the file's head says; ``None`` where it was not read for the index.
         given_up: The records that reading gives up.
+        suspect: Whether a piece of it may hold what is odd.
     """
 
     blocks: list[BlockMetadata]
     records: int | None = None
     preamble: Preamble | None = None
     given_up: UnreadableRecords = NONE_GIVEN_UP
+    suspect: bool = False
 
 
 def index_file(
@@ -74,10 +76,12 @@ def index_file(
         raise InvariantError(f"format {preamble.format.name} has no boundary index")
     records = Records(source, blocks[0].file, preamble.format, max_record_bytes, read_bytes)
     walk = _BoundaryWalk(records, preamble.format, preamble.data_start, (block.start for block in blocks))
+    suspect = False
     for piece in pieces:
         walk.take(piece)
+        suspect = suspect or piece.suspect
     filled = [block.starting_at(start) for block, start in zip(blocks, walk.finish(), strict=True)]
-    return FileIndex(filled, walk.tally.records, preamble, walk.tally.given_up)
+    return FileIndex(filled, walk.tally.records, preamble, walk.tally.given_up, suspect)
 
 
 def find_first_start(

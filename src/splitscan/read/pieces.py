@@ -13,6 +13,7 @@ from splitscan.blocks import BlockMetadata, ByteRange
 from splitscan.content.storage import ByteSource
 from splitscan.formats.framing.contract import ContextFormat, Need
 from splitscan.formats.framing.frames import Summary
+from splitscan.formats.oddities import Suspects
 from splitscan.read.cursor import keep_freed_memory
 
 PIECE_BYTES = 4 * 1024 * 1024
@@ -31,16 +32,23 @@ class Piece:
         stop: First byte after it.
         mark: Block start that the runs' ``marked`` refers to.
         summary: What it does to a parser.
+        suspect: Whether it may hold what is odd, where that was asked for.
     """
 
     start: int
     stop: int
     mark: int
     summary: Summary
+    suspect: bool = False
 
 
 def summarise_block(
-    source: ByteSource, block: BlockMetadata, format: ContextFormat, data_start: int, max_record_bytes: int
+    source: ByteSource,
+    block: BlockMetadata,
+    format: ContextFormat,
+    data_start: int,
+    max_record_bytes: int,
+    suspects: Suspects | None = None,
 ) -> list[Piece]:
     """Summarise one block: a list of adjacent pieces from the block's cut to the next block's cut.
 
@@ -50,15 +58,22 @@ def summarise_block(
         format: Resolved by the file's preamble.
         data_start: Where records begin.
         max_record_bytes: Pieces are not longer than this, so that no record inside one can be.
+        suspects: What is asked for besides.
     """
     keep_freed_memory()
     content = ByteRange(data_start, block.file.content_bytes)
     around = ByteRange(block.start, block.stop)
-    return list(summarise_pieces(source, format, around, block.stop, content, max_record_bytes))
+    return list(summarise_pieces(source, format, around, block.stop, content, max_record_bytes, suspects))
 
 
 def summarise_pieces(
-    source: ByteSource, format: ContextFormat, stretch: ByteRange, mark: int, content: ByteRange, max_record_bytes: int
+    source: ByteSource,
+    format: ContextFormat,
+    stretch: ByteRange,
+    mark: int,
+    content: ByteRange,
+    max_record_bytes: int,
+    suspects: Suspects | None = None,
 ) -> Iterator[Piece]:
     """Summarise a stretch of a file, piece by piece, from the safe cut after its start to the one after its stop.
 
@@ -71,6 +86,7 @@ def summarise_pieces(
         mark: Block start that is asked for.
         content: Where records are. The source may end before, if how long it is was not known.
         max_record_bytes: Pieces are not longer than this.
+        suspects: What is asked for besides.
     """
     width = format.unit_bytes
     piece_bytes = max(width, min(PIECE_BYTES, max_record_bytes) // width * width)
@@ -86,7 +102,7 @@ def summarise_pieces(
             return  # the source has ended
         piece_mark = min(mark, stop)
         summary = format.summarise(data, bytes(before), bytes(after), max(piece_mark - start, 0))
-        yield Piece(start, stop, piece_mark, summary)
+        yield Piece(start, stop, piece_mark, summary, suspects is not None and suspects.may_be_in(window))
         start = stop
 
 

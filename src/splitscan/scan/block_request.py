@@ -270,7 +270,7 @@ class FileBlockReader(RequestedReader):
                 return RowCount()
             with closing(source):
                 self._open(source)
-                return self._count()
+                return self._count(source)
 
     def _reject_missing(self, error: SourceMissingError) -> None:
         """Make all of the block one reject where its file is gone, and may be."""
@@ -301,7 +301,7 @@ class FileBlockReader(RequestedReader):
         """The records of the block; at their end there is a result."""
 
     @abstractmethod
-    def _count(self) -> RowCount:
+    def _count(self, source: ByteSource) -> RowCount:
         """Count the records by framing."""
 
     @abstractmethod

@@ -20,6 +20,7 @@ from splitscan.scan.block_scan import cores, in_threads, open_reader
 from splitscan.scan.decoders import check_header
 from splitscan.scan.given_up import RowCount, counted_in, total
 from splitscan.scan.index import Indexer, OnBytes, index_files
+from splitscan.scan.oddities import OddRecords
 from splitscan.scan.own_formats import Reading
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import KIB, MIB, count_of
@@ -67,7 +68,7 @@ def with_kept(counted: RowCount, spec: Callable[[], ScanSpec]) -> RowCount:
         if error.reason_code != "no-schema":
             raise
         return counted
-    return RowCount(counted.rows + counted.given_up) if keeps else counted
+    return RowCount(counted.rows + counted.given_up, odd=counted.odd) if keeps else counted
 
 
 def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata], on_bytes: OnBytes | None = None) -> Iterator[RowCount]:
@@ -121,12 +122,22 @@ def _count_indexed(
     uncounted: list[BlockMetadata] = []
     counts = spec.options.reading.mode is Mode.PERMISSIVE
     for file in index_files(blocks, framing, spec.options, indexer, wants_records=counts):
-        if file.records is None or file.preamble is None or not counts:
+        if file.records is None or file.preamble is None or not counts or file.suspect:
             uncounted += file.blocks
         else:
             check_header(spec, file.blocks[0].file, file.preamble)
-            counted.append(counted_in(file.blocks[0].file, file.records, file.given_up))
+            odd = _odd_head(spec, file.blocks[0], file.preamble.data_start)
+            counted.append(counted_in(file.blocks[0].file, file.records, file.given_up)._replace(odd=odd))
     return total(chain(counted, counter(spec, uncounted) if uncounted else ()))
+
+
+def _odd_head(spec: ScanSpec, first: BlockMetadata, data_start: int) -> tuple[OddRecords, ...]:
+    """Oddities at the head of a file: those that reading tells as far as the first record."""
+    format, own = format_of(spec.options), spec.options.format
+    if not format.looks_at_heads(own):
+        return ()
+    head = replace(first, stop=min(first.file.content_bytes, data_start + 1))
+    return count_blocks(spec, [head]).odd
 
 
 def count_up_to(spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int) -> RowCount:

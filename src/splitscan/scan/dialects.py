@@ -263,8 +263,8 @@ def _pins(found: Dialect, given: frozenset[str]) -> dict[str, Any]:
         "ignoreLeadingWhiteSpace": found.ignore_leading_white_space or None,  # not of files without
     }
     pins = {name: value for name, value in values.items() if name not in given and value is not None}
-    dropping = [name for name in FOUND if pins.get(name)]
-    return {**pins, "foundOptions": ",".join(dropping)} if dropping else pins
+    found_options = [name for name in FOUND if pins.get(name) or (name == "header" and name in pins)]
+    return {**pins, "foundOptions": ",".join(found_options)} if found_options else pins
 
 
 _ADVICE_BYTES = 16 * KIB  # every scan pays for a look at them, however short its files are

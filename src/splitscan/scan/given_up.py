@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import NamedTuple
 
 from splitscan.blocks import FileMetadata, Reject
@@ -43,6 +44,7 @@ class RowCount(NamedTuple):
         path: File of the first of those; empty where there is none.
         offset: Its first byte; -1 where there is none.
         code: Why; ``None`` where there is none.
+        odd: What is odd about the rows.
     """
 
     rows: int = 0
@@ -50,6 +52,7 @@ class RowCount(NamedTuple):
     path: str = ""
     offset: int = -1
     code: str | None = None
+    odd: tuple[OddRecords, ...] = ()
 
 
 def counted_in(file: FileMetadata, rows: int, given_up: UnreadableRecords) -> RowCount:
@@ -62,12 +65,14 @@ def total(parts: Iterable[RowCount]) -> RowCount:
 
     Example:
         >>> total([RowCount(3), RowCount(2, 1, "b", 5, "x"), RowCount(1, 2, "a", 9, "x")])
-        RowCount(rows=6, given_up=3, path='a', offset=9, code='x')
+        RowCount(rows=6, given_up=3, path='a', offset=9, code='x', odd=())
     """
     counted = list(parts)
     first = min((part for part in counted if part.given_up), key=lambda part: (part.path, part.offset), default=None)
     return (first or RowCount())._replace(
-        rows=sum(part.rows for part in counted), given_up=sum(part.given_up for part in counted)
+        rows=sum(part.rows for part in counted),
+        given_up=sum(part.given_up for part in counted),
+        odd=total_oddities(chain.from_iterable(part.odd for part in counted)),
     )
 
 
@@ -132,8 +137,7 @@ class RejectCounter:
                 first.offset, redact(first.path), f"{first.reason} [{first.code}]", _HOW_TO_SEE_THEM,
             )  # fmt: skip
         if self._oddities:
-            for each in total_oddities(self._oddities):
-                _LOG.warning("%s", Advice(str(each)))
+            _warn_of(total_oddities(self._oddities))
         if self._noticed:
             new = NewColumns.of(self._noticed)
             self._noticed.clear()
@@ -144,7 +148,7 @@ class RejectCounter:
 
 
 def report_given_up(counted: RowCount, options: ReadOptions) -> int:
-    """Log a warning if records were given up while rows were counted.
+    """Log warnings of records that were given up while rows were counted, and of those that are odd.
 
     Returns:
         The number of rows.
@@ -152,7 +156,13 @@ def report_given_up(counted: RowCount, options: ReadOptions) -> int:
     if counted.code is not None:
         reason = reason_of(counted.code, options.reading.max_record_bytes)
         _warn(options, counted.given_up, counted.path, counted.offset, f"{reason} [{counted.code}]")
+    _warn_of(counted.odd)
     return counted.rows
+
+
+def _warn_of(oddities: Iterable[OddRecords]) -> None:
+    for each in oddities:
+        _LOG.warning("%s", Advice(str(each)))
 
 
 def _warn(options: ReadOptions, records: int, path: str, offset: int, reason: str) -> None:

@@ -18,6 +18,8 @@ from splitscan.content.kept import IndexStore
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, Where
 from splitscan.formats.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
+from splitscan.formats.oddities import Suspects
+from splitscan.formats.registry import format_of
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
 from splitscan.read.boundaries import FileIndex, index_file
@@ -41,15 +43,15 @@ class IndexTask:
     preamble: Preamble
     max_record_bytes: int
     files: FileOptions
+    suspects: Suspects | None = None
 
     def run(self) -> Summarised:
         """Read the block and summarise it; a file may vanish where missing files are ignored."""
         format = self.preamble.format
         if not isinstance(format, ContextFormat):
             raise InvariantError(f"format {format.name} has no summaries")
-        return self._look(
-            lambda source: summarise_block(source, self.block, format, self.preamble.data_start, self.max_record_bytes)
-        )
+        given = self.block, format, self.preamble.data_start, self.max_record_bytes, self.suspects
+        return self._look(lambda source: summarise_block(source, *given))
 
     def find_start(self, read_bytes: int) -> int | None:
         """Offset of the first record, if what is right before the block tells, and its file is still there."""
@@ -300,11 +302,16 @@ class _Indexing:
                 return []
             preamble = read_preamble(source, self._blocks[0].file, self._format)
         files = self._options.files
-        tasks = [IndexTask(block, preamble, max_record_bytes, files) for block in self._blocks]
+        suspects = self._suspects(preamble) if self._wants_records else None
+        tasks = [IndexTask(block, preamble, max_record_bytes, files, suspects) for block in self._blocks]
         if not (self._wants_records or self._is_worth_summarising) and self._finds_starts(tasks):
             return []
         self._preamble = preamble
         return tasks
+
+    def _suspects(self, preamble: Preamble) -> Suspects | None:
+        """Finder of bytes that may hold what is odd: whoever counts says that too."""
+        return format_of(self._options).suspects(self._options.format, preamble)
 
     def _take_kept(self, source: ByteSource) -> bool:
         """Use the index that was kept, if there is one."""

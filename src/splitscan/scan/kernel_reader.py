@@ -34,6 +34,7 @@ from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import RowCount
 from splitscan.scan.noticing import Noticing
+from splitscan.scan.oddities import of_file
 from splitscan.scan.rejects import RejectBatch, failed_fast
 from splitscan.scan.spec import ScanDocument, ScanSpec
 
@@ -93,10 +94,12 @@ class KernelBlockReader(FileBlockReader):
         """Bytes of the block that were read so far."""
         return 0 if self._reader is None else int(self._reader.passed_bytes)
 
-    def _count(self) -> RowCount:
+    def _count(self, source: ByteSource) -> RowCount:
         rows, given_up, first = self._reader.count()
         offset, code = first or (-1, None)
-        return RowCount(rows, given_up, self._block.file.path if given_up else "", offset, code)
+        path = self._block.file.path
+        odd = tuple(of_file(path, self._odd()))
+        return RowCount(rows, given_up, path if given_up else "", offset, code, odd)
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
         left = self._request.limit

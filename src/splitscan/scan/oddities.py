@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from splitscan.blocks import Oddity
+from splitscan.blocks import BlockMetadata, Oddity
 from splitscan.content.storage import ByteSource, redact
-from splitscan.formats.contract import DroppedLines
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.frames import Offsets
+from splitscan.formats.oddities import DroppedLines, RepeatedHeader
 from splitscan.read.cursor import RecordChunk
 from splitscan.sizes import KIB
 
@@ -21,7 +21,6 @@ NOT_UTF8 = "not-utf8"
 HEADER_AGAIN = "header-again"
 """Code of records that are the header of their file again."""
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEAD_BYTES = 64 * KIB  # in which the first record is looked for
 
 _SAID = {
@@ -39,7 +38,11 @@ _SAID = {
     ),
     "skipped-record": (
         "line is", "lines are", "skipped at the head of a file, with the fields of a record",
-        "samples of other files have shown the option skipRows: read this file by itself, or give skipRows",
+        "samples of other files have shown the option skipRows or header: read this file by itself, or give them",
+    ),
+    "header-record": (
+        "record looks", "records look", "like the header of a file",
+        "samples of other files have shown header=false: read this file by itself, with header=true",
     ),
 }  # fmt: skip
 """By code: of one and of several, what is odd, and what to do."""
@@ -88,17 +91,26 @@ class Oddities:
 
     Args:
         are_utf8: Whether records are texts in UTF-8 that are looked at.
-        header: The header of the file, as it is written.
+        header: Tells the header of the file from other records.
         dropped: Tells of lines that are no records.
         source: The open file.
+        block: Which part of it is looked at.
 
     Thread safety: none.
     """
 
     def __init__(
-        self, *, are_utf8: bool, header: bytes | None, dropped: DroppedLines | None, source: ByteSource
+        self,
+        *,
+        are_utf8: bool,
+        header: RepeatedHeader | None,
+        dropped: DroppedLines | None,
+        source: ByteSource,
+        block: BlockMetadata,
     ) -> None:
         self._are_utf8, self._header, self._dropped, self._source = are_utf8, header, dropped, source
+        self._start, self._end = block.start, block.file.content_bytes
+        self._looks_first = False  # whether the next record is the first of the file, and looked at
         self._last: tuple[int, int] | None = None  # the record before what is looked at
         self._found: dict[str, Oddity] = {}
 
@@ -117,12 +129,14 @@ class Oddities:
         starts, stops = step.frames.starts[:most], step.frames.stops[:most]
         if len(starts):
             self._take_texts(step, starts, stops)
+            self._take_first(step.offset + int(starts[0]))
             self._take_headers(step, starts, stops)
             self._take_dropped(step, starts, stops)
 
     def before(self, preamble: Preamble) -> None:
-        """Look at the lines before the first record of the file."""
-        if self._dropped is not None:
+        """Look at the lines before the first record of the file, if they are of the block, and then at that record."""
+        self._looks_first = self._dropped is not None and self._dropped.first and self._start <= preamble.data_start
+        if self._dropped is not None and self._start == 0:
             wanted = preamble.data_start + _HEAD_BYTES
             head = bytes(self._source.read_at(0, wanted))
             for code, offset in self._dropped.before(head, preamble, at_end=len(head) < wanted):
@@ -134,7 +148,7 @@ class Oddities:
             start, end = self._last
             data = bytes(self._source.read_at(start, stop - start))
             self._look(data[: end - start], data[end - start :], end)
-        self._last = None
+        self._last, self._looks_first = None, False
 
     def _take_dropped(self, step: RecordChunk, starts: Offsets, stops: Offsets) -> None:
         if self._dropped is None:
@@ -152,14 +166,25 @@ class Oddities:
             for code, place in self._dropped.between(record, gap, offset):
                 self._count(code, place)
 
+    def _take_first(self, offset: int) -> None:
+        """Look at the first record of the file, and at some after it."""
+        if self._dropped is None or not self._looks_first:
+            return
+        self._looks_first = False
+        data = bytes(self._source.read_at(offset, min(_HEAD_BYTES, self._end - offset)))
+        code = self._dropped.begins_with_header(data, at_end=len(data) < _HEAD_BYTES)
+        if code is not None:
+            self._count(code, offset)
+
     def _take_headers(self, step: RecordChunk, starts: Offsets, stops: Offsets) -> None:
         if (header := self._header) is None:
             return
         data, lengths = np.frombuffer(step.data, np.uint8), stops - starts
-        alike = np.isin(lengths, (len(header), len(header) + len(_BYTE_ORDER_MARK)))
-        alike[alike] = data[stops[alike] - 1] == header[-1]
+        alike = lengths >= header.least_bytes
+        alike[alike] = np.isin(data[starts[alike]], header.firsts)
+        alike[alike] = np.isin(data[stops[alike] - 1], header.lasts)
         for i in np.flatnonzero(alike).tolist():
-            if bytes(step.data[int(starts[i]) : int(stops[i])]).removeprefix(_BYTE_ORDER_MARK) == header:
+            if header.is_again(bytes(step.data[int(starts[i]) : int(stops[i])])):
                 self._count(HEADER_AGAIN, step.offset + int(starts[i]))
 
     def _take_texts(self, step: RecordChunk, starts: Offsets, stops: Offsets) -> None:

@@ -27,7 +27,7 @@ from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
-from splitscan.read.cursor import RAW_BYTES, RecordChunk, Skipped
+from splitscan.read.cursor import NONE_GIVEN_UP, RAW_BYTES, RecordChunk, Skipped
 from splitscan.read.reader_context import ContextReader
 from splitscan.scan.block_request import BlockRequest, FileBlockReader, failed_to_read
 from splitscan.scan.decoders import check_header, encoding_of, needs_no_value, step_decoder
@@ -36,7 +36,7 @@ from splitscan.scan.framework.columns import first_row, has_forbidden_null, is_r
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import RowCount, counted_in, reason_of
 from splitscan.scan.noticing import Noticing
-from splitscan.scan.oddities import Oddities
+from splitscan.scan.oddities import Oddities, of_file
 from splitscan.scan.own_formats import ContextReading
 from splitscan.scan.rejects import RejectBatch, beside_rows, failed_fast, reason_array, reason_text, slices
 
@@ -86,10 +86,33 @@ class RecordBlockReader(FileBlockReader):
 
     # ------------------------------------------------------------- the block
 
-    def _count(self) -> RowCount:
+    def _count(self, source: ByteSource) -> RowCount:
         records = self._records
         self._check_header(records)
-        return counted_in(self._block.file, records.count(), records.given_up)
+        odd = self._oddities_to_count(records, source)
+        if odd is None:
+            return counted_in(self._block.file, records.count(), records.given_up)
+        rows, given_up = 0, NONE_GIVEN_UP
+        for step in records:
+            if isinstance(step, Skipped):
+                odd.pass_to(step.offset)
+            else:
+                odd.take(step, None)
+                rows += step.records
+            given_up = given_up.and_of(step)
+        odd.pass_to(records.span.stop)
+        counted = counted_in(self._block.file, rows, given_up)
+        return counted._replace(odd=tuple(of_file(self._block.file.path, odd.found)))
+
+    def _oddities_to_count(self, records: FramedRecords | ContextReader, source: ByteSource) -> Oddities | None:
+        """The counter of what is odd, where anything can be that framing shows."""
+        format, preamble = format_of(self._spec.options), records.preamble
+        own = self._spec.options.format
+        if preamble is None or not (format.looks_at_heads(own) or format.suspects(own, preamble)):
+            return None
+        self._encoding = encoding_of(self._spec, records)
+        self._decode = step_decoder(self._spec, self._block, records, validate=False, on_notice=self._notice)
+        return self._oddities_of(preamble, source)
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
@@ -144,13 +167,17 @@ class RecordBlockReader(FileBlockReader):
         """The counter of what is odd, which has looked at what is before the first record."""
         format, header, dropped = format_of(self._spec.options), None, None
         if preamble is not None:
-            header = preamble.header_record
+            header = format.repeated_header(preamble)
             dropped = format.dropped(self._spec.options.format, preamble, partial(self._fits, preamble.format))
         is_looked_at = not needs_no_value(self._spec, validate=self._request.wants_faults)
         found = Oddities(
-            are_utf8=self._encoding == UTF_8 and is_looked_at, header=header, dropped=dropped, source=source
+            are_utf8=self._encoding == UTF_8 and is_looked_at,
+            header=header,
+            dropped=dropped,
+            source=source,
+            block=self._block,
         )
-        if preamble is not None and self._block.start == 0:
+        if preamble is not None:
             found.before(preamble)
         return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import starmap
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +17,7 @@ from splitscan.formats.decoding.ddl import as_schema
 from splitscan.rebalance.planning import plan_rebalance
 from splitscan.scan import RowCount, ScanPlanner, ScanSpec, count_blocks, scan_blocks
 from splitscan.scan.block_documents import for_tasks
+from splitscan.scan.oddities import OddRecords
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
 from splitscan.spark.connector import connector_frame, why_python
 from splitscan.spark.coordination.session import ClaimedPartition, read_claimed, register_scan
@@ -131,7 +133,7 @@ def count_rows(scan: ScanPlanner, spark: SparkSession) -> int:
     def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[RowCount]:
         tasks = [pack_payload(task) for task in scan.tasks(blocks, slots)]
         answers = run_tasks(spark, tasks, partial(_count_payload, for_tasks(spec)))
-        return [RowCount(*answer) for answer in answers]
+        return [RowCount(*answer)._replace(odd=tuple(starmap(OddRecords, answer[-1]))) for answer in answers]
 
     rows = scan.count_with(slots, spark_indexer(spark), count_on_spark)
     return rows if limit is None else min(rows, limit)

@@ -104,13 +104,13 @@ def _plain_piece(piece: Piece) -> list[Any]:
     runs = [
         None if run is None else [run.state, run.first, run.last, run.marked, run.records] for run in piece.summary.runs
     ]
-    return [piece.start, piece.stop, piece.mark, piece.summary.length_bytes, runs]
+    return [piece.start, piece.stop, piece.mark, piece.summary.length_bytes, runs, piece.suspect]
 
 
 def _read_piece(plain: list[Any]) -> Piece:
-    start, stop, mark, length_bytes, runs = plain
+    start, stop, mark, length_bytes, runs, suspect = plain
     summary = Summary(length_bytes, tuple(None if run is None else Run(*run) for run in runs))
-    return Piece(start, stop, mark, summary)
+    return Piece(start, stop, mark, summary, suspect)
 
 
 CELL_BYTES = 16 * MIB

@@ -106,6 +106,8 @@ pub(super) struct Cursor {
     overrun_bytes: u64,
     /// What is done with records.
     pub work: Work,
+    /// Whether a [`Cursor::step`] passed lines that are no records, and not blank.
+    pub passed_lines: bool,
     open: OpenRecords,
 }
 
@@ -131,6 +133,7 @@ impl Cursor {
             position,
             overrun_bytes: OVERRUN_BYTES,
             work,
+            passed_lines: false,
             open: OpenRecords::default(),
         }
     }
@@ -196,23 +199,25 @@ impl Cursor {
         }
     }
 
-    /// Count records that start and end before `stop`; `None` where the next ones need a [`Cursor::step`].
-    pub(super) fn count(
+    /// Read on, if [`Cursor::count`] can count what is then there; where it cannot, the next records need a
+    /// [`Cursor::step`].
+    pub(super) fn fill_to_count(
         &mut self,
         source: &mut Source,
-        engine: &dyn Engine,
         stop: u64,
-    ) -> Result<Option<u64>, BlockError> {
+    ) -> Result<bool, BlockError> {
         if self.read_to() >= stop.min(self.end) {
-            return Ok(None);
+            return Ok(false);
         }
         self.fill(source, stop, 0)?;
-        if self.at_end() || self.data().len() > self.sizes.max_record_bytes {
-            return Ok(None);
-        }
+        Ok(!self.at_end() && self.data().len() <= self.sizes.max_record_bytes)
+    }
+
+    /// Count the records that end in what was read, and go past them.
+    pub(super) fn count(&mut self, engine: &dyn Engine) -> u64 {
         let counted = engine.count(self.data());
         self.pass(counted.next_start);
-        Ok(Some(counted.records as u64))
+        counted.records as u64
     }
 
     /// Where the next record starts: after what lies between records, or the end of the content.
@@ -270,6 +275,8 @@ impl Cursor {
             if !parsed.frames.starts.is_empty() {
                 return Ok(Some(Step::Records(parsed)));
             }
+            let gap = data.get(..parsed.frames.next_start).unwrap_or_default();
+            self.passed_lines |= gap.iter().any(|byte| !b"\r\n \t\0".contains(byte));
             self.pass(parsed.frames.next_start); // only what lies between records
             if parsed.stopped == Stopped::Long {
                 return self.give_up(source, engine, TOO_LONG).map(Some);
@@ -302,6 +309,7 @@ impl Cursor {
         source: &mut Source,
         engine: &dyn Engine,
     ) -> Result<Option<Skipped>, BlockError> {
+        self.passed_lines = true;
         let (skipped, never_ends) = self.skip(source, engine, engine.unfinished())?;
         let is_given_up = never_ends && !self.is_torn(source);
         Ok(is_given_up.then_some(skipped))

@@ -1,9 +1,11 @@
 //! Lines that options drop which were found in samples of the files: some of them may be records.
 
+use std::collections::HashSet;
+
 use super::cursor::Source;
 use super::engine::Engine;
 use super::error::BlockError;
-use super::oddities::{COMMENT_RECORD, Oddities, SKIPPED_RECORD};
+use super::oddities::{BLANKS, COMMENT_RECORD, HEADER_RECORD, Oddities, SKIPPED_RECORD};
 use super::spec::{Format, FoundOption, Head, ScanSpec};
 use crate::frames::Frames;
 use crate::lines::Bounds;
@@ -17,12 +19,37 @@ const BYTE_ORDER_MARKS: [&[u8]; 5] = [
     b"\xfe\xff",
 ];
 const LEAST_FIELDS: usize = 2; // any line has one
+const SOME_RECORDS: usize = 32; // that are compared with the first one
+const NO_VALUES: [&str; 11] = [
+    "na",
+    "n/a",
+    "nan",
+    "nil",
+    "none",
+    "null",
+    "missing",
+    "unknown",
+    "inf",
+    "infinity",
+    "undefined",
+]; // words that stand for a value
+
+/// What samples have shown that files begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// A record.
+    Record,
+    /// A header that nobody compares with the schema.
+    Header,
+}
 
 /// Looks at what lies between records, where an option was found that drops lines.
 #[derive(Debug, Default)]
 pub(super) struct Dropped {
     comment: Option<u8>,
-    skipped: usize, // lines at the head of a file
+    skip_lines: usize, // at the head of a file
+    skipped: usize,    // of them that are looked at
+    head: Option<Seen>,
     longest: usize,
     last: Option<(u64, u64)>, // the record before what is looked at
 }
@@ -36,18 +63,70 @@ impl Dropped {
         let comment = own.comment.and_then(|mark| u8::try_from(mark).ok());
         Dropped {
             comment: comment.filter(|_| found(FoundOption::Comment)),
+            skip_lines: own.skip_lines,
             skipped: match found(FoundOption::SkipRows) {
                 true => own.skip_lines,
                 false => 0,
+            },
+            head: match (found(FoundOption::Header), own.header) {
+                (true, false) => Some(Seen::Record),
+                (true, true) if !own.checks_header => Some(Seen::Header),
+                _ => None,
             },
             longest: spec.max_record_bytes,
             last: None,
         }
     }
 
-    /// Take nothing for the record before what follows.
+    /// The first byte of comments that are looked at.
+    pub(super) fn comment(&self) -> Option<u8> {
+        self.comment
+    }
+
+    /// Whether the first records of a file are looked at.
+    pub(super) fn wants_first(&self) -> bool {
+        self.head == Some(Seen::Record)
+    }
+
+    /// Look at the first record of a file, and at some after it. `data` begins with it, at `offset`; the content is
+    /// known to go on to `end`.
+    pub(super) fn first(
+        &mut self,
+        source: &mut Source,
+        engine: &dyn Engine,
+        (data, offset, end): (&[u8], u64, u64),
+        odd: &mut Oddities,
+    ) -> Result<(), BlockError> {
+        self.head = None;
+        let wanted = FIRST_BYTES.min(end - offset) as usize;
+        let read;
+        let data = match data.get(..wanted) {
+            Some(data) => data,
+            None => {
+                read = source.bytes(offset, wanted)?;
+                &read
+            }
+        };
+        let at_end = (data.len() as u64) < FIRST_BYTES;
+        let frames = engine.frame(data, at_end);
+        let records = frames.starts.iter().zip(&frames.stops);
+        let mut records = records.take(1 + SOME_RECORDS).map(|(&start, &stop)| {
+            engine.names(data.get(start as usize..stop as usize).unwrap_or_default())
+        });
+        let Some(first) = records.next().transpose()? else {
+            return Ok(());
+        };
+        let others = records.collect::<Result<Vec<_>, _>>()?;
+        if names_columns(&first, &others) {
+            odd.count(HEADER_RECORD, offset);
+        }
+        Ok(())
+    }
+
+    /// Take nothing for the record before what follows, which is not the first one of its file either.
     pub(super) fn forget(&mut self) {
         self.last = None;
+        self.head = None;
     }
 
     /// Look at the lines before the first record of a file.
@@ -58,7 +137,9 @@ impl Dropped {
         head: &Head,
         odd: &mut Oddities,
     ) -> Result<(), BlockError> {
-        if self.skipped == 0 && (self.comment.is_none() || head.header_record.is_none()) {
+        let has_header = head.header_record.is_some();
+        let looks_at_header = self.head == Some(Seen::Header) && has_header;
+        if self.skipped == 0 && !looks_at_header && (self.comment.is_none() || !has_header) {
             return Ok(());
         }
         let wanted = (head.data_start + FIRST_BYTES) as usize;
@@ -78,27 +159,31 @@ impl Dropped {
         };
         let marked = BYTE_ORDER_MARKS.iter().find(|mark| data.starts_with(mark));
         let mut position = marked.map_or(0, |mark| mark.len());
-        for _ in 0..self.skipped {
+        for _ in 0..self.skip_lines {
             let rest = before.get(position..).unwrap_or_default();
             let Some(step) = engine.resume_after(rest, true).filter(|&step| step > 0) else {
                 return Ok(());
             };
             let line = rest.get(..step).unwrap_or_default();
-            let fits = head.header.is_some() || fits(engine, line)?;
+            let fits = self.skipped > 0 && (has_header || fits(engine, line)?);
             if fits && has_fields(engine, line, width)? {
                 odd.count(SKIPPED_RECORD, position as u64);
             }
             position += step;
         }
-        if self.comment.is_none() || head.header_record.is_none() {
-            return Ok(());
-        }
         let frames = engine.frame(before.get(position..).unwrap_or_default(), true);
-        let Some(header_stop) = frames.stops.first().map(|&stop| position + stop as usize) else {
+        let ends = frames.starts.first().zip(frames.stops.first());
+        let Some((&start, &stop)) = ends.filter(|_| has_header) else {
             return Ok(());
         };
-        let gap = before.get(header_stop..).unwrap_or_default();
-        self.comments(engine, gap, header_stop as u64, width, odd)
+        let (start, stop) = (position + start as usize, position + stop as usize);
+        let names = head.header.as_deref().unwrap_or_default();
+        let record = before.get(start..stop).unwrap_or_default();
+        if looks_at_header && names.iter().any(|name| is_value(name)) && fits(engine, record)? {
+            odd.count(SKIPPED_RECORD, start as u64);
+        }
+        let gap = before.get(stop..).unwrap_or_default();
+        self.comments(engine, gap, stop as u64, width, odd)
     }
 
     /// Look at what lies between the last record and `stop`.
@@ -189,6 +274,39 @@ impl Dropped {
         }
         Ok(())
     }
+}
+
+/// Whether a first record names the columns of records after it: each of its fields is another name, and a column has
+/// numbers or dates below.
+fn names_columns(first: &[String], others: &[Vec<String>]) -> bool {
+    let mut seen = HashSet::new();
+    let are_names = first
+        .iter()
+        .all(|name| is_name(name) && seen.insert(name.trim_matches(BLANKS).to_ascii_lowercase()));
+    let has_values = |column: usize| {
+        let below = others.iter().filter_map(|record| record.get(column));
+        let mut below = below.filter(|value| !value.trim_matches(BLANKS).is_empty());
+        below.next().is_some_and(|value| is_value(value)) && below.all(|value| is_value(value))
+    };
+    are_names && (0..first.len()).any(has_values)
+}
+
+/// Whether a text may name a column: it has a letter, and is no number, date, or word for a value.
+fn is_name(text: &str) -> bool {
+    let text = text.trim_matches(BLANKS);
+    text.contains(|c: char| c.is_ascii_alphabetic() || !c.is_ascii())
+        && !is_value(text)
+        && !NO_VALUES.contains(&text.to_ascii_lowercase().as_str())
+}
+
+/// Whether a text is written like a number, a date or a time.
+fn is_value(text: &str) -> bool {
+    let text = text.trim_matches(BLANKS);
+    text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+        && text.contains(|c: char| c.is_ascii_digit())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_digit() || "+-.,:/ %TZeE".contains(c))
 }
 
 /// Whether a line has as many fields as records have.

@@ -1,7 +1,14 @@
 //! Records that are read, and not as anybody expects: how many, and where the first is.
 
+use std::sync::Arc;
+
+use memchr::memchr_iter;
+use memchr::memmem::Finder;
 use serde::Serialize;
 
+use super::engine::Engine;
+use super::error::BlockError;
+use super::spec::{CsvSpec, Head};
 use crate::frames::Frames;
 
 /// Code of records with bytes that are no UTF-8.
@@ -12,6 +19,11 @@ pub const HEADER_AGAIN: &str = "header-again";
 pub const COMMENT_RECORD: &str = "comment-record";
 /// Code of lines that are skipped before the first record, and look like records.
 pub const SKIPPED_RECORD: &str = "skipped-record";
+/// Code of records that look like the header of their file, where samples have shown none.
+pub const HEADER_RECORD: &str = "header-record";
+
+pub(super) const BLANKS: [char; 2] = [' ', '\t'];
+const MOST_NEEDLE_BYTES: usize = 256; // a part of the header that is looked for
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -74,24 +86,172 @@ impl Oddities {
     /// Count the first `most` of these records that are the header of the file, perhaps after a byte order mark.
     pub(super) fn take_headers(
         &mut self,
+        engine: &dyn Engine,
         data: &[u8],
         offset: u64,
         frames: &Frames,
         most: usize,
-        header: &[u8],
-    ) {
+        header: &Header,
+    ) -> Result<(), BlockError> {
         for (&start, &stop) in frames.starts.iter().zip(&frames.stops).take(most) {
-            let length = (stop - start) as usize;
-            if length != header.len() && length != header.len() + MARK.len() {
-                continue;
-            }
             let record = data.get(start as usize..stop as usize).unwrap_or_default();
-            let before = record.strip_suffix(header);
-            if before.is_some_and(|before| before.is_empty() || before == MARK) {
+            if header.is_again(engine, record)? {
                 self.count(HEADER_AGAIN, offset + start as u64);
             }
         }
+        Ok(())
     }
+}
+
+/// The header of a file, which may come again with other quotes and blanks around its names.
+#[derive(Debug)]
+pub(super) struct Header {
+    record: Vec<u8>,
+    names: Vec<String>,
+    bare: Arc<Bare>,
+}
+
+impl Header {
+    /// Of a file whose header is a record.
+    pub(super) fn of(own: &CsvSpec, head: &Head) -> Option<Header> {
+        let record = head.header_record.clone()?;
+        let names = head.header.as_deref().unwrap_or_default().iter();
+        let marks = [own.quote, own.escape].into_iter().flatten();
+        let marks = marks.filter_map(|mark| u8::try_from(mark).ok());
+        Some(Header {
+            bare: Arc::new(Bare::of(&record, marks)),
+            names: names.map(|name| name.trim_matches(BLANKS).into()).collect(),
+            record,
+        })
+    }
+
+    /// Whether a record is the header again, however its names are written.
+    fn is_again(&self, engine: &dyn Engine, record: &[u8]) -> Result<bool, BlockError> {
+        let record = record.strip_prefix(MARK).unwrap_or(record);
+        if !self.bare.is_of(record) {
+            return Ok(false);
+        }
+        if record == self.record {
+            return Ok(true);
+        }
+        let names = engine.names(record)?;
+        let names = names.iter().map(|name| name.trim_matches(BLANKS));
+        Ok(names.eq(&self.names))
+    }
+}
+
+/// A header without what may stand around its names.
+#[derive(Debug)]
+struct Bare {
+    around: Vec<u8>,
+    bytes: Vec<u8>,
+    needle: Finder<'static>,
+    place: (usize, usize), // where the needle begins in the bytes, and where it ends
+}
+
+impl Bare {
+    fn of(record: &[u8], marks: impl Iterator<Item = u8>) -> Bare {
+        let around: Vec<u8> = marks.chain(*b" \t\0").collect();
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80 || *byte == b'_';
+        let mut longest: (usize, &[u8]) = (0, &[]);
+        let mut passed = 0;
+        for part in record.chunk_by(|one, other| is_plain(one) == is_plain(other)) {
+            if part.first().is_some_and(is_plain) && part.len() > longest.1.len() {
+                longest = (passed, part);
+            }
+            passed += without(part, &around).count();
+        }
+        let (start, part) = longest;
+        let part = part.get(..MOST_NEEDLE_BYTES).unwrap_or(part);
+        Bare {
+            bytes: without(record, &around).collect(),
+            needle: Finder::new(part).into_owned(),
+            place: (start, start + part.len()),
+            around,
+        }
+    }
+
+    fn is_of(&self, record: &[u8]) -> bool {
+        record.len() >= self.bytes.len().max(1)
+            && without(record, &self.around).eq(self.bytes.iter().copied())
+    }
+
+    /// Whether a record in these bytes may be the header; they may begin and end inside of it.
+    fn may_be_in(&self, data: &[u8]) -> bool {
+        let (start, stop) = self.place;
+        let before = self.bytes.get(..start).unwrap_or_default();
+        let after = self.bytes.get(stop..).unwrap_or_default();
+        let is_inside = |byte: &&u8| !self.around.contains(byte);
+        start == stop
+            || self.needle.find_iter(data).any(|place| {
+                let (left, right) = data.split_at_checked(place).unwrap_or((data, &[]));
+                let right = right.get(stop - start..).unwrap_or_default();
+                let left = left.iter().rev().filter(is_inside);
+                let right = right.iter().filter(is_inside);
+                before
+                    .iter()
+                    .rev()
+                    .zip(left)
+                    .all(|(one, other)| one == other)
+                    && after.iter().zip(right).all(|(one, other)| one == other)
+            })
+    }
+}
+
+/// Tells bytes that may hold what is odd from those that hold nothing of it, fast.
+pub struct Suspects {
+    comment: Option<u8>,
+    begins_anywhere: bool, // lines end as the user said
+    header: Option<Arc<Bare>>,
+}
+
+impl Suspects {
+    /// Of a file with this header. `marks` may stand around its names, and lines may begin with `comment`: after any
+    /// byte with `begins_anywhere`.
+    pub fn new(
+        header: Option<&[u8]>,
+        marks: impl Iterator<Item = u8>,
+        comment: Option<u8>,
+        begins_anywhere: bool,
+    ) -> Suspects {
+        Suspects {
+            comment,
+            begins_anywhere,
+            header: header.map(|record| Arc::new(Bare::of(record, marks))),
+        }
+    }
+
+    /// Of a file whose header is known.
+    pub(super) fn of(
+        own: &CsvSpec,
+        header: Option<&Header>,
+        comment: Option<u8>,
+    ) -> Option<Suspects> {
+        (comment.is_some() || header.is_some()).then(|| Suspects {
+            comment,
+            begins_anywhere: own.line_sep.is_some(),
+            header: header.map(|header| header.bare.clone()),
+        })
+    }
+
+    /// Whether a part of a file may hold it.
+    pub fn may_be_in(&self, data: &[u8]) -> bool {
+        let begins = |place: usize| {
+            let before = place.checked_sub(1).and_then(|place| data.get(place));
+            self.begins_anywhere || before.is_none_or(|before| !before.is_ascii_graphic())
+        };
+        self.comment
+            .is_some_and(|mark| memchr_iter(mark, data).any(begins))
+            || self
+                .header
+                .as_ref()
+                .is_some_and(|header| header.may_be_in(data))
+    }
+}
+
+/// The bytes that are none of `around`.
+fn without(bytes: &[u8], around: &[u8]) -> impl Iterator<Item = u8> {
+    bytes.iter().copied().filter(|byte| !around.contains(byte))
 }
 
 fn is_utf8(bytes: &[u8]) -> bool {

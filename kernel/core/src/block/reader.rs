@@ -15,12 +15,13 @@ use super::engine::{Engine, engine_of};
 use super::error::{BlockError, Kind};
 use super::head;
 use super::lines::Look;
-use super::oddities::{Oddities, Oddity};
+use super::oddities::{Header, Oddities, Oddity, Suspects};
 use super::rejects::Reject;
 use super::rows::{Delivered, Rows};
 use super::source::ReadAt;
-use super::spec::{BlockSpec, Head, Mode, ScanSpec, UNKNOWN_END};
+use super::spec::{BlockSpec, Format, Head, Mode, ScanSpec, UNKNOWN_END};
 use crate::charsets::Charset;
+use crate::parsed::Parsed;
 
 const LOOK_BYTES: u64 = 4096; // first look; doubled while it does not decide
 const LONGEST_LOOK_BYTES: u64 = 1 << 20; // from here on the look slides along a record that has no end in sight
@@ -137,8 +138,8 @@ pub struct BlockReader {
     noticed: Vec<Noticed>,
     oddities: Oddities,
     dropped: Dropped,
-    header: Option<Vec<u8>>, // as the file has it
-    is_utf8: bool,           // what the texts of the file are said to be
+    header: Option<Header>, // where the file has one
+    is_utf8: bool,          // what the texts of the file are said to be
     phase: Phase,
     remaining: Option<u64>,
     passed_to: u64,
@@ -385,20 +386,7 @@ impl BlockReader {
                         self.noticed
                             .extend(self.rows.noticed(data, offset, &parsed));
                     }
-                    let (frames, odd) = (&parsed.frames, &mut self.oddities);
-                    let wanted = self.remaining.and_then(|left| usize::try_from(left).ok());
-                    let wanted = wanted.unwrap_or(usize::MAX);
-                    let are_texts = self.spec.are_texts && cursor.work != Work::Find;
-                    if are_texts && self.is_utf8 && !parsed.is_utf8 {
-                        odd.take_texts(data, offset, frames, wanted);
-                    }
-                    if let Some(header) = &self.header {
-                        odd.take_headers(data, offset, frames, wanted, header);
-                    }
-                    let (source, engine) = (&mut self.source, self.engine.as_ref());
-                    self.dropped.between(source, engine, first, odd)?;
-                    self.dropped
-                        .inside(engine, data, offset, frames, wanted, odd)?;
+                    self.look_inside(cursor, &parsed)?;
                     self.hash(offset, offset + next as u64, Some(data))?;
                     let delivered = self.rows.deliver(data, offset, parsed, self.remaining)?;
                     cursor.pass(next);
@@ -534,6 +522,32 @@ impl BlockReader {
         self.source.end().map(Some)
     }
 
+    /// Look at records that were found, at what lies between them, and before them.
+    fn look_inside(&mut self, cursor: &Cursor, parsed: &Parsed) -> Result<(), BlockError> {
+        let (frames, offset) = (&parsed.frames, cursor.position());
+        let data = cursor.data().get(..frames.next_start).unwrap_or_default();
+        let wanted = self.remaining.and_then(|left| usize::try_from(left).ok());
+        let wanted = wanted.unwrap_or(usize::MAX);
+        let are_texts = self.spec.are_texts && cursor.work != Work::Find;
+        let odd = &mut self.oddities;
+        if are_texts && self.is_utf8 && !parsed.is_utf8 {
+            odd.take_texts(data, offset, frames, wanted);
+        }
+        let (source, engine) = (&mut self.source, self.engine.as_ref());
+        if let Some(header) = &self.header {
+            odd.take_headers(engine, data, offset, frames, wanted, header)?;
+        }
+        let first = frames.starts.first().copied().unwrap_or_default() as u64;
+        if self.dropped.wants_first() {
+            let known = cursor.data().get(first as usize..).unwrap_or_default();
+            let known = (known, offset + first, self.block.content_bytes());
+            self.dropped.first(source, engine, known, odd)?;
+        }
+        self.dropped.between(source, engine, offset + first, odd)?;
+        self.dropped
+            .inside(engine, data, offset, frames, wanted, odd)
+    }
+
     /// Look at what lies between the last record and `stop`.
     fn look_between(&mut self, stop: u64) -> Result<(), BlockError> {
         let (source, engine) = (&mut self.source, self.engine.as_ref());
@@ -541,19 +555,49 @@ impl BlockReader {
             .between(source, engine, stop, &mut self.oddities)
     }
 
+    /// Count what is found; where the bytes may hold what is odd, find it by reading them again.
     fn count_frames(&mut self) -> Result<Counted, BlockError> {
+        if let Some(counted) = self.count_plain()? {
+            return Ok(counted);
+        }
+        (self.oddities, self.dropped) = (Oddities::default(), Dropped::of(&self.spec));
+        (self.phase, self.records) = (Phase::Before, 0);
+        while self.advance()?.is_some() {}
+        Ok(Counted {
+            rows: self.delivered,
+            given_up: self.rejected,
+            first: self.rejects.front().map(|first| (first.offset, first.code)),
+        })
+    }
+
+    /// Count records; `None` where some of them, or lines between them, may be odd.
+    fn count_plain(&mut self) -> Result<Option<Counted>, BlockError> {
         let (_, stop, ..) = self.block.block;
         let entry = self.enter()?;
         self.phase = Phase::After;
+        let suspects = match &self.spec.format {
+            Format::Csv(own) => Suspects::of(own, self.header.as_ref(), self.dropped.comment()),
+            _ => None,
+        };
+        let is_suspect = |data: &[u8]| suspects.as_ref().is_some_and(|each| each.may_be_in(data));
         let mut cursor = self.cursor(entry, Work::Find);
         let mut counted = Counted::default();
+        let mut looks_first = self.dropped.wants_first();
         while cursor.position() < stop {
-            if let Some(records) = cursor.count(&mut self.source, self.engine.as_ref(), stop)? {
+            if !looks_first && cursor.fill_to_count(&mut self.source, stop)? {
+                if is_suspect(cursor.data()) {
+                    return Ok(None);
+                }
+                let records = cursor.count(self.engine.as_ref());
                 counted.rows += records;
                 self.records += records;
                 continue;
             }
-            match cursor.step(&mut self.source, self.engine.as_ref(), stop)? {
+            let step = cursor.step(&mut self.source, self.engine.as_ref(), stop)?;
+            if is_suspect(cursor.data()) || (cursor.passed_lines && suspects.is_some()) {
+                return Ok(None);
+            }
+            match step {
                 Step::End => break,
                 Step::Skipped(skipped) if skipped.offset < stop => {
                     counted.given_up += 1;
@@ -561,6 +605,9 @@ impl BlockReader {
                 }
                 Step::Skipped(_) => {}
                 Step::Records(parsed) => {
+                    if looks_first {
+                        self.look_inside(&cursor, &parsed)?;
+                    }
                     let starts = &parsed.frames.starts;
                     let owned =
                         starts.partition_point(|&start| cursor.position() + (start as u64) < stop);
@@ -569,9 +616,18 @@ impl BlockReader {
                     cursor.pass(parsed.frames.next_start);
                 }
             }
+            looks_first = false;
+        }
+        if self.dropped.comment().is_some() {
+            let from = cursor.position();
+            let end = cursor.gap_stop(&mut self.source, self.engine.as_ref())?;
+            let longest = (end - from).min(self.spec.max_record_bytes as u64);
+            if is_suspect(&self.source.bytes(from, longest as usize)?) {
+                return Ok(None);
+            }
         }
         self.passed_to = stop;
-        Ok(counted)
+        Ok(Some(counted))
     }
 
     fn cursor(&self, entry: u64, work: Work) -> Cursor {
@@ -612,10 +668,14 @@ impl BlockReader {
             self.dropped
                 .before(source, engine, &head, &mut self.oddities)?;
         }
-        self.header = head.header_record;
+        self.header = match &self.spec.format {
+            Format::Csv(own) => Header::of(own, &head),
+            _ => None,
+        };
         if start <= data_start {
             return Ok(data_start);
         }
+        self.dropped.forget();
         if self.ends_before(start)? {
             return self.source.end();
         }

@@ -236,12 +236,14 @@ pub struct CsvSpec {
     pub rescue: Option<RescueSpec>,
 }
 
-/// Options that samples of files showed, and that drop lines of all files.
+/// Options that samples of files showed, and that decide which lines of all files are records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FoundOption {
     /// The first character of lines to skip.
     Comment,
+    /// Whether the first record of a file names its columns.
+    Header,
     /// How many lines to skip.
     SkipRows,
 }

@@ -37,7 +37,7 @@ from splitscan.formats.csv.columns import (
     unique_names,
 )
 from splitscan.formats.csv.decoder import CsvFrameDecoder
-from splitscan.formats.csv.dropped import DroppedRows
+from splitscan.formats.csv.dropped import CsvHeader, CsvSuspects, DroppedRows
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar, split_fields
 from splitscan.formats.csv.inference import KEPT_TYPES, TypeSummary, summarise_columns
@@ -258,11 +258,32 @@ class Csv(Format[CsvOptions]):
         return block_spelling(wanted, own, CsvGrammar.of(own))
 
     def dropped(self, own: CsvOptions, preamble: Preamble, fits: Callable[[bytes], bool]) -> DroppedRows | None:
-        """Lines that a comment or skipped rows drop, where samples have shown these."""
+        """Lines that a comment, skipped rows or a header drop, and headers that are records, where samples show it."""
         found, format = own.found_options, preamble.format
         if not found or not isinstance(format, QuotedFormat):
             return None
-        return DroppedRows(format, "comment" in found, own.skip_rows if "skipRows" in found else 0, fits)
+        return DroppedRows(
+            format,
+            comment="comment" in found and own.comment is not None,
+            header="header" in found and own.header and bool(own.enforce_schema),
+            first="header" in found and not own.header,
+            skipped=own.skip_rows if "skipRows" in found else 0,
+            fits=fits,
+        )
+
+    def repeated_header(self, preamble: Preamble) -> CsvHeader | None:
+        format, record = preamble.format, preamble.header_record
+        return CsvHeader(format, record) if record is not None and isinstance(format, QuotedFormat) else None
+
+    def suspects(self, own: CsvOptions, preamble: Preamble) -> CsvSuspects | None:
+        format, header = preamble.format, preamble.header_record
+        comments = "comment" in own.found_options and own.comment is not None
+        if not isinstance(format, QuotedFormat) or (header is None and not comments):
+            return None
+        return CsvSuspects(format, header, comments)
+
+    def looks_at_heads(self, own: CsvOptions) -> bool:
+        return bool(own.found_options)
 
     def check_header(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """The header agrees with the schema, unless nobody reads it."""

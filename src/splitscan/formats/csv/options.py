@@ -80,8 +80,8 @@ def _parse_handling(value: Any) -> str:
     )
 
 
-FOUND = ("comment", "skipRows")
-"""Options that drop lines, so that what samples show of them is held against all lines."""
+FOUND = ("comment", "header", "skipRows")
+"""Options that say which lines are records, so that what samples show of them is held against all lines."""
 
 
 def _parse_found(value: Any) -> tuple[str, ...]:
@@ -155,9 +155,9 @@ class CsvOptions(TypedOptions):
         tuple[str, ...],
         Option(
             "foundOptions",
-            OptionKind("names", f"a comma-separated list of {' and '.join(FOUND)}", _parse_found, ",".join),
+            OptionKind("names", f"a comma-separated list of {', '.join(FOUND)}", _parse_found, ",".join),
             "Which of these options a look at samples has found; `dialect=auto` sets it. Lines that they drop and that "
-            "look like records are told of.",
+            "look like records are told of, and so are records that look like a header.",
         ),
     ] = ()
     line_sep: LineSep = None
