@@ -102,11 +102,13 @@ class NoticingDecoder:
         plain: Decodes the records.
         rescuing: The same, and keeps what does not fit.
         noticing: Looks at records.
-        columns: How many are decoded.
+        columns: Which of the columns that the rescuing one decodes the plain one does.
         encoding: Of the file.
     """
 
-    def __init__(self, plain: Decoder, rescuing: Decoder, noticing: Noticing, columns: int, encoding: Encoding) -> None:
+    def __init__(
+        self, plain: Decoder, rescuing: Decoder, noticing: Noticing, columns: Sequence[int], encoding: Encoding
+    ) -> None:
         self._plain, self._rescuing = plain, rescuing
         self.noticing, self._columns, self._encoding = noticing, columns, encoding
 
@@ -122,7 +124,7 @@ class NoticingDecoder:
             return decoded
         where = np.flatnonzero(flags_of(rescued.is_valid()))
         if not len(where):
-            return replace(decoded, columns=decoded.columns[: self._columns], rescued=None)
+            return replace(decoded, columns=[decoded.columns[each] for each in self._columns], rescued=None)
         where, frames = where[self.noticing.worth_a_look(rescued.take(pa.array(where)))], step.frames
         some = Frames(frames.starts[where], frames.stops[where], frames.next_start, {})
         offsets = (some.starts + step.offset).tolist()
@@ -144,4 +146,5 @@ def noticing_decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble, pla
     schema = replace(spec.options.schema, rescued_data_column=_KEPT)
     rescuing = replace(spec, options=replace(spec.options, schema=schema), columns=(*spec.columns, _KEPT))
     decoder = format_of(spec.options).decoder(spec.options.format, rescuing, file, preamble)
-    return NoticingDecoder(plain, decoder, Noticing(spec, format), len(spec.validated), framing.encoding)
+    columns = [rescuing.validated.index(column) for column in spec.validated]
+    return NoticingDecoder(plain, decoder, Noticing(spec, format), columns, framing.encoding)
