@@ -364,7 +364,7 @@ impl BlockReader {
                     self.look_between(first)?;
                     self.dropped.forget();
                     self.hash(first, first + skipped.length, None)?;
-                    (first, Some(self.rows.give_up(&skipped)?))
+                    (first, Some(self.rows.give_up(skipped)?))
                 } else {
                     (first, None)
                 }

@@ -335,8 +335,7 @@ impl Rows {
     }
 
     /// What is told of a record that was given up; a row, where there is a column for its text.
-    pub(super) fn give_up(&mut self, skipped: &Skipped) -> Result<Delivered, BlockError> {
-        let rows = usize::from(self.keeps_given_up);
+    pub(super) fn give_up(&mut self, skipped: Skipped) -> Result<Delivered, BlockError> {
         let reject = Reject {
             offset: skipped.offset,
             length: skipped.length,
@@ -345,19 +344,29 @@ impl Rows {
             column: Arc::default(),
             seen: String::new(),
             kind: Arc::default(),
-            raw: skipped.raw.clone(),
+            raw: skipped.raw,
             delivered: self.keeps_given_up,
         };
+        if !self.keeps_given_up {
+            return Ok(Delivered {
+                batch: Batch {
+                    columns: Vec::new(),
+                    rows: 0,
+                },
+                rejects: vec![reject],
+                last: None,
+                lacking: None,
+            });
+        }
         let column = |planned: &Planned| -> Result<ArrayRef, BlockError> {
             let kind = &nullable(planned.field.data_type()); // as those of records that are read
             Ok(match planned.source {
-                _ if rows == 0 => new_null_array(kind, 0),
                 Source::Constant => repeat(planned.value.as_ref(), kind, 1)?,
                 Source::Corrupt => Arc::new(StringArray::from_iter_values([self
                     .charset
-                    .text(&skipped.raw)])),
-                Source::RecordOffset => Arc::new(Int64Array::from(vec![skipped.offset as i64])),
-                Source::RecordLength => Arc::new(Int64Array::from(vec![skipped.length as i64])),
+                    .text(&reject.raw)])),
+                Source::RecordOffset => Arc::new(Int64Array::from(vec![reject.offset as i64])),
+                Source::RecordLength => Arc::new(Int64Array::from(vec![reject.length as i64])),
                 Source::Reason => {
                     Arc::new(StringArray::from_iter_values([self.words.text(&reject)]))
                 }
@@ -366,13 +375,13 @@ impl Rows {
             })
         };
         let columns = self.columns.iter().map(column).collect::<Result<_, _>>()?;
-        let batch = Batch { columns, rows };
-        let lacking = self.lacking(&batch, None, &[skipped.offset]);
-        self.found += rows as u64;
+        let batch = Batch { columns, rows: 1 };
+        let lacking = self.lacking(&batch, None, &[reject.offset]);
+        self.found += 1;
         Ok(Delivered {
             batch,
+            last: Some(reject.offset),
             rejects: vec![reject],
-            last: self.keeps_given_up.then_some(skipped.offset),
             lacking,
         })
     }
