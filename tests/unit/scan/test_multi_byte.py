@@ -121,3 +121,20 @@ def test_json_over_several_lines_needs_brackets_that_are_in_no_character(tmp_pat
     assert rows(ss.scan_json(path, encoding="EUC-KR", multi_line=True, schema="a string")) == [["한국어"]]
     with pytest.raises(UsageError, match="in UTF-8 and in encodings that extend ASCII byte by byte"):
         ss.scan_json(path, encoding="GBK", multi_line=True, schema="a string").to_arrow()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", ";億"])
+@pytest.mark.parametrize("separator", [",亅", ";亅億", ",亅,"])
+def test_a_comment_may_begin_with_what_is_in_a_character_of_the_separator(
+    tmp_path: Path, separator: str, end: str
+) -> None:
+    assert b"|" in separator.encode("GBK")
+    lines = [f"億|{separator}1", f"|a{separator}2", f"||{separator}", "", f"b{separator}|", f"亅,{separator}", "|"]
+    path = write(tmp_path, end.join(lines), "GBK")
+    given = {"sep": separator, "comment": "|", "escape": "", "schema": "a string, b string", "encoding": "GBK"}
+    given["line_sep"] = None if end.strip() == "" else end
+    for size in SIZES:
+        for multi_line in (False, True):
+            scan = ss.scan_csv(path, multi_line=multi_line, block_size=size, **given)
+            assert rows(scan) == [["億|", "1"], ["b", "|"], ["亅,", None]], (size, multi_line)
+            assert scan.count() == 3

@@ -72,9 +72,11 @@ impl Grammar {
             .enumerate()
             .filter_map(|(i, each)| each.map(|byte| (i, byte)))
         {
-            let is_delimiter = sep.contains(&special)
-                || line_ends.contains(&special)
-                || [CR, LF].contains(&special);
+            let is_part = |mark: &[u8]| match Some(special) == dialect.comment && !is_runs {
+                true => mark.first() == Some(&special), // later ones may be of characters of several bytes
+                false => mark.contains(&special),
+            };
+            let is_delimiter = is_part(sep) || is_part(line_ends) || [CR, LF].contains(&special);
             if is_delimiter
                 || specials
                     .iter()
