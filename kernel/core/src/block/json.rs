@@ -76,10 +76,22 @@ impl Parsers {
     fn of(&self, notices: bool) -> &Parser {
         if notices { &self.noticing } else { &self.plain }
     }
-}
 
-fn read(parser: &Parser, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-    parser.parse(data, bounds).map_err(BlockError::invariant)
+    fn read(&self, data: &[u8], bounds: Bounds, notices: bool) -> Result<Parsed, BlockError> {
+        let parsed = self.of(notices).parse(data, bounds);
+        parsed.map_err(BlockError::invariant)
+    }
+
+    fn read_framed(
+        &self,
+        data: &[u8],
+        frames: &Frames,
+        notices: bool,
+    ) -> Result<Parsed, BlockError> {
+        let parser = self.of(notices);
+        let parsed = parser.parse_framed(data, &frames.starts, &frames.stops);
+        parsed.map_err(BlockError::invariant)
+    }
 }
 
 struct JsonLines {
@@ -95,17 +107,15 @@ impl Engine for JsonLines {
         frames: Frames,
         notices: bool,
     ) -> Result<Parsed, BlockError> {
-        let parser = self.parsers.of(notices);
-        let parsed = parser.parse_framed(data, &frames.starts, &frames.stops);
-        parsed.map_err(BlockError::invariant)
+        self.parsers.read_framed(data, &frames, notices)
     }
 
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        read(&self.parsers.plain, data, bounds)
+        self.parsers.read(data, bounds, false)
     }
 
     fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        read(&self.parsers.noticing, data, bounds)
+        self.parsers.read(data, bounds, true)
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {
@@ -148,17 +158,15 @@ impl Engine for Values {
         frames: Frames,
         notices: bool,
     ) -> Result<Parsed, BlockError> {
-        let parser = self.parsers.of(notices);
-        let parsed = parser.parse_framed(data, &frames.starts, &frames.stops);
-        parsed.map_err(BlockError::invariant)
+        self.parsers.read_framed(data, &frames, notices)
     }
 
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        read(&self.parsers.plain, data, bounds)
+        self.parsers.read(data, bounds, false)
     }
 
     fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        read(&self.parsers.noticing, data, bounds)
+        self.parsers.read(data, bounds, true)
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {

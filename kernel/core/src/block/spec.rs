@@ -16,6 +16,7 @@ use crate::codes::{CodeTables, Codes};
 use crate::json::Dialect;
 use crate::rules::Rules;
 use crate::value::zone;
+use crate::xml::Naming;
 
 /// Version of both documents; others are refused.
 pub const VERSION: u32 = 1;
@@ -170,19 +171,14 @@ pub struct JsonSpec {
     pub rescue: Option<bool>,
 }
 
-/// XML: which elements are records, and what their parts are called; see [`crate::xml::Naming`].
+/// XML: which elements are records, and what their parts are called.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "those of Naming")]
 pub struct XmlSpec {
     /// Name of the records.
     pub row_tag: String,
-    pub attribute_prefix: String,
-    pub value_tag: String,
-    pub exclude_attribute: bool,
-    pub ignore_namespace: bool,
-    pub ignore_surrounding_spaces: bool,
-    pub null_value: Option<String>,
+    /// How their parts become columns.
+    pub naming: Naming,
     /// Where given, what does not fit is kept; whether the text is asked for.
     pub rescue: Option<bool>,
 }

@@ -12,7 +12,7 @@ use crate::frames::{Counted, Frames};
 use crate::lines::Bounds;
 use crate::parsed::Parsed;
 use crate::rules::Rules;
-use crate::xml::{self, Naming, Parser, RowTag};
+use crate::xml::{self, Parser, RowTag};
 
 /// The engine of a scan.
 pub(super) fn engine(
@@ -23,14 +23,6 @@ pub(super) fn engine(
     marks: &Charset,
 ) -> Result<Box<dyn Engine>, String> {
     let tag = RowTag::new(&marks.write(&own.row_tag)?, 1, false)?;
-    let naming = Naming {
-        attribute_prefix: own.attribute_prefix.clone(),
-        value_tag: own.value_tag.clone(),
-        exclude_attribute: own.exclude_attribute,
-        ignore_namespace: own.ignore_namespace,
-        ignore_surrounding_spaces: own.ignore_surrounding_spaces,
-        null_value: own.null_value.clone(),
-    };
     let parser = |rescue: Option<(bool, bool)>| {
         let rescue = rescue.map(|(wanted, is_fault)| Rescue {
             tail: tail.to_string(),
@@ -38,7 +30,7 @@ pub(super) fn engine(
             is_fault,
         });
         let (tag, schema) = (tag.clone(), schema.clone());
-        Parser::new(tag, schema, naming.clone(), rules.to_vec(), rescue)
+        Parser::new(tag, schema, own.naming.clone(), rules.to_vec(), rescue)
     };
     Ok(Box::new(Xml {
         plain: parser(own.rescue.map(|wanted| (wanted, false)))?,
@@ -141,9 +133,9 @@ mod tests {
         let scan = json!({
             "version": 1, "mode": "PERMISSIVE", "keeps_given_up": true, "max_record_bytes": 80, "read_bytes": 12,
             "batch_rows": 3, "batch_bytes": 1 << 20, "needs_head": true,
-            "format": {"xml": {"row_tag": "r", "attribute_prefix": "_", "value_tag": "_VALUE",
+            "format": {"xml": {"row_tag": "r", "naming": {"attribute_prefix": "_", "value_tag": "_VALUE",
                 "exclude_attribute": false, "ignore_namespace": false, "ignore_surrounding_spaces": true,
-                "null_value": null, "rescue": null}},
+                "null_value": null}, "rescue": null}},
             "fields": [{"name": "a", "type": "int", "rules": rules, "written": ""}],
             "columns": [{"name": "o", "type": "bigint", "nullable": true, "source": "record_offset"}],
         });

@@ -84,32 +84,10 @@ impl Column {
                 fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, int::quick, int::parse)
             }
             (Data::Float32(values), Reading::Float(named)) => {
-                let quick = |bytes: &[u8], start: usize, stop: usize| {
-                    let may_outgrow = EXACT && stop.wrapping_sub(start) > DOUBLE_DIGITS;
-                    match may_outgrow {
-                        true => None,
-                        false => float::quick(bytes, start, stop, named),
-                    }
-                };
-                let read = |text: &str| match EXACT && outgrows_double(text) {
-                    true => None,
-                    false => float::parse(text, named),
-                };
-                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, quick, read)
+                fill_floats::<EXACT, _, C>(values, nulls, cells, refuse, named)
             }
             (Data::Float64(values), Reading::Float(named)) => {
-                let quick = |bytes: &[u8], start: usize, stop: usize| {
-                    let may_outgrow = EXACT && stop.wrapping_sub(start) > DOUBLE_DIGITS;
-                    match may_outgrow {
-                        true => None,
-                        false => float::quick(bytes, start, stop, named),
-                    }
-                };
-                let read = |text: &str| match EXACT && outgrows_double(text) {
-                    true => None,
-                    false => float::parse(text, named),
-                };
-                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, quick, read)
+                fill_floats::<EXACT, _, C>(values, nulls, cells, refuse, named)
             }
             (Data::Decimal(values), Reading::Decimal(precision, scale)) => {
                 let (precision, scale) = (*precision, *scale);
@@ -259,6 +237,29 @@ impl Column {
         self.push_null();
         Pushed::Bad
     }
+}
+
+/// Append a number of either precision for each row; with `EXACT` none that a double cannot hold.
+#[inline(always)] // once for each type
+fn fill_floats<const EXACT: bool, T: Float, C: Cells>(
+    values: &mut Vec<T>,
+    nulls: &mut Nulls,
+    cells: &C,
+    refuse: &mut impl FnMut(usize),
+    named: &Named,
+) {
+    let quick = |bytes: &[u8], start: usize, stop: usize| {
+        let may_outgrow = EXACT && stop.wrapping_sub(start) > DOUBLE_DIGITS;
+        match may_outgrow {
+            true => None,
+            false => float::quick(bytes, start, stop, named),
+        }
+    };
+    let read = |text: &str| match EXACT && outgrows_double(text) {
+        true => None,
+        false => float::parse(text, named),
+    };
+    fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, quick, read);
 }
 
 /// Append a number for each row; with `EXACT` none for a text of which digits would be lost.

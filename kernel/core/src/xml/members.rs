@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::DataType;
+use serde::Deserialize;
 
 use super::fill::Reading;
 use super::names::Names;
@@ -11,7 +12,8 @@ use super::tree::{Kind, Part};
 use crate::kinds::kind_name;
 
 /// How parts of elements become columns; names and meaning as in the Python class `XmlOptions`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Naming {
     /// What the names of columns made of attributes begin with.
     pub attribute_prefix: String,

@@ -56,12 +56,14 @@ class Xml(Format[XmlOptions]):
         fields = block_fields(wanted)
         spelled = {
             "row_tag": own.row_tag,
-            "attribute_prefix": own.attribute_prefix,
-            "value_tag": own.value_tag,
-            "exclude_attribute": own.exclude_attribute,
-            "ignore_namespace": own.ignore_namespace,
-            "ignore_surrounding_spaces": own.ignore_surrounding_spaces,
-            "null_value": own.null_value,
+            "naming": {
+                "attribute_prefix": own.attribute_prefix,
+                "value_tag": own.value_tag,
+                "exclude_attribute": own.exclude_attribute,
+                "ignore_namespace": own.ignore_namespace,
+                "ignore_surrounding_spaces": own.ignore_surrounding_spaces,
+                "null_value": own.null_value,
+            },
             "rescue": spelled_rescue(wanted),
         }
         return BlockSpelling(
