@@ -14,13 +14,11 @@ from pyspark.sql.types import StructType
 from splitscan.block_json import read_blocks, write_blocks
 from splitscan.blocks import BlockMetadata
 from splitscan.formats.decoding.ddl import as_schema
-from splitscan.rebalance.planning import plan_rebalance
 from splitscan.scan import RowCount, ScanPlanner, ScanSpec, count_blocks, scan_blocks
 from splitscan.scan.block_documents import for_tasks
 from splitscan.scan.oddities import OddRecords
 from splitscan.spark.applying import Applied, BatchFunction, as_applied
 from splitscan.spark.connector import connector_frame, why_python
-from splitscan.spark.coordination.session import ClaimedPartition, read_claimed, register_scan
 from splitscan.spark.indexing import spark_indexer, spark_workers
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame
@@ -85,6 +83,9 @@ def _claimed_frame(
     scan: ScanPlanner, spark: SparkSession, schema: StructType, applied: Applied | None
 ) -> DataFrame | None:
     """A DataFrame whose tasks claim what they read; ``None`` if there is nothing to read, or no coordinator."""
+    from splitscan.rebalance.planning import plan_rebalance  # noqa: PLC0415 - loaded by who rebalances
+    from splitscan.spark.coordination.session import ClaimedPartition, read_claimed, register_scan  # noqa: PLC0415 - the same
+
     plan = plan_rebalance(scan, default_parallelism(spark), spark_indexer(spark))
     registered = None if plan is None else register_scan(spark, plan.segments, plan.ranges)
     if plan is None or registered is None:

@@ -17,13 +17,11 @@ from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, Us
 from splitscan.options.stream import parse_stream_options
 from splitscan.options.table import bad_option, show_value
 from splitscan.plan.files import list_files
-from splitscan.rebalance.planning import plan_rebalance
 from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
 from splitscan.scan.block_documents import for_tasks
 from splitscan.scan.dialects import pin_dialect
 from splitscan.scan.finding_format import find_format
 from splitscan.spark.connector import advise
-from splitscan.spark.coordination.session import ClaimedPartition, read_claimed, register_in_planner
 from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.spark.time_zones import in_task_zone, in_zone, machine_zone
@@ -269,10 +267,12 @@ class SplitscanReader(DataSourceReader):
         if partition.value is None:
             return
         spec = in_task_zone(self._spec, self._zone)
-        if isinstance(partition.value, ClaimedPartition):
-            yield from read_claimed(spec, partition.value)
-        else:
+        if isinstance(partition.value, bytes):
             yield from read_payload(spec, partition.value)
+            return
+        from splitscan.spark.coordination.session import read_claimed  # noqa: PLC0415 - loaded by who rebalances
+
+        yield from read_claimed(spec, partition.value)
 
     def _plan_claimed(self, slots: int) -> list[InputPartition] | None:
         """The partitions of a rebalanced scan; ``None`` if there can be no coordinator.
@@ -280,6 +280,9 @@ class SplitscanReader(DataSourceReader):
         Nobody tells a planner how many tasks the cluster runs at a time, so there are at least as many partitions as
         tasks of ``taskSize``: no more of the cluster stands idle than without rebalancing.
         """
+        from splitscan.rebalance.planning import plan_rebalance  # noqa: PLC0415 - loaded by who rebalances
+        from splitscan.spark.coordination.session import ClaimedPartition, register_in_planner  # noqa: PLC0415 - the same
+
         size_bytes = sum(file.size_bytes for file in self._scan.files())
         plan = plan_rebalance(self._scan, max(slots, -(-size_bytes // self._spec.options.files.task_bytes)))
         if plan is None:
