@@ -270,7 +270,9 @@ def _line_ends(text: bytes) -> str:
 def _without_encoding(samples: Sequence[RawSample]) -> Dialect:
     likely = [f"encoding={name} reads {word!r}" for name, word in likely_encodings(samples)[:_SHOWN]]
     seen = ", ".join(likely) or "no character set that is known reads words"
-    doubt = f"The text is no UTF-8, UTF-16 or UTF-32, and has no mark, and only who wrote it knows: {seen}."
+    doubt = (
+        f"The text is no UTF-8, UTF-16 or UTF-32, and has no mark, and only who wrote it knows: {seen}. Give encoding."
+    )
     zeros = samples[0].data.count(0)
     if zeros:
         doubt = (

@@ -87,7 +87,7 @@ def test_several_character_sets_are_told_where_words_are_written_well_in_each():
 
 def test_bytes_that_read_as_words_in_no_character_set_name_none():
     [told] = found(b"id,name\n" + b"1,a\x81\xffb\x90\xfec\n" * 9).doubts
-    assert "no character set that is known reads words" in told
+    assert "no character set that is known reads words. Give encoding." in told
 
 
 @pytest.mark.parametrize(("before", "skipped"), [("Report,2024", 1), ("Report,2024,x", 0), ("Report\n\nof,sales", 3)])
