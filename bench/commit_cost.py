@@ -23,7 +23,6 @@ from pathlib import Path
 import pyarrow as pa
 from deltalake import write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
-from splitscan.scan.planning import IndexTask, Summarised
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import open_storage
@@ -41,6 +40,7 @@ from splitscan.jobs.staging import PartReport, Staging
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
+from splitscan.scan.index import IndexTask, Summarised
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 
