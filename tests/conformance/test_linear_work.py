@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
@@ -137,17 +136,6 @@ def test_a_reader_that_remembers_reads_as_one_that_does_not(case: Case) -> None:
             patched.setattr(OpenRecords, "note", lambda *_: None)
             patched.setattr(FramesAhead, "take", lambda *_: None)
             assert found == steps_of(case.format, data, *limits), (data, limits)
-
-
-@pytest.mark.skipif(kernel() is None, reason="the reference takes longer for as many")
-def test_the_kernels_loop_gives_records_up_in_linear_time(tmp_path) -> None:
-    """Lines that each open a quote: who follows each of them to the end of the file takes ten seconds and more."""
-    path = tmp_path / "a.csv"
-    path.write_bytes(b'"","a\n' * 60_000)
-    options = {"dialect": "spark", "multiLine": True, "maxRecordBytes": 60}
-    began = time.process_time()
-    assert ss.scan_csv(path, "a string, b string", **options).to_arrow().num_rows == 0
-    assert time.process_time() - began < 6
 
 
 BLOCK_BYTES = 32 << 10

@@ -1,11 +1,20 @@
 use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::cursor::{Cursor, Sizes, Source, Step, Work};
+use super::engine::{Engine, engine_of};
+use super::lines::Lines;
+use super::spec::ScanSpec;
 use super::*;
+use crate::charsets::Charset;
+use crate::frames::{Counted as CountedFrames, Frames};
+use crate::lines::Bounds;
+use crate::parsed::Parsed;
 
 fn scan(mode: &str, max_record_bytes: usize) -> Value {
     let rules = json!({"nan_value": "NaN", "positive_inf": "Inf", "negative_inf": "-Inf", "date_format": null,
@@ -182,4 +191,84 @@ proptest! {
             prop_assert_eq!(reader.count().expect("it can be counted").rows, second.2.rows);
         }
     }
+}
+
+/// Counts how many bytes the answers of an engine are about.
+struct Looking(Box<dyn Engine>, AtomicUsize);
+
+impl Looking {
+    fn note(&self, bytes: usize) {
+        self.1.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn near(&self, data: &[u8], answer: Option<usize>) -> Option<usize> {
+        self.note(answer.unwrap_or(data.len()));
+        answer
+    }
+}
+
+impl Engine for Looking {
+    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        self.note(data.len());
+        self.0.parse(data, bounds)
+    }
+
+    fn frame(&self, data: &[u8], at_end: bool) -> Frames {
+        self.note(data.len());
+        self.0.frame(data, at_end)
+    }
+
+    fn count(&self, data: &[u8]) -> CountedFrames {
+        self.note(data.len());
+        self.0.count(data)
+    }
+
+    fn gap_bytes(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        self.near(data, self.0.gap_bytes(data, at_end))
+    }
+
+    fn lines(&self) -> Option<&Lines> {
+        self.0.lines()
+    }
+
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        self.near(data, self.0.resume_after(data, at_end))
+    }
+
+    fn open_starts(&self, data: &[u8], longest: usize) -> Option<Vec<i64>> {
+        self.note(data.len());
+        self.0.open_starts(data, longest)
+    }
+}
+
+#[test]
+fn lines_that_each_open_a_quote_are_given_up_in_linear_work() {
+    let data = b"\"\",\"a\n".repeat(10_000);
+    let mut scan = scan("PERMISSIVE", 60);
+    scan["format"]["csv"]["multi_line"] = true.into();
+    scan["format"]["csv"]["doubled"] = false.into();
+    scan["format"]["csv"]["escape"] = "\\".into();
+    let spec = ScanSpec::read(&scan.to_string()).expect("a document");
+    let inner = engine_of(&spec, "}", None, &Charset::Utf8).expect("a grammar");
+    let (engine, size) = (Looking(inner, AtomicUsize::new(0)), data.len());
+    let sizes = Sizes {
+        max_record_bytes: 60,
+        read_bytes: 1 << 20,
+    };
+    let mut source = Source(Box::new(data));
+    let mut cursor = Cursor::new(0, size as u64, sizes, Work::Read);
+    let mut given_up = 0;
+    loop {
+        match cursor
+            .step(&mut source, &engine, size as u64)
+            .expect("bytes in memory")
+        {
+            Step::End => break,
+            Step::Skipped(_) => given_up += 1,
+            Step::Records(parsed) => cursor.pass(parsed.frames.next_start),
+        }
+    }
+    let looked = engine.1.load(Ordering::Relaxed);
+    assert!(given_up > 9_000, "{given_up}");
+    assert!(looked < 24 * size, "{looked} of {size}");
 }
