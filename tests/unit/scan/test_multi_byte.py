@@ -12,6 +12,7 @@ import pytest
 import splitscan as ss
 from splitscan.errors import UsageError
 from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.testing.scan_laws import check_ledger_law, cut_blocks, read_block
 
 # Each has characters whose second byte is that of a backslash, a bar, a bracket or a digit, where the encoding has any.
 WORDS = {
@@ -138,3 +139,11 @@ def test_a_comment_may_begin_with_what_is_in_a_character_of_the_separator(
             scan = ss.scan_csv(path, multi_line=multi_line, block_size=size, **given)
             assert rows(scan) == [["億|", "1"], ["b", "|"], ["亅,", None]], (size, multi_line)
             assert scan.count() == 3
+
+
+def test_a_part_of_a_code_unit_after_blank_lines_belongs_to_the_block_before_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("a,b\n\r".encode("UTF-32BE") + bytes(2))
+    scan = ss.scan_csv(path, "a string, b string", encoding="UTF-32BE", multi_line=True)
+    for size in (4, 11, 1 << 20):
+        check_ledger_law(scan, [read_block(scan, block).report for block in cut_blocks(scan, size)])

@@ -206,9 +206,11 @@ impl Engine for Transcoded {
     }
 
     fn gap_bytes(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        self.near(data, at_end, |text, at_end| {
+        let gap = self.near(data, at_end, |text, at_end| {
             self.inner.gap_bytes(text, at_end)
-        })
+        })?;
+        let is_part = at_end && !self.keeps_part && data.len() - gap < self.charset.unit().0;
+        Some(if is_part { data.len() } else { gap }) // of a code unit: of no record
     }
 
     fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
