@@ -178,6 +178,16 @@ class Xml:
         """What ``data[start:end]`` does to a reader that enters it in each place and depth."""
 
 @final
+class CobolRecords:
+    """How the records of a copybook are found."""
+
+    def __new__(cls, spec: str) -> CobolRecords: ...
+    def frame(self, data: bytes, start: int, end: int, at_end: bool) -> _Framed:
+        """Where the complete records of ``data[start:end]`` are."""
+    def count(self, data: bytes, start: int, end: int, at_end: bool) -> tuple[int, int]:
+        """How many records that finds, and where the next one starts."""
+
+@final
 class Lines:
     """How the records of text are ended."""
 

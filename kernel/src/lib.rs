@@ -2,6 +2,7 @@
 #![allow(missing_docs)] // the macros of exceptions write items without any
 
 mod block;
+mod cobol;
 mod csv;
 mod digest;
 mod export;
@@ -45,6 +46,8 @@ mod splitscan_kernel {
 
     #[pymodule_export]
     use block::PyBlockReader;
+    #[pymodule_export]
+    use cobol::CobolRecords;
     #[pymodule_export]
     use csv::Csv;
     #[pymodule_export]

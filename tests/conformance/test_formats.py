@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from splitscan.formats.cobol.framing import FixedRecords
+from splitscan.formats.cobol.framing import FixedRecords, HeaderRecords, LineRecords
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
@@ -224,11 +224,24 @@ FORMATS = [
     Case("fixed", FixedFormat(4), (b"aaaabbbbcccc", b"aaaabb", b"a", b""), (b"a", b"\n")),
     Case(
         "fixed, before a trailer",
-        FixedRecords(4, trailer=3),
+        FixedRecords(record_length=4, trailer=3),
         (b"aaaabbbbccc!!!", b"aaaabb", b"a!!!", b""),
         (b"a", b"\n"),
     ),
-    Case("fixed, after a header", FixedRecords(2, start=3), (b"#\n#aabb", b"###a", b"##"), (b"a", b"\n")),
+    Case("fixed, after a header", FixedRecords(record_length=2, start=3), (b"#\n#aabb", b"###a", b"##"), (b"a", b"\n")),
+    Case(
+        "behind their lengths",
+        HeaderRecords(),
+        (b"\0\2\0\0ab\0\0\1\0c\0\3\0\0de", b"\0\1\0\0a\0\0\0\0bcdef", b"\0\1\0", b""),
+        (b"\0\1\0\0a", b"\0\0\2\0ab", b"\0", b"\1"),
+    ),
+    Case(
+        "behind lengths that count themselves, before a trailer",
+        HeaderRecords(start=1, trailer=2, big_endian=True, adjustment=-4),
+        (b"#\0\6\0\0ab\0\5\0\0c!!", b"#\0\3\0\0ab", b"#!", b""),
+        (b"\0\5\0\0a", b"\0\6\0\0ab", b"\0", b"\1"),
+    ),
+    Case("lines of records", LineRecords(delimiter=b"\x15"), (b"ab\x15\x15c", b"\x15"), (b"a", b"\x15")),
     Case("fixed, one byte", FixedFormat(1), (b"abc",), (b"a",)),
     csv_case("CSV, one line each", {"multi_line": False}, *LINE_ROWS),
     csv_case("CSV, one line each, escaped", {"multi_line": False, "escape": "\\"}, *LINE_ROWS, '"\\"\n"\n\\\n"\\\\"\n'),

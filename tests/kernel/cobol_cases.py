@@ -268,12 +268,29 @@ def random_case(draw: random.Random) -> tuple[dict[str, Any], bytes, list[dict[s
     start, end = draw.choice([0, 0, 2]), draw.choice([0, 0, 3])
     header, trailer = draw.choice([0, 0, 5]), draw.choice([0, 0, 7])
     parts = [record.encode() for _ in range(draw.choice([0, 1, 2, 7, 30]))]
-    data = b"".join(bytes(start) + data + bytes(end) for data, _ in parts)
     options = {
         "copybook": "\n".join(record.lines(1)), "encoding": books.encoding, "recordStartOffset": start,
         "recordEndOffset": end, "fileStartOffset": header, "fileEndOffset": trailer,
     }  # fmt: skip
-    return options, b"H" * header + data + b"T" * trailer, [row for _, row in parts]
+    records = [bytes(start) + data + bytes(end) for data, _ in parts]
+    if draw.random() < 0.5:
+        counts_itself, order = draw.random() < 0.3, draw.choice([True, False, None])
+        options |= {"recfm": "V", "isRdwPartOfRecordLength": counts_itself, "isRdwBigEndian": order}
+        records = [_with_header(each, 4 * counts_itself, big=order is not False) for each in records]
+    rows = [row for _, row in parts]
+    first = record.inner[0]
+    if draw.random() < 0.3 and first.in_rows and first.clauses.startswith("PIC X") and "OCCURS" not in first.clauses:
+        name = first.name.replace("-", "_")
+        kinds = [row[name] for row in rows if row[name]] or ["x"]
+        kinds = [kind for kind in kinds if "," not in kind and kind == kind.strip()][:2] or ["x"]
+        options |= {"segmentField": first.name, "segmentFilter": kinds}
+        rows = [row for row in rows if row[name] in kinds]
+    return options, b"H" * header + b"".join(records) + b"T" * trailer, rows
+
+
+def _with_header(record: bytes, more: int, *, big: bool) -> bytes:
+    length = len(record) + more
+    return (length.to_bytes(2, "big") + bytes(2) if big else bytes(2) + length.to_bytes(2, "little")) + record
 
 
 def damaged(draw: random.Random, data: bytes) -> bytes:

@@ -174,6 +174,20 @@ def check_cobol(seed: int) -> Counter[str]:
     )  # fmt: skip
 
 
+def check_cobol_values(seed: int) -> Counter[str]:
+    """Records by a copybook that are whole: their rows are those that they were made of."""
+    options, data, rows = cobol_cases.random_case(random.Random(seed))
+    path = Path(_home().name, f"v{seed}.dat")
+    path.write_bytes(data)
+    try:
+        found = ss.scan(str(path), format="cobol", blockBytes=max(1, len(data) // 3), **options)
+        assert found.to_arrow().to_pylist() == rows, options
+        assert found.count() == len(rows)
+    finally:
+        path.unlink()
+    return Counter(kernel=1, records=len(rows))
+
+
 def check_text(seed: int) -> Counter[str]:
     """Lines in any encoding, with any delimiter."""
     draw = random.Random(seed)

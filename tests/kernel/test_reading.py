@@ -40,6 +40,10 @@ def test_files_are_read_as_the_reference_reads_them(check: Callable[[int], Count
         assert all(met[situation] for situation in (*ALWAYS, *MET[check])), met
 
 
+def test_records_of_a_copybook_are_the_rows_that_they_were_made_of() -> None:
+    assert sum(reading_cases.check_cobol_values(seed)["records"] for seed in range(CASES)) > CASES
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("check", [reading_cases.check_csv_values, reading_cases.check_json_values])
 def test_texts_are_what_the_reference_makes_of_them(check: Callable[[int], Counter[str]]) -> None:

@@ -36,6 +36,8 @@ pub enum Code {
     TooLong = 13,
     /// The value of a message has no record, several, or one that never ends.
     NotOneRecord = 14,
+    /// The four bytes in front of a record are no length of it.
+    BadRecordHeader = 15,
 }
 
 /// A record that breaks a rule; at most one for each record, the first by: structure before values, then file order.

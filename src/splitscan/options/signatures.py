@@ -284,9 +284,23 @@ class LogKeywords(TypedKeywords, total=False):
 class CobolKeywords(ColumnKeywords, total=False):
     """Options of ``scan_cobol``."""
 
-    recfm: Literal["F"] | Text
+    recfm: Literal["F", "FB", "V", "D"] | Text
     record_length: Whole
     recordLength: Whole
+    is_rdw_big_endian: Flag
+    isRdwBigEndian: Flag
+    is_rdw_part_of_record_length: Flag
+    isRdwPartOfRecordLength: Flag
+    rdw_adjustment: Whole
+    rdwAdjustment: Whole
+    line_sep: Text
+    lineSep: Text
+    segment_field: Text
+    segmentField: Text
+    segment_filter: Names
+    segmentFilter: Names
+    redefine_segment_id_map: Settings
+    redefineSegmentIdMap: Settings
     record_start_offset: Whole
     recordStartOffset: Whole
     record_end_offset: Whole

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from splitscan.blocks import BlockMetadata, ByteRange
 from splitscan.content.storage import ByteSource
-from splitscan.formats.framing.contract import ContextFormat, Need
+from splitscan.formats.framing.contract import ContextFormat, Need, WalkedFormat
 from splitscan.formats.framing.frames import Summary
 from splitscan.formats.oddities import Suspects
 from splitscan.read.cursor import keep_freed_memory
@@ -88,6 +88,9 @@ def summarise_pieces(
         max_record_bytes: Pieces are not longer than this.
         suspects: What is asked for besides.
     """
+    if isinstance(format, WalkedFormat):
+        yield from _unread_pieces(source, stretch, content)
+        return
     width = format.unit_bytes
     piece_bytes = max(width, min(PIECE_BYTES, max_record_bytes) // width * width)
     start = _cut(source, format, stretch.start, content)
@@ -103,6 +106,15 @@ def summarise_pieces(
         piece_mark = min(mark, stop)
         summary = format.summarise(data, bytes(before), bytes(after), max(piece_mark - start, 0))
         yield Piece(start, stop, piece_mark, summary, suspects is not None and suspects.may_be_in(window))
+        start = stop
+
+
+def _unread_pieces(source: ByteSource, stretch: ByteRange, content: ByteRange) -> Iterator[Piece]:
+    """Pieces of which no summary says anything: whoever walks through them reads them."""
+    start, end = max(stretch.start, content.start), min(stretch.stop, content.stop)
+    while start < end and source.read_at(start, 1):
+        stop = min(start + PIECE_BYTES, end)
+        yield Piece(start, stop, stop, Summary(stop - start, ()))
         start = stop
 
 

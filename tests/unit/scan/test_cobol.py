@@ -233,3 +233,119 @@ def test_a_copybook_may_be_a_file_and_its_columns_may_be_wider(write):
         ss.scan_cobol(write(ROWS), path, record_length=11)
     with pytest.raises(ss.UsageError, match="path that can be read"):
         ss.scan_cobol(write(ROWS), "nowhere.cob")
+
+
+LINE = "       01 R.\n          05 K PIC X.\n          05 V PIC 9(2).\n          05 G.\n             10 W PIC X(2).\n"
+
+
+def headed(*texts, big=True):
+    def header(size):
+        return size.to_bytes(2, "big") + b"\0\0" if big else b"\0\0" + size.to_bytes(2, "little")
+
+    return b"".join(header(len(text)) + text.encode("cp037") for text in texts)
+
+
+TEXTS = ["A01xx", "B02", "A03y", "C", "B04zz", "A05ww"]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("big", [True, False])
+def test_records_behind_their_lengths_are_found_from_every_block(write, big):
+    path = write(b"hh" + headed(*TEXTS, big=big) + b"ttt")
+    around = {"file_start_offset": 2, "file_end_offset": 3, "recfm": "V"}
+    scan = ss.scan_cobol(path, LINE, metadata_columns="record_offset,record_length", **around)
+    rows = scan.to_arrow().to_pylist()
+    assert [(row["K"], row["V"], row["G"]["W"]) for row in rows] == [
+        ("A", 1, "xx"), ("B", 2, None), ("A", 3, "y"), ("C", None, None), ("B", 4, "zz"), ("A", 5, "ww")
+    ]  # fmt: skip
+    assert [(row["record_offset"], row["record_length"]) for row in rows[:2]] == [(2, 9), (11, 7)]
+    assert scan.count() == 6
+    check_block_law(scan, [*range(1, 30), 64])
+    check_projection_law(scan)
+    assert ss.scan_cobol(path, LINE, is_rdw_big_endian=big, **around).to_arrow().num_rows == 6
+    other = ss.scan_cobol(path, LINE, is_rdw_big_endian=not big, **around)
+    assert codes(other) == ["bad-record-header"]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("data", "options", "code", "names"),
+    [
+        (headed("A01xx") + b"\0\0\0\0abc", {}, "bad-record-header", ["A", None]),
+        (headed("A01xx") + b"\0\7\1\0abc", {}, "bad-record-header", ["A", None]),
+        (headed("A01xx") + b"\0\2\0\0\xc1\xf0", {"rdw_adjustment": -4}, "bad-record-header", [None]),
+        (headed("A01xx") + b"\0\7\0\0\xc1\xf0", {}, "short-record", ["A", "A"]),
+        (headed("A01xx") + b"\xff\xff\0\0" + b"\xc1", {}, "short-record", ["A", "A"]),
+        (headed("A01xx") + b"\0\7", {}, "short-record", ["A", None]),
+        (b"\0\7\0\0\xc1\xf0\xf1", {"is_rdw_part_of_record_length": True}, None, ["A"]),
+        (b"\0\4\0\0", {"is_rdw_part_of_record_length": True}, None, [None]),
+    ],
+)
+def test_lengths_that_are_none_end_a_file_with_a_reject(write, data, options, code, names):
+    scan = ss.scan_cobol(write(data), LINE, recfm="V", **options)
+    found = scan.to_arrow()["K"].to_pylist()
+    if "rdw_adjustment" in options:
+        found = found[-1:]
+    assert (found, codes(scan)[-1:]) == (names, [code] if code else [])
+    check_block_law(scan, [*range(1, 14)])
+
+
+def test_what_follows_a_header_that_is_none_is_passed_in_bounded_memory(write):
+    path = write(headed("A01xx") + bytes(300_000) + headed("A01xx"))
+    scan = ss.scan_cobol(path, LINE, recfm="V", max_record_bytes=1000, read_bytes=4096)
+    assert (scan.to_arrow()["K"].to_pylist(), codes(scan)) == (["A"], ["record-too-long"])
+    check_block_law(scan, [70_000, 200_000])
+    long = ss.scan_cobol(write(headed("A01xx", "B02" + "x" * 60_000, "A03")), LINE, recfm="V", max_record_bytes=1000)
+    assert (long.to_arrow()["V"].to_pylist(), codes(long)) == ([1, 3], ["record-too-long"])
+    check_block_law(long, [5, 1_000, 30_000])
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("recfm", ["V", "F", "D"])
+def test_records_of_other_kinds_are_no_rows(write, recfm):
+    lines = {"recfm": "D", "encoding": "ascii"}
+    data = {
+        "V": (headed(*TEXTS), {"recfm": "V"}),
+        "F": ("".join(text.ljust(5) for text in TEXTS).encode("cp037"), {"recfm": "FB"}),
+        "D": ("\r\n".join(TEXTS).encode(), lines),
+    }
+    path, options = write(data[recfm][0]), data[recfm][1]
+    for kinds, found in (("A", [1, 3, 5]), ("B,C", [2, None, 4]), ("X", [])):
+        scan = ss.scan_cobol(path, LINE, segment_field="K", segment_filter=kinds, **options)
+        assert scan.to_arrow()["V"].to_pylist() == found
+        assert scan.count() == len(found)
+        check_block_law(scan, [*range(1, 12), 40])
+    parts = ss.scan_cobol(path, LINE, segment_field="k", redefine_segment_id_map="G => A", **options)
+    groups = parts.to_arrow()["G"].to_pylist()
+    assert [group is None for group in groups] == [False, True, False, True, True, False]
+    check_projection_law(parts)
+
+
+@pytest.mark.usefixtures("engine")
+def test_lines_of_ebcdic_end_where_an_option_says(write):
+    data = "\x85".join(TEXTS).encode("cp037")
+    scan = ss.scan_cobol(write(data), LINE, recfm="D", line_sep="\x85")
+    assert scan.to_arrow()["V"].to_pylist() == [1, 2, 3, None, 4, 5]
+    check_block_law(scan, [*range(1, 12), 40])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"recfm": "VB"}, "F, FB, V or D"),
+        ({"is_rdw_big_endian": True}, "recfm=V"),
+        ({"recfm": "V", "record_length": 9}, "records of a fixed length"),
+        ({"recfm": "D"}, "lines of EBCDIC need lineSep"),
+        ({"line_sep": "x"}, "recfm=D"),
+        ({"recfm": "D", "encoding": "ascii", "file_start_offset": 1}, "no header"),
+        ({"segment_filter": "A"}, "segmentField"),
+        ({"segment_field": "G", "segment_filter": "A"}, "text or a whole number"),
+        ({"segment_field": "K", "redefine_segment_id_map": "V => A"}, "groups that are columns"),
+        ({"segment_field": "K", "redefine_segment_id_map": "V"}, "COMPANY => 1"),
+        ({"encoding": "utf-8"}, "code page"),
+        ({"recfm": "D", "line_sep": "☃"}, "no such characters"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(write, options, said):
+    with pytest.raises(ss.UsageError, match=said):
+        ss.scan_cobol(write(b""), LINE, **options)

@@ -2,16 +2,19 @@
 
 use arrow_schema::SchemaRef;
 
-use super::engine::Engine;
+use super::engine::{Engine, Skipping};
 use super::error::BlockError;
-use crate::cobol::{CobolSpec, Parser};
+use super::lines::Lines;
+use crate::cobol::{CobolSpec, Finder, Parser, Way};
 use crate::frames::{Counted, Frames};
-use crate::lines::{Bounds, Taking, equal_pieces};
-use crate::parsed::{Parsed, Stopped};
+use crate::lines::Bounds;
+use crate::parsed::Parsed;
 use crate::rules::Rules;
 
 struct Cobol {
-    spec: CobolSpec,
+    file_start: u64,
+    finder: Finder,
+    lines: Option<Lines>,
     parser: Parser,
 }
 
@@ -22,88 +25,101 @@ pub(super) fn engine(
     rules: Vec<Rules>,
     tail: &str,
 ) -> Result<Box<dyn Engine>, String> {
+    let finder = Finder::new(&own.finding)?;
+    let lines = match finder.way() {
+        Way::Lines(mark) => Some(Lines::new(mark.clone(), None)?),
+        _ => None,
+    };
     Ok(Box::new(Cobol {
+        file_start: own.file_start,
         parser: Parser::new(own, schema, rules, tail)?,
-        spec: own.clone(),
+        finder,
+        lines,
     }))
-}
-
-impl Cobol {
-    /// The bytes in front of a trailer, as far as they are known.
-    fn content<'a>(&self, data: &'a [u8]) -> &'a [u8] {
-        let shown = data.len().saturating_sub(self.spec.file_end);
-        data.get(..shown).unwrap_or_default()
-    }
 }
 
 impl Engine for Cobol {
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        let found = self.find(data, bounds)?;
-        let parsed = self.parser.fill(data, found.frames, found.stopped);
+        let (found, code) = self.finder.find(data, bounds);
+        let parsed = self.parser.fill(data, found.frames, found.stopped, code);
         parsed.map_err(BlockError::invariant)
     }
 
     fn find(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        let content = self.content(data);
-        let mut taking = Taking::new(bounds);
-        equal_pieces(content, self.spec.record_length, bounds.at_end, &mut taking);
-        let mut found = taking.finish(content.len());
-        if found.stopped == Stopped::End {
-            found.frames.next_start = data.len();
-        }
-        let last = found.frames.starts.last().zip(found.frames.stops.last());
-        let length = self.spec.record_length.get() as i64;
-        if last.is_some_and(|(start, stop)| stop - start < length) {
-            found.frames.malformed.push((found.rows - 1) as u32);
-        }
-        Ok(found)
+        Ok(self.finder.find(data, bounds).0)
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {
-        let bounds = Bounds {
-            stop: usize::MAX,
-            at_end,
-            rows: usize::MAX,
-            record_bytes: usize::MAX,
-        };
-        self.find(data, bounds)
-            .map(|found| found.frames)
-            .unwrap_or_default()
+        self.finder.frame(data, at_end)
     }
 
     fn count(&self, data: &[u8]) -> Counted {
-        let records = self.content(data).len() / self.spec.record_length;
-        Counted {
-            records,
-            next_start: records * self.spec.record_length.get(),
-        }
+        self.finder.count(data)
     }
 
     fn gap_bytes(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        match self.spec.file_end {
-            end if end == 0 || data.len() > end => Some(0),
-            _ => at_end.then_some(data.len()),
-        }
+        self.finder.gap_bytes(data, at_end)
+    }
+
+    fn lines(&self) -> Option<&Lines> {
+        self.lines.as_ref()
     }
 
     fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        let length = self.spec.record_length.get();
-        let is_known = at_end || data.len() >= length + self.spec.file_end;
-        is_known.then_some(length.min(data.len()))
+        match &self.lines {
+            Some(lines) => lines.resume_after(data, at_end),
+            None => self.finder.resume_after(data, at_end),
+        }
     }
 
-    /// None: no record is longer than the length that was compared with the limit.
-    fn droppable(&self, _: &[u8]) -> usize {
-        0
+    fn skipping(&self) -> Option<Box<dyn Skipping + '_>> {
+        let is_lost = false;
+        let passing = || {
+            Box::new(Passing {
+                engine: self,
+                is_lost,
+            }) as _
+        };
+        matches!(self.finder.way(), Way::Headers { .. }).then(passing)
+    }
+
+    fn needs_context(&self) -> bool {
+        matches!(self.finder.way(), Way::Headers { .. })
     }
 
     fn data_start(&self) -> Option<u64> {
-        Some(self.spec.file_start)
+        Some(self.file_start)
     }
 
     fn computed_start(&self, position: u64, data_start: u64) -> Option<u64> {
-        let length = self.spec.record_length.get() as u64;
+        let Way::Fixed(length) = self.finder.way() else {
+            return None;
+        };
+        let length = length.get() as u64;
         let passed = position.saturating_sub(data_start);
         Some(data_start + passed.div_ceil(length) * length)
+    }
+}
+
+/// Goes past a record; to the end of all, where nothing tells how long it is.
+struct Passing<'e> {
+    engine: &'e Cobol,
+    is_lost: bool,
+}
+
+impl Skipping for Passing<'_> {
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        match self.is_lost {
+            true => at_end.then(|| self.engine.finder.content(data).len()),
+            false => self.engine.resume_after(data, at_end),
+        }
+    }
+
+    fn drop_bytes(&mut self, data: &[u8]) -> usize {
+        self.is_lost |= self.engine.finder.is_lost(data);
+        match self.is_lost {
+            true => self.engine.finder.content(data).len(),
+            false => 0,
+        }
     }
 }

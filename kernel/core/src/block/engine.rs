@@ -222,7 +222,7 @@ pub(super) fn engine_of(
     let inner = made(&Charset::Utf8)?;
     let has_charset = match &spec.format {
         _ if *charset == Charset::Utf8 => true,
-        Format::Fixed(_) => true,
+        Format::Fixed(_) | Format::Cobol(_) => true,
         Format::Text(_) => is_raw,
         Format::FixedWidth(own) => own.record_length.is_some(),
         _ => false,

@@ -68,6 +68,7 @@ fn code_of(fault: &Fault) -> &'static str {
         Code::NotBegun => "before-first-record",
         Code::TooLong => "record-too-long",
         Code::NotOneRecord => "not-one-record",
+        Code::BadRecordHeader => "bad-record-header",
     }
 }
 
@@ -153,6 +154,7 @@ impl Words {
                 };
                 format!("the value of a message is one record, and this one has {seen}{hint}")
             }
+            ("bad-record-header", _) => "the four bytes before a record are no length of it".into(),
             ("no-match", _) => "the record does not match the pattern".into(),
             ("before-first-record", _) => "no line before it begins a record".into(),
             ("bad-json", _) => format!("the record is no JSON value: {seen}"),

@@ -4,20 +4,22 @@ use std::num::NonZero;
 
 use serde::Deserialize;
 
+use super::records::FindingSpec;
+
 /// Records by a copybook.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CobolSpec {
-    /// Bytes in each record.
-    pub record_length: NonZero<usize>,
+    /// Where records are.
+    pub finding: FindingSpec,
     /// Bytes in front of the first one.
     pub file_start: u64,
-    /// Bytes after the last one.
-    pub file_end: usize,
     /// Bytes in each record in front of the copybook's.
     pub record_start: usize,
     /// How values are written.
     pub notation: NotationSpec,
+    /// The item that says which groups a record has, where one does.
+    pub segment: Option<Leaf>,
     /// The item that each of the scan's `fields` is.
     pub nodes: Vec<Node>,
     /// Where given, what does not fit is kept; whether the text is asked for.
@@ -44,9 +46,17 @@ pub enum Node {
     /// One value.
     Leaf(Leaf),
     /// Members with names.
-    Group(Vec<(String, Node)>),
+    Group(Group),
     /// Several of one item.
     Table(Box<Table>),
+}
+
+/// Members with names; see the Python class `Group`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    pub members: Vec<(String, Node)>,
+    pub segments: Option<Vec<String>>,
 }
 
 /// How the bytes of an item are read, as the Python class `Leaf` names it.

@@ -2,7 +2,9 @@
 
 mod layout;
 mod parse;
+mod records;
 mod value;
 
 pub use layout::{CobolSpec, Notation};
 pub use parse::Parser;
+pub use records::{Finder, FindingSpec, Way};

@@ -18,6 +18,7 @@ use crate::rules::Rules;
 const TILE_ROWS: usize = 1024;
 const TILE_BYTES: usize = 1 << 17; // stays in the second cache with its columns
 const SMALL_DIGITS: usize = 18; // fit into 64 bits
+const NOWHERE: usize = usize::MAX / 2; // where no record has a byte
 
 /// Reads records of one copybook.
 #[derive(Clone, Debug)]
@@ -27,6 +28,7 @@ pub struct Parser {
     nodes: Vec<Planned>,
     notation: Notation,
     record_start: usize,
+    segment: Option<Leaf>,
     rescue: Option<Rescue>,
     name_bytes: usize, // of all values of a record, as they are rescued
 }
@@ -43,7 +45,7 @@ struct Planned {
 #[derive(Clone, Debug)]
 enum What {
     Leaf(Leaf, Range),
-    Group(Vec<Planned>),
+    Group(Vec<Planned>, Option<Vec<String>>),
     Table(Box<Table>, Range, Box<Planned>),
 }
 
@@ -79,6 +81,7 @@ struct Tile<'a> {
     data: &'a [u8],
     stops: Vec<usize>,
     levels: Vec<Vec<Base>>,
+    keys: Vec<Option<String>>, // of records: which groups they have
     path: Vec<String>,
     refused: Vec<Refused>,
 }
@@ -112,6 +115,7 @@ impl Parser {
             notation: Notation::new(&spec.notation)?,
             name_bytes: nodes.iter().map(|node| node.name_bytes(0, 1)).sum(),
             record_start: spec.record_start,
+            segment: spec.segment.clone(),
             schema,
             rules,
             nodes,
@@ -119,7 +123,8 @@ impl Parser {
         })
     }
 
-    /// Fill in records that were found; those that have no room in the columns are left out.
+    /// Fill in records that were found; those that have no room in the columns are left out. `code` says what is wrong
+    /// with those that are malformed: where nothing tells how long they are, nothing of them is read.
     ///
     /// # Errors
     /// If a record is not in the data.
@@ -128,6 +133,7 @@ impl Parser {
         data: &[u8],
         mut frames: Frames,
         mut stopped: Stopped,
+        code: Code,
     ) -> Result<Parsed, String> {
         let mut filling = Filling::new(&self.schema, &self.rules, self.rescue.as_ref())?;
         let rows = frames.starts.len();
@@ -145,10 +151,17 @@ impl Parser {
                 stopped = Stopped::Bytes;
                 break;
             }
+            let is_lost = |row: usize| {
+                code == Code::BadRecordHeader && frames.malformed.contains(&(row as u32))
+            };
             let bases = (from..to).filter_map(|row| {
-                let (start, _) = span(&frames, row)?;
+                let (start, stop) = span(&frames, row)?;
                 Some(Base {
-                    at: start + self.record_start,
+                    at: if is_lost(row) {
+                        stop
+                    } else {
+                        start + self.record_start
+                    },
                     row: row - from,
                     parent: 0,
                     item: 0,
@@ -160,9 +173,15 @@ impl Parser {
                 stops: (from..to)
                     .filter_map(|row| Some(span(&frames, row)?.1))
                     .collect(),
+                keys: Vec::new(),
                 path: Vec::new(),
                 refused: Vec::new(),
             };
+            if let Some(leaf) = &self.segment {
+                let bases = tile.bases().iter();
+                let keys = bases.map(|base| self.notation.key(leaf, tile.part(base, leaf)?));
+                tile.keys = keys.collect();
+            }
             if tile.stops.iter().any(|&stop| stop > data.len()) {
                 return Err("a record is not in the data".into());
             }
@@ -173,7 +192,7 @@ impl Parser {
             if tile.refused.is_empty() && broken.peek().is_none_or(|&record| record >= to) {
                 filling.end_rows(to - from, 3 * bytes);
             } else {
-                self.end_rows(tile, from, &frames, &mut broken, &mut filling);
+                self.end_rows(tile, from, &frames, code, &mut broken, &mut filling);
             }
             filling.expect(end.saturating_sub(last), rows - to);
             from = to;
@@ -223,6 +242,7 @@ impl Parser {
         mut tile: Tile<'_>,
         from: usize,
         frames: &Frames,
+        code: Code,
         broken: &mut std::iter::Peekable<impl Iterator<Item = usize>>,
         filling: &mut Filling<'_>,
     ) {
@@ -233,7 +253,7 @@ impl Parser {
             let (start, stop) = span(frames, from + row).unwrap_or_default();
             let mut fault = broken.next_if_eq(&(from + row)).map(|_| Fault {
                 record: 0,
-                code: Code::ShortRecord,
+                code,
                 column: "".into(),
                 seen: String::new(),
                 kind: "".into(),
@@ -270,13 +290,21 @@ impl Parser {
         tile.path.push(node.name.clone());
         match &node.what {
             What::Leaf(leaf, range) => self.fill_leaf(column, node, leaf, *range, tile),
-            What::Group(members) => {
+            What::Group(members, segments) => {
+                let all = segments.as_ref().map(|segments| tile.without(segments));
                 if let Shape::Struct(columns) = column.shape() {
                     for (column, member) in columns.iter_mut().zip(members) {
                         self.fill_column(column, member, tile);
                     }
                 }
-                column.extend_structs(tile.bases().len(), |_| true);
+                let is_there =
+                    |row: usize| tile.bases().get(row).is_some_and(|base| base.at != NOWHERE);
+                column.extend_structs(tile.bases().len(), |row| {
+                    segments.is_none() || is_there(row)
+                });
+                if let Some((all, bases)) = all.zip(tile.levels.first_mut()) {
+                    *bases = all;
+                }
             }
             What::Table(table, range, item) => {
                 let lengths = self.lengths(node, table, *range, tile);
@@ -512,8 +540,9 @@ impl Planned {
                 }
                 What::Leaf(leaf.clone(), Range::new(leaf, kind))
             }
-            (Node::Group(members), DataType::Struct(parts)) => {
-                let known: std::collections::HashMap<&str, &Node> = members
+            (Node::Group(group), DataType::Struct(parts)) => {
+                let known: std::collections::HashMap<&str, &Node> = group
+                    .members
                     .iter()
                     .map(|(name, node)| (name.as_str(), node))
                     .collect();
@@ -521,7 +550,8 @@ impl Planned {
                     let node = known.get(part.name().as_str()).ok_or_else(wrong)?;
                     Planned::new(part.name(), node, part.data_type(), count)
                 };
-                What::Group(parts.iter().map(member).collect::<Result<_, _>>()?)
+                let members = parts.iter().map(member).collect::<Result<_, _>>()?;
+                What::Group(members, group.segments.clone())
             }
             (Node::Table(table), DataType::List(item)) => {
                 said = format!("number of items from {} to {}", table.least, table.most);
@@ -552,7 +582,7 @@ impl Planned {
         let own = before + self.name.len() + 1;
         match &self.what {
             What::Leaf(..) => times.saturating_mul(own + 16),
-            What::Group(members) => members
+            What::Group(members, _) => members
                 .iter()
                 .map(|member| member.name_bytes(own, times))
                 .fold(0, usize::saturating_add),
@@ -566,6 +596,25 @@ impl Planned {
 impl Tile<'_> {
     fn bases(&self) -> &[Base] {
         self.levels.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Leave out the records that have none of some kinds, for what is inside a group; all are returned.
+    fn without(&mut self, segments: &[String]) -> Vec<Base> {
+        let all = self.levels.first().cloned().unwrap_or_default();
+        let keys = &self.keys;
+        let has = |row: usize| {
+            let key = keys.get(row).and_then(Option::as_ref);
+            key.is_some_and(|key| segments.contains(key))
+        };
+        for base in self
+            .levels
+            .iter_mut()
+            .flatten()
+            .filter(|base| !has(base.row))
+        {
+            base.at = NOWHERE;
+        }
+        all
     }
 
     /// The bytes of an item; fewer where the record ends in it, `None` where it ends before.

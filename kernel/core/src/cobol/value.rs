@@ -1,6 +1,6 @@
 //! Values of items.
 
-use super::layout::{Leaf, Notation};
+use super::layout::{Coding, Leaf, Notation};
 use crate::charsets::Charset;
 
 const SKIPPED: u8 = 10;
@@ -205,6 +205,33 @@ impl Notation {
             to.extend_from_slice(symbol.encode_utf8(&mut [0; 4]).as_bytes());
         }
         true
+    }
+
+    /// The text that an item is compared by; `None` without one.
+    pub(super) fn key(&self, leaf: &Leaf, data: &[u8]) -> Option<String> {
+        if matches!(leaf.coding, Coding::Text | Coding::National) {
+            let notation = Notation {
+                trim_left: true,
+                trim_right: true,
+                zeros_are_null: true,
+                ..self.clone()
+            };
+            let mut text = Vec::new();
+            let is_text = match leaf.coding {
+                Coding::Text => notation.text(data, &mut text),
+                _ => notation.national(data, &mut text),
+            };
+            return is_text.then(|| String::from_utf8_lossy(&text).into_owned());
+        }
+        if data.len() < leaf.size {
+            return None;
+        }
+        let number = match leaf.coding {
+            Coding::Zoned => self.zoned::<i128>(leaf, data).ok()?,
+            Coding::Packed => Notation::packed::<i128>(leaf, data).ok()?,
+            _ => binary(leaf, data),
+        };
+        number.map(|number| number.to_string())
     }
 
     /// Append a text of characters of two bytes; false for null.

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError, Where
-from splitscan.formats.cobol.decoder import CobolDecoder, Notation
-from splitscan.formats.cobol.framing import FixedRecords
+from splitscan.formats.cobol.decoder import CobolDecoder
+from splitscan.formats.cobol.framing import (
+    HEADER_BYTES,
+    CobolRecords,
+    FixedRecords,
+    HeaderRecords,
+    LineRecords,
+)
 from splitscan.formats.cobol.layout import Group, Leaf, Node, Table
-from splitscan.formats.cobol.options import CobolOptions, Trimming
+from splitscan.formats.cobol.notation import Notation, Segments
+from splitscan.formats.cobol.options import CobolOptions, Recfm, Trimming
 from splitscan.formats.column_rules import block_fields, filled, rescue_for, spelled_rescue
 from splitscan.formats.contract import NOTHING, BlockSpelling, Format, FoundSchema, Heads, Projection
 from splitscan.formats.decoding.contract import Decoder, type_name
@@ -24,25 +33,26 @@ class Cobol(Format[CobolOptions]):
     options_class = CobolOptions
 
     def framing(self, own: CobolOptions) -> RecordFormat:
-        """Records of a fixed length."""
-        return FixedRecords(own.length, own.file_start_offset, own.file_end_offset)
+        """Records of a fixed length, behind their lengths, or lines."""
+        return _records(own)
 
     def decoder(self, own: CobolOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         decoder = CobolDecoder(
             columns=_nodes(own, wanted),
             fields=tuple(column.remove_metadata() for column in wanted.decoded),
             notation=_notation(own),
-            start=own.record_start_offset,
+            start=_start(own),
+            segment=own.segment,
             rescue=rescue_for(wanted, file),
         )
         return filled(wanted, decoder)
 
     def block_spelling(self, own: CobolOptions, wanted: Projection) -> BlockSpelling:
         spelled = {
-            "record_length": own.length,
+            "finding": _records(own).spelled(),
             "file_start": own.file_start_offset,
-            "file_end": own.file_end_offset,
-            "record_start": own.record_start_offset,
+            "record_start": _start(own),
+            "segment": None if own.segment is None else own.segment.spelled()["leaf"],
             "notation": _notation(own).spelled(),
             "nodes": [node.spelled() for node in _nodes(own, wanted)],
             "rescue": spelled_rescue(wanted),
@@ -67,6 +77,25 @@ class Cobol(Format[CobolOptions]):
     def infer(self, own: CobolOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The items of the copybook, with their types."""
         return FoundSchema(pa.schema([(node.name, type_of(node)) for node in own.layout.columns]), NOTHING)
+
+
+def _start(own: CobolOptions) -> int:
+    """Bytes in front of the copybook's in each record."""
+    return own.record_start_offset + (HEADER_BYTES if own.has_headers else 0)
+
+
+def _records(own: CobolOptions) -> CobolRecords:
+    segments = None
+    if own.segment is not None and own.segment_filter:
+        segments = Segments(_start(own), own.segment, own.segment_filter, _notation(own))
+    around: dict[str, Any] = {"start": own.file_start_offset, "trailer": own.file_end_offset, "segments": segments}
+    if own.has_headers:
+        adjustment = own.rdw_adjustment - (HEADER_BYTES if own.is_rdw_part_of_record_length else 0)
+        return HeaderRecords(big_endian=own.is_rdw_big_endian, adjustment=adjustment, **around)
+    if own.recfm is Recfm.LINES:
+        mark = own.line_sep and bytes(own.page.characters.index(letter) for letter in own.line_sep)
+        return LineRecords(delimiter=mark or None, segments=segments)
+    return FixedRecords(record_length=own.length, **around)
 
 
 def type_of(node: Node) -> pa.DataType:

@@ -1,44 +1,75 @@
-"""Records of a fixed length between a header and a trailer of the file."""
+"""Finding records: of a fixed length, behind their lengths, or lines; between a header and a trailer of the file."""
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 
-from splitscan.formats.fixed.framing import SHORT_RECORD, FixedReferenceFramer
-from splitscan.formats.framing.contract import Need, Preamble, Splittability
-from splitscan.formats.framing.frames import Buffer, Frames
+from splitscan.engine import kernel
+from splitscan.formats.cobol.notation import Segments
+from splitscan.formats.fixed.framing import SHORT_RECORD
+from splitscan.formats.framing.contract import Need, Preamble, Skipping, Splittability
+from splitscan.formats.framing.encodings import US_ASCII
+from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, Summary, native
+from splitscan.formats.text.delimited import DelimitedFormat
+from splitscan.formats.text.lines import LineFormat
+
+HEADER_BYTES = 4
+"""Bytes in front of a record that say how long it is."""
+
+BAD_RECORD_HEADER = "bad-record-header"
+"""Reject code of the rest of a file, where four bytes are no length of a record."""
 
 
 @dataclass(frozen=True, slots=True)
-class FixedRecords:
-    """Records of ``record_length`` bytes each.
-
-    A shorter rest in front of the trailer is delivered as a record and flagged ``short-record``.
+class CobolRecords(ABC):
+    """Base of the ways to find records.
 
     Args:
-        record_length: Length of each record in bytes.
         start: Bytes in front of the first one.
         trailer: Bytes after the last one.
-
-    Thread safety: immutable.
-    Pickling: plain values only.
-
-    Example:
-        >>> frames = FixedRecords(4, trailer=1).frame(b"aaaabbb!", at_end=True)
-        >>> frames.stops.tolist(), frames.malformed, frames.next_start
-        ([4, 7], {1: 'short-record'}, 8)
+        segments: Which are read; ``None`` for all. The others are bytes between records.
     """
 
-    name = "cobol"
-    splittability = Splittability.ARITHMETIC
-    unit_bytes = 1
-    may_be_packed = True
+    name: ClassVar[str] = "cobol"
+    unit_bytes: ClassVar[int] = 1
+    may_be_packed: ClassVar[bool] = True
 
-    record_length: int
     start: int = 0
     trailer: int = 0
+    segments: Segments | None = None
+
+    @property
+    @abstractmethod
+    def splittability(self) -> Splittability:
+        """How a block finds its first record."""
+
+    @abstractmethod
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """Offset at which reading goes on after a record that is given up."""
+
+    @abstractmethod
+    def droppable(self, data: Buffer) -> int:
+        """How many bytes of such a record say nothing of its end."""
+
+    @abstractmethod
+    def records_spelled(self) -> dict[str, Any] | str:
+        """The way, as the kernel is told it."""
+
+    @abstractmethod
+    def each(self, content: memoryview, *, at_end: bool) -> Iterator[tuple[int, int, int, str | None]]:
+        """Start, stop, where the next one starts, and what is wrong, of each record in front of the trailer."""
+
+    def spelled(self) -> dict[str, Any]:
+        """Words in which the kernel is told of it."""
+        segments = None if self.segments is None else self.segments.spelled()
+        return {"records": self.records_spelled(), "file_end": self.trailer, "segments": segments}
 
     def needs_head(self, start: int) -> bool:
         """True if the file has a header."""
@@ -50,27 +81,93 @@ class FixedRecords:
             return Need.AFTER
         return Preamble(min(self.start, len(head)), self)
 
+    def content(self, data: Buffer) -> memoryview:
+        """The bytes in front of a trailer, as far as they are known."""
+        return memoryview(data)[: max(0, len(data) - self.trailer)]
+
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        """Cut what is in front of the trailer; a rest that is too short is a record only *at_end*."""
-        length = self.record_length
-        shown = max(0, len(data) - self.trailer)
-        whole, rest = divmod(shown, length)
-        has_rest = at_end and rest > 0
-        starts = np.arange(whole + has_rest, dtype=np.int64) * length
-        stops = np.minimum(starts + length, shown)
-        return Frames(starts, stops, len(data) if at_end else whole * length, {whole: SHORT_RECORD} if has_rest else {})
+        """Find the complete records in front of the trailer; one that is cut off is one only *at_end*."""
+        view = self.content(data)
+        found = _finder(self)
+        if found is not None:
+            frames = found.frame(data, at_end=at_end)
+            codes = {i: next(self.each(view[int(frames.starts[i]) :], at_end=True))[3] or "" for i in frames.malformed}
+            return Frames(frames.starts, frames.stops, frames.next_start, codes)
+        starts: list[int] = []
+        stops: list[int] = []
+        malformed: dict[int, str] = {}
+        passed = 0
+        for start, stop, next_start, code in self.each(view, at_end=at_end):
+            passed = next_start
+            if self._is_read(view[start:stop], code):
+                malformed |= {} if code is None else {len(starts): code}
+                starts.append(start)
+                stops.append(stop)
+        first, last = (np.array(positions, dtype=np.int64) for positions in (starts, stops))
+        return Frames(first, last, len(data) if at_end else passed, malformed)
+
+    def count(self, data: Buffer) -> CountedRecords:
+        """Count the complete records at the front of *data*."""
+        found = _finder(self)
+        if found is not None:
+            return found.count(data)
+        frames = self.frame(data, at_end=False)
+        return CountedRecords(len(frames), frames.next_start)
+
+    def _is_read(self, record: memoryview, code: str | None) -> bool:
+        return self.segments is None or code is not None or self.segments.has(bytes(record))
+
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
+        """Records that are not read, and the trailer."""
+        view = self.content(data)
+        if self.segments is None and (view or not self.trailer):
+            return 0
+        for start, stop, _, code in self.each(view, at_end=at_end):
+            if self._is_read(view[start:stop], code):
+                return start
+        return len(data) if at_end else Need.AFTER
+
+    def reference_framer(self) -> CobolReferenceFramer:
+        """A new framer for the same records."""
+        return CobolReferenceFramer(self)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRecords(CobolRecords):
+    """Records of ``record_length`` bytes each; a shorter rest is one that is flagged ``short-record``.
+
+    Thread safety: immutable.
+    Pickling: plain values only.
+
+    Example:
+        >>> frames = FixedRecords(record_length=4, trailer=1).frame(b"aaaabbb!", at_end=True)
+        >>> frames.stops.tolist(), frames.malformed, frames.next_start
+        ([4, 7], {1: 'short-record'}, 8)
+    """
+
+    @property
+    def splittability(self) -> Splittability:
+        return Splittability.ARITHMETIC
+
+    record_length: int = 1
+
+    def records_spelled(self) -> dict[str, Any]:
+        return {"fixed": self.record_length}
+
+    def each(self, content: memoryview, *, at_end: bool) -> Iterator[tuple[int, int, int, str | None]]:
+        for start in range(0, len(content), self.record_length):
+            stop = min(start + self.record_length, len(content))
+            if stop == start + self.record_length:
+                yield start, stop, stop, None
+            elif at_end:
+                yield start, stop, stop, SHORT_RECORD
 
     def first_start_after(self, position: int, data_start: int) -> int:
         """Offset of the first record that starts at or after *position*."""
         return data_start + -(-max(0, position - data_start) // self.record_length) * self.record_length
 
-    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
-        """All of the trailer."""
-        if len(data) > self.trailer or not self.trailer:
-            return 0
-        return len(data) if at_end else Need.AFTER
-
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """After so many bytes."""
         if at_end:
             return min(self.record_length, len(data))
         return self.record_length if len(data) >= self.record_length + self.trailer else None
@@ -79,21 +176,200 @@ class FixedRecords:
         """Nothing: no record is longer than the length that was compared with the limit."""
         return 0
 
-    def reference_framer(self) -> FixedReferenceFramer:
-        return _ReferenceFramer(self)
+
+@dataclass(frozen=True, slots=True)
+class HeaderRecords(CobolRecords):
+    r"""Records with four bytes in front that say how long they are: two of a number, and two of zeros.
+
+    A record begins with its header. Where that says no length, the rest of the file is one record that is flagged.
+
+    Args:
+        big_endian: Whether the number comes first, from the highest byte on; else it comes last, from the lowest on.
+            ``None`` for either: the zeros tell.
+        adjustment: How many bytes a record has more than that number says.
+
+    Thread safety: immutable.
+    Pickling: plain values only.
+
+    Example:
+        >>> frames = HeaderRecords().frame(b"\0\2\0\0ab\0\1\0\0c\0\0\0\0d", at_end=True)
+        >>> frames.starts.tolist(), frames.malformed
+        ([0, 6, 11], {2: 'bad-record-header'})
+    """
+
+    @property
+    def splittability(self) -> Splittability:
+        return Splittability.CONTEXT
+
+    is_walked: ClassVar[bool] = True
+
+    big_endian: bool | None = None
+    adjustment: int = 0
+
+    def records_spelled(self) -> dict[str, Any]:
+        return {"headers": {"big_endian": self.big_endian, "adjustment": self.adjustment}}
+
+    def length(self, header: bytes) -> int | None:
+        """Bytes of a record with its header; ``None`` if that says none."""
+        high, low = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "little")
+        if (high and low) or not (high or low) or self.big_endian is (not high):
+            return None
+        length = (high or low) + self.adjustment
+        return length + HEADER_BYTES if length >= 0 else None
+
+    def each(self, content: memoryview, *, at_end: bool) -> Iterator[tuple[int, int, int, str | None]]:
+        start, size = 0, len(content)
+        while size - start >= HEADER_BYTES:
+            length = self.length(bytes(content[start : start + HEADER_BYTES]))
+            if length is None or start + length > size:
+                break
+            yield start, start + length, start + length, None
+            start += length
+        if at_end and start < size:
+            header = bytes(content[start : start + HEADER_BYTES])
+            is_bad = len(header) == HEADER_BYTES and self.length(header) is None
+            yield start, size, size, BAD_RECORD_HEADER if is_bad else SHORT_RECORD
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """After so many bytes; at the end of all where nothing tells how many."""
+        content = self.content(data)
+        length = self.length(bytes(content[:HEADER_BYTES])) if len(content) >= HEADER_BYTES else None
+        if length is not None and length <= len(content):
+            return length
+        return len(content) if at_end else None
+
+    def droppable(self, data: Buffer) -> int:
+        """All in front of the trailer, where nothing tells how long a record is."""
+        content = self.content(data)
+        known = len(content) < HEADER_BYTES or self.length(bytes(content[:HEADER_BYTES])) is not None
+        return 0 if known else len(content)
+
+    def drop(self, data: Buffer) -> tuple[int, Skipping]:
+        """After what is dropped nothing tells where another record is."""
+        dropped = self.droppable(data)
+        return dropped, ToTrailer(self.trailer) if dropped else self
+
+    def never_ends(self, data: Buffer) -> bool:
+        """Never: the end of a file ends it."""
+        return False
+
+    # ------------------------------------------------------------- the index
+
+    def safe_cut(self, before: bytes, after: bytes) -> int | Need:
+        """Anywhere: nothing is cut in two that a summary knows."""
+        return 0
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """Nothing: only a walk from header to header tells where records are."""
+        return Summary(len(data), ())
+
+    def state_after(self, data: Buffer) -> int:
+        """How many bytes of the last record are still to come, or of its header, at least."""
+        frames = self.frame(data, at_end=False)
+        return 0 if frames.next_start == len(data) else 1
 
 
-class _ReferenceFramer(FixedReferenceFramer):
-    """The definition: count bytes, and leave out the trailer at the end."""
+@dataclass(frozen=True, slots=True)
+class ToTrailer:
+    """Goes past all in front of a trailer."""
 
-    def __init__(self, format: FixedRecords) -> None:
-        super().__init__(format.record_length)
-        self._trailer = format.trailer
+    trailer: int
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """The start of the trailer."""
+        return max(0, len(data) - self.trailer) if at_end else None
+
+    def droppable(self, data: Buffer) -> int:
+        """All in front of it."""
+        return max(0, len(data) - self.trailer)
+
+    def drop(self, data: Buffer) -> tuple[int, Skipping]:
+        """All that may be dropped."""
+        return self.droppable(data), self
+
+    def never_ends(self, data: Buffer) -> bool:
+        """Never: the end of a file ends it."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class LineRecords(CobolRecords):
+    """Lines; those that are not read are bytes between records.
+
+    Args:
+        delimiter: What ends them; ``None`` for any line end of ASCII.
+
+    Thread safety: immutable.
+    Pickling: plain values only.
+    """
+
+    @property
+    def splittability(self) -> Splittability:
+        return Splittability.LOCAL
+
+    delimiter: bytes | None = None
+
+    def records_spelled(self) -> dict[str, Any]:
+        return {"lines": None if self.delimiter is None else list(self.delimiter)}
+
+    @property
+    def _lines(self) -> LineFormat | DelimitedFormat:
+        return LineFormat(US_ASCII) if self.delimiter is None else DelimitedFormat(self.delimiter, US_ASCII)
+
+    def each(self, content: memoryview, *, at_end: bool) -> Iterator[tuple[int, int, int, str | None]]:
+        frames = self._lines.frame(content, at_end=at_end)
+        starts = [*frames.starts.tolist(), frames.next_start]
+        for number, stop in enumerate(frames.stops.tolist()):
+            yield starts[number], stop, starts[number + 1], None
+
+    def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
+        """The first line start at or after a position."""
+        return self._lines.first_start(before, after, at_start=at_start, at_end=at_end)
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """The next line."""
+        return self._lines.resume_after(data, at_end=at_end)
+
+    def droppable(self, data: Buffer) -> int:
+        """As of lines."""
+        return self._lines.droppable(data)
+
+    def rest_of_terminator(self, around: bytes) -> int:
+        """How many bytes, from the second one of *around* on, only finish the line that the first belongs to."""
+        return self._lines.rest_of_terminator(around)
+
+
+class CobolReferenceFramer:
+    """The definition: all bytes of a file, from record to record."""
+
+    unfinished = None  # every tail of a file is a record
+
+    def __init__(self, format: CobolRecords) -> None:
+        self._format = format
+        self._data = bytearray()
+        self.records: list[tuple[int, int]] = []
+
+    def push(self, byte: int) -> None:
+        """Take the next byte."""
+        self._data.append(byte)
 
     def finish(self) -> None:
-        """The stream has ended: its last bytes are of no record."""
-        end = max(0, self._offset - self._trailer)
-        self._start = self._start if self._start < end else end - end % self._piece_bytes
-        self.records = [(start, min(stop, end)) for start, stop in self.records if start < end]
-        if self._start < end and (not self.records or self.records[-1][1] <= self._start):
-            self.records.append((self._start, end))
+        """The stream has ended."""
+        content = self._format.content(bytes(self._data))
+        found = self._format.each(content, at_end=True)
+        segments = self._format.segments
+        self.records = [
+            (start, stop)
+            for start, stop, _, code in found
+            if segments is None or code is not None or segments.has(bytes(content[start:stop]))
+        ]
+
+
+def _finder(format: CobolRecords) -> NativeFraming | None:
+    return None if kernel() is None else _native(format)
+
+
+@lru_cache(maxsize=64)
+def _native(format: CobolRecords) -> NativeFraming | None:
+    found = native("CobolRecords", json.dumps(format.spelled()))
+    return None if found is None else NativeFraming(found)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from splitscan.formats.cobol.copybook import Item, Occurs, Word
@@ -59,14 +59,17 @@ class Group:
     Attributes:
         name: Of its column, or member.
         members: What it is made of.
+        segments: Of which records it is a part; ``None`` for all.
     """
 
     name: str
     members: tuple[Node, ...]
+    segments: tuple[str, ...] | None = None
 
     def spelled(self) -> dict[str, Any]:
         """It, as the kernel is told it."""
-        return {"group": [[member.name, member.spelled()] for member in self.members]}
+        members = [[member.name, member.spelled()] for member in self.members]
+        return {"group": {"members": members, "segments": self.segments}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,37 @@ class RecordLayout:
 
     columns: tuple[Node, ...]
     length: int
+
+    def find(self, name: str) -> Leaf | None:
+        """The text or whole number of a name that is in no list."""
+        wanted = _plain(name)
+        left = list(reversed(self.columns))
+        while left:
+            node = left.pop()
+            if isinstance(node, Group):
+                left += reversed(node.members)
+            elif isinstance(node, Leaf) and _plain(node.name) == wanted:
+                is_whole = node.coding in _NUMBERS and not node.scale and not node.raised
+                return node if is_whole or node.coding in {"text", "national"} else None
+        return None
+
+    def has_group(self, name: str) -> bool:
+        """True if a column is a group of this name."""
+        return any(isinstance(node, Group) and _plain(node.name) == _plain(name) for node in self.columns)
+
+    def with_segments(self, segments: Mapping[str, tuple[str, ...]]) -> RecordLayout:
+        """This layout with groups that only some records have, by name."""
+        kinds = {_plain(name): each for name, each in segments.items()}
+        columns = (
+            replace(node, segments=kinds.get(_plain(node.name))) if isinstance(node, Group) else node
+            for node in self.columns
+        )
+        return replace(self, columns=tuple(columns))
+
+
+def _plain(name: str) -> str:
+    """A name as names are compared."""
+    return name.replace("-", "_").lower()
 
 
 def lay_out(roots: Sequence[Item], rules: ItemRules) -> RecordLayout:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar
@@ -12,9 +12,9 @@ from typing import Annotated, Any, ClassVar
 from splitscan.errors import UsageError
 from splitscan.formats.cobol.codepages import CodePage, code_page
 from splitscan.formats.cobol.copybook import parse_copybook
-from splitscan.formats.cobol.layout import ItemRules, RecordLayout, lay_out
-from splitscan.options.read import RecordOptions
-from splitscan.options.table import FLAG, Option, OptionKind, ValueRefusedError, choice, show_text, whole
+from splitscan.formats.cobol.layout import ItemRules, Leaf, RecordLayout, lay_out
+from splitscan.options.read import LineSep, RecordOptions
+from splitscan.options.table import FLAG, PATHS, Option, OptionKind, ValueRefusedError, choice, show_text, text, whole
 
 MOST_COPYBOOK_BYTES = 16 * 1024 * 1024
 _IS_TEXT = re.compile(r"\s*[0-9]{1,2}\s+\S|.*[\r\n]", re.DOTALL)
@@ -49,6 +49,25 @@ _COPYBOOK = _kind("copybook", "a path, or the text of a copybook", _read_copyboo
 _CODE_PAGE = _kind("code page", "a code page such as cp037, cp500 or ASCII", _parse_code_page)
 
 
+def _parse_segments(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if isinstance(value, str):
+        pairs = [part.partition("=>") for part in value.split(";") if part.strip()]
+        value = {group.strip(): kinds.split(",") for group, _, kinds in pairs}
+    if not isinstance(value, Mapping):
+        raise ValueRefusedError('write it like "COMPANY => 1; PERSON => 2,3"')
+    found = tuple((str(group), tuple(str(kind).strip() for kind in kinds)) for group, kinds in value.items())
+    if not all(group and kinds and all(kinds) for group, kinds in found):
+        raise ValueRefusedError('write it like "COMPANY => 1; PERSON => 2,3"')
+    return found
+
+
+def _show_segments(value: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
+    return show_text("; ".join(f"{group} => {','.join(kinds)}" for group, kinds in value))
+
+
+_SEGMENTS = OptionKind("mapping", "groups, each with kinds of records", _parse_segments, _show_segments)
+
+
 class Trimming(enum.Enum):
     """Which blanks of texts are dropped."""
 
@@ -79,6 +98,9 @@ class Recfm(enum.Enum):
     """How records lie in a file; names are those of data sets."""
 
     FIXED = "F"
+    FIXED_BLOCKED = "FB"
+    VARIABLE = "V"
+    LINES = "D"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +121,29 @@ class CobolOptions(RecordOptions):
     record_length: Annotated[
         int | None, Option("recordLength", whole(1), "Bytes in each record; those of the copybook if not given.")
     ] = None
+    is_rdw_big_endian: Annotated[
+        bool | None,
+        Option("isRdwBigEndian", FLAG, "Byte order of the lengths in front of records; if not given, each tells it."),
+    ] = None
+    is_rdw_part_of_record_length: Annotated[
+        bool, Option("isRdwPartOfRecordLength", FLAG, "Whether these lengths count their own four bytes.")
+    ] = False
+    rdw_adjustment: Annotated[
+        int, Option("rdwAdjustment", whole(-65_536), "Bytes that a record has more than its length says.")
+    ] = 0
+    line_sep: LineSep = None
+    segment_field: Annotated[
+        str | None, Option("segmentField", text(empty=False), "Item that says of which kind a record is.")
+    ] = None
+    segment_filter: Annotated[
+        tuple[str, ...], Option("segmentFilter", PATHS, "Kinds of records that are read, as texts; all if not given.")
+    ] = ()
+    redefine_segment_id_map: Annotated[
+        tuple[tuple[str, tuple[str, ...]], ...],
+        Option(
+            "redefineSegmentIdMap", _SEGMENTS, "Groups and the kinds of records that have them: `A => 1,2; B => 3`."
+        ),
+    ] = ()
     record_start_offset: Annotated[
         int, Option("recordStartOffset", whole(0), "Bytes in each record in front of the copybook's.")
     ] = 0
@@ -158,7 +203,14 @@ class CobolOptions(RecordOptions):
             drop_groups=self.drop_group_fillers,
             keeps_root=self.schema_retention_policy is Root.KEEP,
         )
-        return _layout(self.copybook, first, self.comments_ubound, rules)
+        return _layout(self.copybook, first, self.comments_ubound, rules, self.redefine_segment_id_map)
+
+    @property
+    def segment(self) -> Leaf | None:
+        """The item that says of which kind a record is."""
+        if self.segment_field is None:
+            return None
+        return self.layout.find(self.segment_field)
 
     @property
     def page(self) -> CodePage:
@@ -171,8 +223,13 @@ class CobolOptions(RecordOptions):
         return self.record_length or self.record_start_offset + self.layout.length + self.record_end_offset
 
     @property
+    def has_headers(self) -> bool:
+        """True if a record has its length in front."""
+        return self.recfm is Recfm.VARIABLE
+
+    @property
     def fixed_length(self) -> tuple[str, int] | None:
-        return "recordLength", self.length
+        return ("recordLength", self.length) if self.recfm in {Recfm.FIXED, Recfm.FIXED_BLOCKED} else None
 
     @property
     def about_files(self) -> str | None:
@@ -186,8 +243,43 @@ class CobolOptions(RecordOptions):
                 seen=f"recordLength={self.record_length}, and the copybook ends at byte {needed}",
                 fix="correct recordLength or the copybook", code="bad-option",
             )  # fmt: skip
+        of_headers = self.is_rdw_big_endian is not None or self.is_rdw_part_of_record_length or self.rdw_adjustment
+        contradictions = {
+            "lengths in front of records are those of recfm=V": of_headers and not self.has_headers,
+            "recordLength is for records of a fixed length": self.record_length is not None and not self.fixed_length,
+            "lineSep is for recfm=D": self.line_sep is not None and self.recfm is not Recfm.LINES,
+            "a file of lines has no header and no trailer": self.recfm is Recfm.LINES and self.about_files is not None,
+            "lines of EBCDIC need lineSep": self.recfm is Recfm.LINES and self.line_sep is None
+            and self.page.signs_inside,
+            "kinds of records need segmentField": self.segment_field is None
+            and bool(self.segment_filter or self.redefine_segment_id_map),
+        }  # fmt: skip
+        for rule, is_broken in contradictions.items():
+            if is_broken:
+                raise UsageError(
+                    f"options contradict each other: {rule}", seen=f"recfm={self.recfm.value}",
+                    fix="correct recfm, or leave the other option out", code="bad-option",
+                )  # fmt: skip
+        if self.line_sep is not None and any(letter not in self.page.characters for letter in self.line_sep):
+            raise UsageError(
+                "option lineSep has no such characters in the code page", seen=repr(self.line_sep),
+                fix="correct lineSep or encoding", code="bad-option",
+            )  # fmt: skip
+        if self.segment_field is not None and self.segment is None:
+            raise UsageError(
+                "option segmentField names a text or a whole number that is in no list", seen=self.segment_field,
+                fix="correct the name", code="bad-option",
+            )  # fmt: skip
+        unknown = [group for group, _ in self.redefine_segment_id_map if not self.layout.has_group(group)]
+        if unknown:
+            raise UsageError(
+                "option redefineSegmentIdMap names groups that are columns", seen=", ".join(unknown),
+                fix="correct the names", code="bad-option",
+            )  # fmt: skip
 
 
 @cache
-def _layout(copybook: str, first: int | None, last: int, rules: ItemRules) -> RecordLayout:
-    return lay_out(parse_copybook(copybook, first, last), rules)
+def _layout(
+    copybook: str, first: int | None, last: int, rules: ItemRules, segments: tuple[tuple[str, tuple[str, ...]], ...]
+) -> RecordLayout:
+    return lay_out(parse_copybook(copybook, first, last), rules).with_segments(dict(segments))

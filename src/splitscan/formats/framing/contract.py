@@ -274,6 +274,15 @@ class ContextFormat(RecordFormat, Protocol):
 
 
 @runtime_checkable
+class WalkedFormat(ContextFormat, Protocol):
+    """A context format whose summaries say nothing: records are found from one to the next, from the first one on."""
+
+    @property
+    def is_walked(self) -> bool:
+        """Always."""
+
+
+@runtime_checkable
 class SplitPointFormat(ContextFormat, Protocol):
     """A context format that has split points: record boundaries that are some whatever comes before them."""
 

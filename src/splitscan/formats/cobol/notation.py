@@ -1,0 +1,158 @@
+"""How the values of items are written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from splitscan.formats.cobol.codepages import MINUS, NEGATIVE, PLUS, POINT, POSITIVE, SKIPPED, CodePage
+from splitscan.formats.cobol.layout import Leaf
+
+_BLANKS = "".join(map(chr, range(0x21)))
+_ZONED = re.compile(r" *([+-]?) *([0-9A-Ja-j]*\.?[0-9A-Ja-j]*) *([+-]?) *")
+_LETTERS = bytes(
+    ord({SKIPPED: " ", PLUS: "+", MINUS: "-", POINT: "."}.get(meaning, "?"))
+    if not (meaning < SKIPPED or POSITIVE <= meaning < POSITIVE + 10 or NEGATIVE <= meaning < NEGATIVE + 10)
+    else ord("0" if meaning < SKIPPED else "A" if meaning < NEGATIVE else "a") + meaning % POSITIVE
+    for meaning in range(256)
+)
+"""A letter for each meaning: digits, those with a plus as A to J, those with a minus as a to j."""
+_DIGITS = str.maketrans("ABCDEFGHIJabcdefghij", "01234567890123456789")
+_MINUS_NIBBLE, _PLUS_NIBBLES = 0xD, {0xC, 0xF}
+
+
+class NoValueError(Exception):
+    """Bytes are no value of their item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """How values are written.
+
+    Attributes:
+        page: The code page.
+        trim_left: Whether blanks in front of a text are dropped.
+        trim_right: Whether those after it are.
+        zeros_are_null: Whether a text whose bytes are all 0 is null.
+        signs_anywhere: Whether a number without a sign may have a plus in its digits.
+    """
+
+    page: CodePage
+    trim_left: bool
+    trim_right: bool
+    zeros_are_null: bool
+    signs_anywhere: bool
+
+    def spelled(self) -> dict[str, Any]:
+        """It, as the kernel is told it."""
+        return {
+            "characters": self.page.characters,
+            "digits": list(self.page.digits),
+            "signs_inside": self.page.signs_inside,
+            "trim_left": self.trim_left,
+            "trim_right": self.trim_right,
+            "zeros_are_null": self.zeros_are_null,
+            "signs_anywhere": self.signs_anywhere,
+        }
+
+    def number(self, leaf: Leaf, data: bytes) -> int | None:
+        """A number as its digits say it; ``None`` where there is none.
+
+        Raises:
+            NoValueError: If the bytes are none.
+        """
+        if len(data) < leaf.size:
+            raise NoValueError
+        return {"zoned": self._zoned, "packed": self._packed}.get(leaf.coding, _binary)(leaf, data)
+
+    def text(self, leaf: Leaf, data: bytes) -> str | bytes | None:
+        """A text, or bytes."""
+        if leaf.coding == "bytes":
+            return data
+        if self.zeros_are_null and not any(data):
+            return None
+        characters = self.page.characters
+        text = (
+            data.decode("utf-16-be", "replace") if leaf.coding == "national" else "".join(characters[i] for i in data)
+        )
+        text = text.lstrip(_BLANKS) if self.trim_left else text
+        return text.rstrip(_BLANKS) if self.trim_right else text
+
+    def _zoned(self, leaf: Leaf, data: bytes) -> int | None:
+        """A number of which each digit is a byte."""
+        found = _ZONED.fullmatch(data.translate(self.page.digits).translate(_LETTERS).decode("ascii"))
+        if found is None:
+            raise NoValueError
+        before, digits, after = found.groups()
+        zones = [letter for letter in digits if letter.isalpha()]
+        signs = [*before, *after, *zones]
+        if digits == "" and not signs:
+            return None
+        plain = digits.translate(_DIGITS)
+        whole, point, decimals = plain.partition(".")
+        negative = any(sign in "-abcdefghij" for sign in signs)
+        is_refused = negative or before or after or not self.signs_anywhere
+        if len(signs) > 1 or (signs and not leaf.signed and is_refused) or not whole + decimals:
+            raise NoValueError
+        if zones and not self.page.signs_inside and not (digits[0].isalpha() or digits[-1].isalpha()):
+            raise NoValueError
+        if (point and not leaf.option) or len(decimals) > leaf.scale:
+            raise NoValueError
+        value = int(whole + decimals) * (10 ** (leaf.scale - len(decimals)) if leaf.option else 1)
+        return -value if negative else value
+
+    def _packed(self, leaf: Leaf, data: bytes) -> int:
+        """A number of which each digit is half a byte."""
+        nibbles = [nibble for byte in data for nibble in (byte >> 4, byte & 15)]
+        sign = 0xF if leaf.option else nibbles.pop()
+        negative = sign == _MINUS_NIBBLE
+        if any(nibble > 9 for nibble in nibbles) or (negative and not leaf.signed):
+            raise NoValueError
+        if not negative and sign not in _PLUS_NIBBLES:
+            raise NoValueError
+        value = int("".join(map(str, nibbles)))
+        return -value if negative else value
+
+    def key(self, leaf: Leaf, data: bytes) -> str | None:
+        """The text that an item is compared by; ``None`` without one."""
+        if leaf.coding in {"text", "national"}:
+            found = replace(self, trim_left=True, trim_right=True, zeros_are_null=True).text(leaf, data)
+            return None if found is None else str(found)
+        try:
+            number = self.number(leaf, data)
+        except NoValueError:
+            return None
+        return None if number is None else str(number)
+
+
+def _binary(leaf: Leaf, data: bytes) -> int:
+    """A number in binary."""
+    return int.from_bytes(data, "little" if leaf.option else "big", signed=leaf.signed)
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Which records are read.
+
+    Attributes:
+        start: Bytes in front of the copybook's in each record.
+        leaf: The item that tells.
+        ids: Its values in those records, as texts.
+        notation: How they are written.
+    """
+
+    start: int
+    leaf: Leaf
+    ids: tuple[str, ...]
+    notation: Notation
+
+    def has(self, record: bytes) -> bool:
+        """True if a record is read."""
+        start = self.start + self.leaf.at
+        return self.notation.key(self.leaf, record[start : start + self.leaf.size]) in self.ids
+
+    def spelled(self) -> dict[str, Any]:
+        """It, as the kernel is told it."""
+        leaf = self.leaf.spelled()["leaf"]
+        return {"start": self.start, "leaf": leaf, "ids": self.ids, "notation": self.notation.spelled()}
