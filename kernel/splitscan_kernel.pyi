@@ -4,6 +4,7 @@ Data are ``bytes``, of which ``data[start:end]`` is looked at, which begins with
 data too. Positions in answers are relative to ``start``; many of them are little-endian integers of 64 bits, as bytes.
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal, NoReturn, TypeAlias, final
 
 _Framed: TypeAlias = tuple[bytes, bytes, list[int], int]  # starts, stops, malformed, next_start
@@ -125,10 +126,16 @@ class Csv:
         """The last position that is a record boundary whatever is around the data."""
 
 @final
-class Json:
-    """Where the records of JSON are: values one after the other, elements of an array, or lines."""
+class JsonPast:
+    """The state inside of what is passed over."""
 
-    def __new__(cls, shape: Literal["values", "array"]) -> Json: ...
+@final
+class Json:
+    """Where the records of JSON are: values one after the other, elements of an array or of arrays, or lines."""
+
+    def __new__(
+        cls, shape: Literal["values", "array", "below", "nowhere"], path: Sequence[str | None] | None = None
+    ) -> Json: ...
     @staticmethod
     def lines(line_sep: bytes | None = None, unit_bytes: int = 1, big_endian: bool = False) -> Json:
         """Records that are lines which hold more than white space."""
@@ -136,6 +143,16 @@ class Json:
         """Where the complete records of ``data[start:end]`` are."""
     def count(self, data: bytes, start: int, end: int, at_end: bool) -> tuple[int, int]:
         """How many records that finds, and where the next one starts."""
+    def gap_bytes(self, data: bytes, start: int, end: int, at_end: bool) -> int | None:
+        """Length of what lies between records at the front of ``data[start:end]``; ``None`` where later bytes tell."""
+    def first_array(self, data: bytes, start: int, end: int) -> tuple[int | None, bool]:
+        """Where reading begins in a file that begins with ``data[start:end]``, and whether a null is at the path."""
+    def pass_over(
+        self, data: bytes, start: int, end: int, past: JsonPast | None = None
+    ) -> tuple[int | None, int, JsonPast, bool]:
+        """Go past what ``data[start:end]`` begins with: where reading goes on, how many bytes are done with, the state
+        after those, and whether it is open.
+        """  # noqa: D205 - the sentence is one
     def open_starts(self, data: bytes, start: int, end: int, longest: int) -> bytes:
         """Where values begin that do not end in ``data[start:end]``, or are longer than *longest* bytes."""
     def summarise(self, data: bytes, start: int, end: int, before: bytes, after: bytes, mark: int) -> list[_Run | None]:

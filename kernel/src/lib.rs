@@ -57,7 +57,7 @@ mod splitscan_kernel {
     #[pymodule_export]
     use fit::fit_texts;
     #[pymodule_export]
-    use json::Json;
+    use json::{Json, JsonPast};
     #[pymodule_export]
     use laws::project_document;
     #[pymodule_export]

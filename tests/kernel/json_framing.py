@@ -11,23 +11,55 @@ import numpy as np
 import splitscan_kernel
 from tests.kernel.json_cases import NOISE, Writer, mutated
 
+from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import json_lines
-from splitscan.formats.json.reference import BACKSLASH, JsonReferenceFramer, JsonReferenceFraming, JsonShape, JsonState
+from splitscan.formats.json.record_path import RecordPath
+from splitscan.formats.json.reference import JsonReferenceFramer, JsonReferenceFraming, JsonShape, JsonState
+from splitscan.formats.json.symbols import BACKSLASH
 
 Records = list[tuple[int, int]]
 
-SHAPES = {"values": JsonShape.VALUES, "array": JsonShape.ARRAY}
+SHAPES = {"values": JsonShape.VALUES, "array": JsonShape.ARRAY, "below": JsonShape.BELOW}
+PATHS = [("d", None), ("b", "d", None), (None, "d", None), ("d", None, "b", None)]
+AROUND = [
+    "]",
+    "]}",
+    '{"d":[',
+    ',"d":[',
+    '{"b":',
+    '"d"',
+    ":",
+    ":null",
+    ':"x"',
+    '"\\u0064":[',
+    "[{",
+    "}\n",
+    ',"x":{"d":[1]}',
+    ': [ {"b":[',
+]
 BETWEEN = ["", "\n", "\n", ",", ",\n", " ", "\x1e", "]", " x ", "}", '"', "{", "\ufeff", "\n\n", "true", "1 2"]
 
 
-def random_values(draw: random.Random) -> bytes:
+def path_of(draw: random.Random, shape: str) -> RecordPath | None:
+    """A path, where records are below one."""
+    return RecordPath(draw.choice(PATHS)) if shape == "below" else None
+
+
+def native_json(shape: str, path: RecordPath | None) -> Any:
+    """The kernel's framing."""
+    return splitscan_kernel.Json(shape, None if path is None else list(path.steps))
+
+
+def random_values(draw: random.Random, shape: str) -> bytes:
     """Bytes that are more or less JSON values."""
     if draw.random() < 0.3:
         return "".join(draw.choice(NOISE[:13]) for _ in range(draw.randint(0, 40))).encode()
     writer, parts = Writer(draw, ()), []
     between = draw.choice([BETWEEN, BETWEEN[:7], ["\n"], [",\n  "]])
+    if shape == "below":
+        between = [*between, *AROUND] if draw.random() < 0.7 else [",", "],'x':1}{'d':["]
     for _ in range(draw.randint(0, 8)):
         parts += [writer.record(), draw.choice(between)]
         if draw.random() < 0.1:
@@ -36,9 +68,9 @@ def random_values(draw: random.Random) -> bytes:
     return mutated(draw, data) if draw.random() < 0.4 else data
 
 
-def by_reference(shape: JsonShape, data: bytes, *, at_end: bool) -> tuple[Records, int]:
+def by_reference(shape: str, path: RecordPath | None, data: bytes, *, at_end: bool) -> tuple[Records, int]:
     """Records, and where the next one starts."""
-    framer = JsonReferenceFramer(shape)
+    framer = JsonReferenceFramer(SHAPES[shape], path)
     for byte in data:
         framer.push(byte)
     between = framer.state is JsonState.BETWEEN
@@ -71,34 +103,56 @@ def check_cuts(draw: random.Random, json: Any, data: bytes, expected: Records) -
     assert found == expected, (found, expected)
 
 
-def check_summary(draw: random.Random, shape: str, data: bytes) -> Counter[str]:
+def check_around(draw: random.Random, path: RecordPath, data: bytes) -> None:
+    """What is given up below a path, or lies between arrays, is passed as the reference passes it."""
+    json, reference = native_json("below", path), JsonReferenceFraming(JsonShape.BELOW, path)
+    for at_end in (True, False):
+        native_gap = json.gap_bytes(data, 0, len(data), at_end)
+        gap = reference.gap_bytes(data, at_end=at_end)
+        assert gap == (Need.AFTER if native_gap is None else native_gap), (path, data, at_end)
+    data = data.lstrip(b" \t\r\n,\x1e")  # reading stands where something begins
+    expected = reference.pass_over(data, None)
+    assert json.pass_over(data, 0, len(data))[0] == expected.resume, (path, data)
+    past, is_open, done, visible = None, False, 0, 0
+    while visible < len(data):
+        visible = min(len(data), visible + draw.choice([1, 3, 20]))
+        resume, dropped, past, is_open = json.pass_over(data, done, visible, past)
+        if resume is not None:
+            assert done + resume == expected.resume, (path, data, resume)
+            return
+        done += dropped
+    assert expected.resume is None, (path, data, expected)
+    assert not data or is_open == expected.is_open, (path, data)
+
+
+def check_summary(draw: random.Random, shape: str, path: RecordPath | None, data: bytes) -> Counter[str]:
     """Summaries are those of today's Python, wherever that has one, and what the reference does from each state."""
     low = draw.randint(0, len(data))
     high = draw.randint(low, len(data))
     while low < high and low and data[low - 1] == BACKSLASH:
         low += 1
     before, mark = data[max(0, low - draw.choice([0, 1, 64])) : low], draw.randint(0, high - low + 1)
-    found = splitscan_kernel.Json(shape).summarise(data, low, high, before, data[high:], mark)
-    expected = JsonFormat(shape=SHAPES[shape]).summarise(data[low:high], before, data[high:], mark)
+    found = native_json(shape, path).summarise(data, low, high, before, data[high:], mark)
+    expected = JsonFormat(shape=SHAPES[shape], path=path).summarise(data[low:high], before, data[high:], mark)
     for one, run in zip(found, expected.runs, strict=True):
         assert run is None or one == astuple(run)[: len(one)], (data[low:high], before, mark, one, run)
     depth, in_string = draw.choice([0, 0, 1, 1, 2, 3, 9]), draw.random() < 0.3
     before = b"{" + b"[" * (depth - 1) if depth else b""
     if depth:
         before = before[:1] + b'"":' + before[1:] + (b'"' if in_string else b"")
-        check_run(shape, before, data[low:high], 2 * depth + in_string, mark)
+        check_run(shape, path, before, data[low:high], 2 * depth + in_string, mark)
     else:
-        check_run(shape, draw.choice([b"", b"{}"]), data[low:high], 0, mark)
+        check_run(shape, path, draw.choice([b"", b"{}"]), data[low:high], 0, mark)
     told = sum(run is not None for run in found)
     return Counter(told=told, untold=len(found) - told)
 
 
-def check_run(shape: str, before: bytes, piece: bytes, state: int, mark: int) -> None:
+def check_run(shape: str, path: RecordPath | None, before: bytes, piece: bytes, state: int, mark: int) -> None:
     """What a summary tells for one state is what the reference does after bytes that lead to this state."""
-    run = splitscan_kernel.Json(shape).summarise(piece, 0, len(piece), before, b"", mark)[state]
+    run = native_json(shape, path).summarise(piece, 0, len(piece), before, b"", mark)[state]
     if run is None:
         return
-    framer = JsonReferenceFramer(SHAPES[shape])
+    framer = JsonReferenceFramer(SHAPES[shape], path)
     for byte in before:
         framer.push(byte)
     assert framer.summary_state == state
@@ -130,18 +184,21 @@ def check_open(draw: random.Random, shape: str, data: bytes) -> int:
 
 def check_values(draw: random.Random) -> Counter[str]:
     """Values, one after the other or in an array."""
-    shape, data = draw.choice(["values", "array"]), random_values(draw)
-    json = splitscan_kernel.Json(shape)
+    shape = draw.choice(["values", "array", "below"])
+    data, path = random_values(draw, shape), path_of(draw, shape)
+    json = native_json(shape, path)
     cut = draw.randint(0, len(data))
     for end, at_end in ((len(data), True), (cut, False)):
-        expected = by_reference(SHAPES[shape], data[:end], at_end=at_end)
+        expected = by_reference(shape, path, data[:end], at_end=at_end)
         found = framed(json, data, 0, end, at_end=at_end)
-        assert found == expected, (shape, data[:end], at_end, found, expected)
-    records, next_start = by_reference(SHAPES[shape], data, at_end=True)
+        assert found == expected, (shape, path, data[:end], at_end, found, expected)
+    records, next_start = by_reference(shape, path, data, at_end=True)
     check_cuts(draw, json, data, records)
-    opened = check_open(draw, shape, data)
-    met = Counter(records=len(records), unfinished=next_start < len(data), opened=opened)
-    return met + check_summary(draw, shape, data)
+    if path is not None:
+        check_around(draw, path, data)
+    opened = 0 if path is not None else check_open(draw, shape, data)
+    met = Counter(records=len(records), unfinished=next_start < len(data), opened=opened, below=path is not None)
+    return met + check_summary(draw, shape, path, data)
 
 
 def check_lines(draw: random.Random) -> Counter[str]:

@@ -92,7 +92,7 @@ def test_a_million_levels_members_and_digits_are_read(tmp_path: Path) -> None:
 
 
 def test_what_is_not_supported_is_refused() -> None:
-    with pytest.raises(ValueError, match="values or array"):
+    with pytest.raises(ValueError, match="values, array, nowhere, or below and a path"):
         splitscan_kernel.Json("object")
     with pytest.raises(ValueError, match="positions"):
         splitscan_kernel.Json("values").count(b"{}", 1, 9, True)

@@ -804,6 +804,24 @@ def _(place):
     )
 
 
+@case("not-an-array", "recordPath")
+def _(place):
+    path = write(place / "a.json", '{"data": {"rows": [{"a": 1}]}}')
+    return (
+        lambda: ss.scan_json(path, "a long", mode="FAILFAST", record_path="$.data[*]").to_arrow(),
+        lambda: ss.scan_json(path, "a long", mode="FAILFAST", record_path="$.data.rows[*]").to_arrow(),
+    )
+
+
+@case("record-path-not-found", "recordPath")
+def _(place):
+    path = write(place / "a.json", '{"data": {"rows": [{"a": 1}]}}')
+    return (
+        lambda: ss.scan_json(path, "a long", mode="FAILFAST", record_path="$.rows[*]").to_arrow(),
+        lambda: ss.scan_json(path, "a long", mode="FAILFAST", record_path="$.data.rows[*]").to_arrow(),
+    )
+
+
 @case("bad-xml", "mode=PERMISSIVE")
 def _(place):
     path = write(place / "a.xml", "<r><x><a>1</a></x><x><a>1</b></x></r>")

@@ -38,6 +38,10 @@ pub enum Code {
     NotOneRecord = 14,
     /// The four bytes in front of a record are no length of it.
     BadRecordHeader = 15,
+    /// What is at the path of the records is no array.
+    NotAnArray = 16,
+    /// No document of a file has the path of the records.
+    PathNotFound = 17,
 }
 
 /// A record that breaks a rule; at most one for each record, the first by: structure before values, then file order.

@@ -3,15 +3,16 @@
 use arrow_schema::SchemaRef;
 use memchr::{memchr_iter, memmem};
 
-use super::engine::Engine;
+use super::engine::{Engine, Skipping};
 use super::error::BlockError;
 use super::lines::Lines;
-use super::spec::{self, JsonSpec};
+use super::spec::{self, JsonSpec, ValuesShape};
 use crate::charsets::Charset;
 use crate::filling::Rescue;
 use crate::frames::{Counted, Frames};
 use crate::json::lines::{blank_bytes, count_lines, frame_lines};
-use crate::json::{self, Framing, Parser, Shape};
+use crate::json::path::Past;
+use crate::json::{self, Framing, Parser, Path, Shape};
 use crate::lines::Bounds;
 use crate::lines::grammar::Grammar;
 use crate::parsed::Parsed;
@@ -46,13 +47,16 @@ pub(super) fn engine(
     };
     if own.multi_line {
         let said = values.cloned().unwrap_or_default();
-        let shape = if said.is_array {
-            Shape::Array
-        } else {
-            Shape::Values
+        let shape = match (said.shape, &own.record_path) {
+            (ValuesShape::Values, _) => Shape::Values,
+            (ValuesShape::Array, _) => Shape::Array,
+            (ValuesShape::Nowhere, _) => Shape::Nowhere,
+            (ValuesShape::Below, steps) => {
+                Shape::Below(Path::new(steps.clone().unwrap_or_default())?)
+            }
         };
         return Ok(Box::new(Values {
-            parsers: parsers(Framing::Values(shape))?,
+            parsers: parsers(Framing::Values(shape.clone()))?,
             shape,
             indent: said.indent,
         }));
@@ -170,16 +174,15 @@ impl Engine for Values {
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {
-        json::frame(data, at_end, self.shape)
+        json::frame(data, at_end, &self.shape)
     }
 
     fn count(&self, data: &[u8]) -> Counted {
-        json::count(data, false, self.shape)
+        json::count(data, false, &self.shape)
     }
 
     fn gap_bytes(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        let gap = json::frame::after_gap(data, 0, self.shape);
-        (gap < data.len() || at_end).then_some(gap)
+        json::gap_bytes(data, at_end, &self.shape)
     }
 
     /// The next line that begins as the line of the first record did: with the same white space, and `{`. Where no
@@ -210,10 +213,45 @@ impl Engine for Values {
     }
 
     fn open_starts(&self, data: &[u8], longest: usize) -> Option<Vec<i64>> {
-        Some(json::open_starts(data, longest))
+        let hold_others = !matches!(self.shape, Shape::Below(_)); // of these the brackets tell where one that is given up ends
+        hold_others.then(|| json::open_starts(data, longest))
+    }
+
+    fn skipping(&self) -> Option<Box<dyn Skipping + '_>> {
+        match &self.shape {
+            Shape::Below(path) => Some(Box::new(PastBelow {
+                path,
+                past: Past::default(),
+            })),
+            _ => None,
+        }
     }
 
     fn needs_context(&self) -> bool {
         true
+    }
+}
+
+/// A record below a path that is given up, or what lies between the arrays there.
+struct PastBelow<'e> {
+    path: &'e Path,
+    past: Past,
+}
+
+impl Skipping for PastBelow<'_> {
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        let resume = self.past.pass(data, self.path).resume;
+        resume.or(at_end.then_some(data.len()))
+    }
+
+    fn drop_bytes(&mut self, data: &[u8]) -> usize {
+        let passed = self.past.pass(data, self.path);
+        self.past = passed.past;
+        passed.dropped
+    }
+
+    fn never_ends(&self, data: &[u8]) -> bool {
+        let passed = self.past.pass(data, self.path);
+        passed.resume.is_none() && passed.past.is_open()
     }
 }

@@ -69,6 +69,8 @@ fn code_of(fault: &Fault) -> &'static str {
         Code::TooLong => "record-too-long",
         Code::NotOneRecord => "not-one-record",
         Code::BadRecordHeader => "bad-record-header",
+        Code::NotAnArray => "not-an-array",
+        Code::PathNotFound => "record-path-not-found",
     }
 }
 
@@ -160,6 +162,8 @@ impl Words {
             ("bad-json", _) => format!("the record is no JSON value: {seen}"),
             ("bad-xml", _) => format!("the record is no XML element: {seen}"),
             ("not-an-object", _) => format!("the record is {seen}, not an object"),
+            ("not-an-array", _) => format!("at recordPath is {seen}, not an array"),
+            ("record-path-not-found", _) => "no document of the file has an array at recordPath".into(),
             ("field-count", _) => match self.fields {
                 Fields::Exactly(fields) => {
                     format!("the record has {seen} fields where {fields} are expected")

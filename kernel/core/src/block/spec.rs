@@ -169,6 +169,8 @@ pub struct JsonSpec {
     pub dialect: Dialect,
     /// Where given, what does not fit is kept; whether the text is asked for.
     pub rescue: Option<bool>,
+    /// The steps to the arrays whose elements are the records, of a file that has some there.
+    pub record_path: Option<Vec<Option<String>>>,
 }
 
 /// XML: which elements are records, and what their parts are called.
@@ -451,12 +453,27 @@ impl CharsetSpec {
     }
 }
 
+/// Where the JSON values of a file are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ValuesShape {
+    /// One after the other.
+    #[default]
+    Values,
+    /// In one array.
+    Array,
+    /// In arrays below a path.
+    Below,
+    /// Nowhere: nothing is at the path.
+    Nowhere,
+}
+
 /// How the JSON values of a file are written.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Values {
-    /// Whether they are the elements of one array.
-    pub is_array: bool,
+    /// Where they are.
+    pub shape: ValuesShape,
     /// White space before the first one in its line; nothing where it shares the line with the bracket of the array.
     pub indent: Option<String>,
 }

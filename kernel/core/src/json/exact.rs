@@ -3,6 +3,7 @@
 //! So that one broken value does not swallow those that follow it, a string ends at a line feed, and `{` inside a value
 //! begins a new record unless `[`, `,` or `:` stands before it.
 
+use super::path::between;
 use super::{Shape, is_space, precedes_brace};
 
 /// What one record is, from its first byte on.
@@ -20,6 +21,13 @@ pub enum Walk {
         /// After its content so far.
         stop: usize,
     },
+    /// None: reading goes on there.
+    Gap {
+        /// Where.
+        next: usize,
+    },
+    /// None, if the file ends here; else what follows tells.
+    Blank,
     /// Brackets that do not close.
     Open {
         /// After its content so far.
@@ -28,67 +36,124 @@ pub enum Walk {
 }
 
 /// Go through the record that begins at `start`, which is no separator.
-pub fn walk(data: &[u8], start: usize, shape: Shape) -> Walk {
-    match data.get(start) {
-        Some(b'{' | b'[') => value(data, start),
+pub fn walk(data: &[u8], start: usize, shape: &Shape) -> Walk {
+    match (data.get(start), shape) {
+        (Some(b'{' | b'['), _) => value(data, start),
+        (Some(b']' | b':'), Shape::Below(path)) => between(data, start, path),
         _ => loose(data, start, shape),
     }
 }
 
-fn value(data: &[u8], start: usize) -> Walk {
-    let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
-    let mut before = Some(b'['); // the last byte that is no white space; nothing after a broken string
-    let mut stop = start;
-    for (at, &byte) in data.iter().enumerate().skip(start) {
-        let is_quote = byte == b'"' && !is_escaped;
-        is_escaped = byte == b'\\' && !is_escaped;
-        if in_string {
-            if byte == b'\n' {
-                (in_string, before) = (false, None);
-                continue;
-            }
-            in_string = !is_quote;
-        } else if byte == b'{' && !before.is_some_and(precedes_brace) {
-            return Walk::Ends { stop, next: at };
-        } else if is_quote {
-            in_string = true;
-        } else if matches!(byte, b'{' | b'[') {
-            depth += 1;
-        } else if matches!(byte, b'}' | b']') {
-            depth -= 1;
-        }
-        if !is_space(byte) {
-            (before, stop) = (Some(byte), at + 1);
-        }
-        if depth == 0 {
-            return Walk::Ends {
-                stop: at + 1,
-                next: at + 1,
-            };
-        }
-    }
-    Walk::Open { stop }
+/// The state inside of a value that begins with a bracket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    depth: usize,
+    in_string: bool,
+    is_escaped: bool,
+    before: Option<u8>, // the last byte that is no white space; nothing after a broken string
+    stop: usize,        // after that byte, in the bytes that were looked at last
 }
 
-fn loose(data: &[u8], start: usize, shape: Shape) -> Walk {
-    let (mut in_string, mut is_escaped, mut stop) = (false, false, start);
-    for (at, &byte) in data.iter().enumerate().skip(start) {
-        let is_quote = byte == b'"' && !is_escaped;
-        is_escaped = byte == b'\\' && !is_escaped;
-        let ends = if in_string {
-            byte == b'\n'
-        } else {
-            shape.ends_loose(byte)
-        };
-        if ends && at > start {
-            return Walk::Ends { stop, next: at };
-        }
-        in_string ^= is_quote;
-        if !matches!(byte, b' ' | b'\t') {
-            stop = at + 1;
+impl Default for Value {
+    fn default() -> Value {
+        Value {
+            depth: 0,
+            in_string: false,
+            is_escaped: false,
+            before: Some(b'['),
+            stop: 0,
         }
     }
-    Walk::Loose { stop }
+}
+
+impl Value {
+    /// Go on at `from`: where the value stops, and where to go on.
+    pub(crate) fn end(&mut self, data: &[u8], from: usize) -> Option<(usize, usize)> {
+        self.stop = from;
+        for (at, &byte) in data.iter().enumerate().skip(from) {
+            let is_quote = byte == b'"' && !self.is_escaped;
+            self.is_escaped = byte == b'\\' && !self.is_escaped;
+            if self.in_string {
+                if byte == b'\n' {
+                    (self.in_string, self.before) = (false, None);
+                    continue;
+                }
+                self.in_string = !is_quote;
+            } else if byte == b'{' && !self.before.is_some_and(precedes_brace) {
+                return Some((self.stop, at));
+            } else if is_quote {
+                self.in_string = true;
+            } else if matches!(byte, b'{' | b'[') {
+                self.depth += 1;
+            } else if matches!(byte, b'}' | b']') {
+                self.depth -= 1;
+            }
+            if !is_space(byte) {
+                (self.before, self.stop) = (Some(byte), at + 1);
+            }
+            if self.depth == 0 {
+                return Some((at + 1, at + 1));
+            }
+        }
+        None
+    }
+}
+
+fn value(data: &[u8], start: usize) -> Walk {
+    let mut value = Value::default();
+    match value.end(data, start) {
+        Some((stop, next)) => Walk::Ends { stop, next },
+        None => Walk::Open { stop: value.stop },
+    }
+}
+
+/// The state inside of a scalar, or of garbage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Loose {
+    in_string: bool,
+    is_escaped: bool,
+    stop: usize, // after its last byte that is no blank, in the bytes that were looked at last
+}
+
+impl Loose {
+    /// Go on at `from`: where it ends. What it begins with does not end it.
+    pub(crate) fn end(
+        &mut self,
+        data: &[u8],
+        from: usize,
+        is_first: bool,
+        shape: &Shape,
+    ) -> Option<usize> {
+        self.stop = from;
+        for (at, &byte) in data.iter().enumerate().skip(from) {
+            let is_quote = byte == b'"' && !self.is_escaped;
+            self.is_escaped = byte == b'\\' && !self.is_escaped;
+            let ends = if self.in_string {
+                byte == b'\n'
+            } else {
+                shape.ends_loose(byte)
+            };
+            if ends && !(is_first && at == from) {
+                return Some(at);
+            }
+            self.in_string ^= is_quote;
+            if !matches!(byte, b' ' | b'\t') {
+                self.stop = at + 1;
+            }
+        }
+        None
+    }
+}
+
+fn loose(data: &[u8], start: usize, shape: &Shape) -> Walk {
+    let mut loose = Loose::default();
+    match loose.end(data, start, true, shape) {
+        Some(next) => Walk::Ends {
+            stop: loose.stop,
+            next,
+        },
+        None => Walk::Loose { stop: loose.stop },
+    }
 }
 
 /// Where values begin that do not end in `data`, or are longer than `longest` bytes; `data` begins outside of strings.

@@ -6,7 +6,7 @@ use super::{Shape, is_space, precedes_brace};
 use crate::frames::{Counted, Frames};
 
 /// Find the complete records of `data`, which begins outside of all records.
-pub fn frame(data: &[u8], at_end: bool, shape: Shape) -> Frames {
+pub fn frame(data: &[u8], at_end: bool, shape: &Shape) -> Frames {
     let mut frames = Frames::default();
     frames.next_start = records(data, at_end, shape, |start, stop| {
         frames.starts.push(start as i64);
@@ -16,7 +16,7 @@ pub fn frame(data: &[u8], at_end: bool, shape: Shape) -> Frames {
 }
 
 /// Count the records that [`frame`] finds.
-pub fn count(data: &[u8], at_end: bool, shape: Shape) -> Counted {
+pub fn count(data: &[u8], at_end: bool, shape: &Shape) -> Counted {
     let mut records_seen = 0;
     let next_start = records(data, at_end, shape, |_, _| records_seen += 1);
     Counted {
@@ -26,15 +26,45 @@ pub fn count(data: &[u8], at_end: bool, shape: Shape) -> Counted {
 }
 
 /// Where the first byte from `at` on is that does not only separate records.
-pub(crate) fn after_gap(data: &[u8], at: usize, shape: Shape) -> usize {
+pub(crate) fn after_gap(data: &[u8], at: usize, shape: &Shape) -> usize {
     let rest = data.get(at..).unwrap_or_default();
     rest.iter()
         .position(|&byte| !shape.separates(byte))
         .map_or(data.len(), |length| at + length)
 }
 
+/// How many bytes at the front of `data` belong to no record; `None` where later bytes tell.
+pub fn gap_bytes(data: &[u8], at_end: bool, shape: &Shape) -> Option<usize> {
+    let at = skip_gap(data, 0, at_end, shape);
+    let is_known = at_end || at < data.len();
+    let is_gap = || {
+        matches!(
+            walk(data, at, shape),
+            Walk::Blank | Walk::Loose { .. } | Walk::Open { .. }
+        )
+    };
+    match data.get(at) {
+        Some(b']') if !at_end && matches!(shape, Shape::Below(_)) && is_gap() => None,
+        _ => is_known.then_some(at),
+    }
+}
+
+/// Where the first byte from `at` on is that begins a record, or tells what does.
+#[inline]
+pub(crate) fn skip_gap(data: &[u8], at: usize, at_end: bool, shape: &Shape) -> usize {
+    let mut at = after_gap(data, at, shape);
+    while let (Shape::Below(_), Some(b']')) = (shape, data.get(at)) {
+        match walk(data, at, shape) {
+            Walk::Gap { next } => at = after_gap(data, next, shape),
+            Walk::Blank if at_end => return data.len(),
+            _ => break,
+        }
+    }
+    at
+}
+
 /// Hand every complete record to `each`; the answer is where the next one starts.
-fn records(data: &[u8], at_end: bool, shape: Shape, mut each: impl FnMut(usize, usize)) -> usize {
+fn records(data: &[u8], at_end: bool, shape: &Shape, mut each: impl FnMut(usize, usize)) -> usize {
     let mut at = 0;
     loop {
         match regular(data, at, shape, &mut each) {
@@ -48,11 +78,13 @@ fn records(data: &[u8], at_end: bool, shape: Shape, mut each: impl FnMut(usize, 
                 each(at, stop);
                 at = next;
             }
+            Walk::Gap { next } => at = next,
             Walk::Loose { stop } if at_end => {
                 each(at, stop);
                 return data.len();
             }
-            Walk::Loose { .. } | Walk::Open { .. } => return at,
+            Walk::Blank if at_end => return data.len(),
+            Walk::Loose { .. } | Walk::Blank | Walk::Open { .. } => return at,
         }
     }
 }
@@ -65,7 +97,7 @@ enum Seen {
 }
 
 /// Find records as long as they are regular. `from` lies outside of all records.
-fn regular(data: &[u8], from: usize, shape: Shape, each: &mut impl FnMut(usize, usize)) -> Seen {
+fn regular(data: &[u8], from: usize, shape: &Shape, each: &mut impl FnMut(usize, usize)) -> Seen {
     let (mut marker, mut spare) = (Marker::default(), [0; BLOCK]);
     let (mut depth, mut edge) = (0u32, from); // edge: where the record starts; at depth 0, up to where the gap is known
     for base in (from..data.len()).step_by(BLOCK) {
@@ -124,7 +156,7 @@ fn regular(data: &[u8], from: usize, shape: Shape, each: &mut impl FnMut(usize, 
 
 /// Whether all bytes of `[low, high)` only separate records.
 #[inline]
-fn is_gap(data: &[u8], low: usize, high: usize, shape: Shape) -> bool {
+fn is_gap(data: &[u8], low: usize, high: usize, shape: &Shape) -> bool {
     data.get(low..high)
         .unwrap_or_default()
         .iter()
@@ -145,17 +177,26 @@ pub(crate) fn is_misplaced(data: &[u8], at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Path;
     use super::*;
     use proptest::prelude::*;
 
     /// The same by the exact framer alone.
-    fn exactly(data: &[u8], at_end: bool, shape: Shape) -> Frames {
+    fn exactly(data: &[u8], at_end: bool, shape: &Shape) -> Frames {
         let mut frames = Frames::default();
         let mut at = after_gap(data, 0, shape);
         while at < data.len() {
             let (stop, next) = match walk(data, at, shape) {
                 Walk::Ends { stop, next } => (stop, next),
                 Walk::Loose { stop } if at_end => (stop, data.len()),
+                Walk::Gap { next } => {
+                    at = after_gap(data, next, shape);
+                    continue;
+                }
+                Walk::Blank if at_end => {
+                    at = data.len();
+                    break;
+                }
                 _ => break,
             };
             frames.starts.push(at as i64);
@@ -169,7 +210,7 @@ mod tests {
     #[test]
     fn records_are_values_wherever_their_lines_end() {
         let data = b"{\"a\": 1},\n {\"a\": \"}\"}]";
-        let frames = frame(data, true, Shape::Array);
+        let frames = frame(data, true, &Shape::Array);
         assert_eq!(
             (frames.starts, frames.stops, frames.next_start),
             (vec![0, 11], vec![8, 21], 22)
@@ -182,15 +223,25 @@ mod tests {
         fn blocks_agree_with_bytes(
             pieces in prop::collection::vec(prop::sample::select(&[
                 "{", "}", "[", "]", "\"", "\\", "\n", ",", ":", " ", "a", "{\"a\": 1}\n", "{\"b\":[{},{}]},", "\u{1e}", "{\"c\":\"x}\\\"\"}",
+                "]}", "{\"d\":[", ",\"d\":[", "\"d\"", ":null", "\"\\u0064\": [", "{\"b\":", "]}{\"d\":[{},", "{\"d\":{}}",
                 "                                                                   ", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"",
             ][..]), 0..80),
-            at_end: bool, is_array: bool,
+            at_end: bool, choice in 0..4,
         ) {
             let data = pieces.concat().into_bytes();
-            let shape = if is_array { Shape::Array } else { Shape::Values };
-            let found = frame(&data, at_end, shape);
-            prop_assert_eq!(&found, &exactly(&data, at_end, shape));
-            prop_assert_eq!(count(&data, at_end, shape), Counted { records: found.starts.len(), next_start: found.next_start });
+            let below = |steps: &[Option<&str>]| {
+                let steps = steps.iter().map(|step| step.map(str::to_string));
+                Shape::Below(Path::new(steps.collect()).expect("a good path"))
+            };
+            let shape = match choice {
+                0 => Shape::Array,
+                1 => Shape::Values,
+                2 => below(&[Some("d"), None]),
+                _ => below(&[None, Some("b"), Some("d"), None]),
+            };
+            let found = frame(&data, at_end, &shape);
+            prop_assert_eq!(&found, &exactly(&data, at_end, &shape));
+            prop_assert_eq!(count(&data, at_end, &shape), Counted { records: found.starts.len(), next_start: found.next_start });
         }
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod names;
 pub(crate) mod nest;
 pub(crate) mod number;
 pub mod parse;
+pub mod path;
 pub(crate) mod rescue;
 pub mod rows;
 pub(crate) mod scan;
@@ -23,33 +24,40 @@ pub(crate) mod unescape;
 
 pub use dialect::Dialect;
 pub use exact::open_starts;
-pub use frame::{count, frame};
+pub use frame::{count, frame, gap_bytes};
 pub use infer::{Summary, Wanted};
 pub use lines::{count_lines, frame_lines};
 pub use parse::{Framing, Parser};
+pub use path::Path;
 pub use summary::summarise;
 
 /// What the head of a file says about the rest of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Values one after the other, divided by nothing, white space or commas.
     Values,
     /// One array, whose elements are the records; its opening bracket is not part of the data.
     Array,
+    /// Documents that have arrays below a path, whose elements are the records; the data begins inside the first one.
+    Below(Path),
+    /// Documents without any: what is left of them is one record, and is wrong.
+    Nowhere,
 }
 
 impl Shape {
     /// Whether a byte between records belongs to none. `0x1e` begins a record in JSON text sequences (RFC 7464).
     #[inline]
-    pub(crate) fn separates(self, byte: u8) -> bool {
+    pub(crate) fn separates(&self, byte: u8) -> bool {
         matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | 0x1e)
-            || (byte == b']' && self == Shape::Array)
+            || (byte == b']' && matches!(self, Shape::Array))
     }
 
     /// Whether a byte outside of strings ends a loose record: a scalar or garbage at depth 0.
     #[inline]
-    pub(crate) fn ends_loose(self, byte: u8) -> bool {
-        (self.separates(byte) && !matches!(byte, b' ' | b'\t')) || matches!(byte, b'{' | b'[')
+    pub(crate) fn ends_loose(&self, byte: u8) -> bool {
+        (self.separates(byte) && !matches!(byte, b' ' | b'\t'))
+            || matches!(byte, b'{' | b'[')
+            || (byte == b']' && matches!(self, Shape::Below(_)))
     }
 }
 

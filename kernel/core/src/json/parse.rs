@@ -8,7 +8,7 @@ use arrow_schema::SchemaRef;
 use super::Shape;
 use super::dialect::Dialect;
 use super::exact::{Walk, walk};
-use super::frame::after_gap;
+use super::frame::skip_gap;
 use super::rows::Rows;
 use crate::filling::Rescue;
 use crate::frames::Frames;
@@ -72,6 +72,10 @@ impl Parser {
             &self.rules,
             self.dialect,
             self.rescue.as_ref(),
+            match &self.framing {
+                Framing::Values(shape) => Some(shape),
+                Framing::Lines(_) => None,
+            },
         )
     }
 
@@ -164,7 +168,7 @@ impl Parser {
 enum Source<'a> {
     Values {
         data: &'a [u8],
-        shape: Shape,
+        shape: &'a Shape,
         at_end: bool,
     },
     Lines {
@@ -179,7 +183,7 @@ impl<'a> Source<'a> {
         match framing {
             Framing::Values(shape) => Source::Values {
                 data,
-                shape: *shape,
+                shape,
                 at_end,
             },
             Framing::Lines(grammar) => Source::Lines {
@@ -217,7 +221,11 @@ impl<'a> Source<'a> {
     #[inline]
     fn skip_gap(&self, at: usize) -> usize {
         match self {
-            Source::Values { data, shape, .. } => after_gap(data, at, *shape),
+            Source::Values {
+                data,
+                shape,
+                at_end,
+            } => skip_gap(data, at, *at_end, shape),
             Source::Lines { .. } => at,
         }
     }
@@ -234,8 +242,10 @@ impl<'a> Source<'a> {
                 data,
                 shape,
                 at_end,
-            } => match walk(data, start, *shape) {
+            } => match walk(data, start, shape) {
                 _ if start >= data.len() => Err(start),
+                Walk::Gap { .. } | Walk::Blank => Err(start),
+                Walk::Open { .. } if data.get(start) == Some(&b']') => Err(start), // what is around records is of any length
                 Walk::Ends { stop, next } => Ok((stop, next)),
                 Walk::Loose { stop } if *at_end => Ok((stop, data.len())),
                 Walk::Loose { stop } | Walk::Open { stop } => Err(stop),

@@ -2,8 +2,10 @@
 
 use arrow_schema::SchemaRef;
 
+use super::Shape;
 use super::dialect::{Dialect, Reason, Wrong};
 use super::fill::{Members, Reading};
+use super::path;
 use super::rescue::unfit_members;
 use super::scan::{Kind, Scanner, Span};
 use crate::fault::Code;
@@ -22,6 +24,7 @@ pub(super) struct Rows<'p> {
     scanner: Scanner,
     scratch: String,
     epoch: u64,
+    shape: Option<&'p Shape>, // of records that are values
 }
 
 impl<'p> Rows<'p> {
@@ -30,6 +33,7 @@ impl<'p> Rows<'p> {
         rules: &[Rules],
         dialect: Dialect,
         rescue: Option<&'p Rescue>,
+        shape: Option<&'p Shape>,
     ) -> Result<Rows<'p>, String> {
         let fields = schema.fields().iter();
         let members = Members::new(fields.map(|field| (field.name().as_str(), field.data_type())));
@@ -39,6 +43,7 @@ impl<'p> Rows<'p> {
             scanner: Scanner::new(dialect),
             scratch: String::new(),
             epoch: 1,
+            shape,
         })
     }
 
@@ -164,6 +169,9 @@ impl<'p> Rows<'p> {
     /// Append nulls for a record that is no JSON.
     #[cold]
     fn refuse(&mut self, record: &str, start: usize) {
+        if let Some((code, seen)) = self.shape.and_then(|shape| path::fault(record, shape)) {
+            return self.fault(record.len(), code, seen.to_string());
+        }
         let Wrong { reason, at } = self.scanner.wrong;
         let wrong = Wrong {
             reason,
@@ -191,7 +199,9 @@ impl Sink for Rows<'_> {
     fn push(&mut self, text: &str, start: usize, stop: usize) {
         let bytes = text.as_bytes().get(..stop).unwrap_or_default();
         let at = self.scanner.skip_space(bytes, start);
-        let checked = self.check(text, stop, at).and_then(|checked| {
+        let is_record = self.shape != Some(&Shape::Nowhere);
+        let checked = is_record.then(|| self.check(text, stop, at)).flatten();
+        let checked = checked.and_then(|checked| {
             let after = self.scanner.skip_space(bytes, checked.0.stop);
             if after == stop {
                 Some(checked)

@@ -14,7 +14,7 @@ const KNOWN_DEPTHS: i64 = 32;
 /// * `data` - the piece; no backslash stands before it.
 /// * `before` - what precedes it.
 /// * `mark` - the position, relative to the piece, from which on the first record start is noted.
-pub fn summarise(data: &[u8], before: &[u8], mark: i64, shape: Shape) -> Vec<Option<Run>> {
+pub fn summarise(data: &[u8], before: &[u8], mark: i64, shape: &Shape) -> Vec<Option<Run>> {
     let mut runs = vec![None; 2 * KNOWN_DEPTHS as usize];
     if data.is_empty() {
         return runs;
@@ -103,7 +103,7 @@ impl Track {
         openers: u64,
         closers: u64,
         mark: i64,
-        shape: Shape,
+        shape: &Shape,
     ) {
         if self.depth - i64::from(closers.count_ones()) > self.low {
             self.look_at_braces(data, base, openers, closers);
@@ -154,7 +154,7 @@ impl Track {
         self.records += 1;
     }
 
-    fn pass_gap(&mut self, data: &[u8], to: usize, shape: Shape) {
+    fn pass_gap(&mut self, data: &[u8], to: usize, shape: &Shape) {
         let gap = data.get(self.edge..to).unwrap_or_default();
         self.has_garbage = self.has_garbage || !gap.iter().all(|&byte| shape.separates(byte));
         self.edge = to;

@@ -257,32 +257,35 @@ class NativeFraming:
         native: The kernel's class of the grammar.
         malformed_code: Why records are malformed that are.
 
+    Attributes:
+        native: The kernel's class.
+
     Thread safety: immutable; calls run beside each other.
     """
 
     def __init__(self, native: Any, malformed_code: str = "") -> None:
-        self._native = native
+        self.native = native
         self._malformed_code = malformed_code
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        starts, stops, malformed, next_start = self._native.frame(*as_bytes(data), at_end)
+        starts, stops, malformed, next_start = self.native.frame(*as_bytes(data), at_end)
         first, last = (np.frombuffer(column, np.int64) for column in (starts, stops))
         return Frames(first, last, next_start, dict.fromkeys(malformed, self._malformed_code))
 
     def count(self, data: Buffer) -> CountedRecords:
-        return CountedRecords(*self._native.count(*as_bytes(data), False))
+        return CountedRecords(*self.native.count(*as_bytes(data), False))
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        runs = self._native.summarise(*as_bytes(data), before, after, mark)
+        runs = self.native.summarise(*as_bytes(data), before, after, mark)
         return Summary(len(data), tuple(None if run is None else Run(*run) for run in runs))
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
-        found = self._native.open_starts(*as_bytes(data), longest_bytes)
+        found = self.native.open_starts(*as_bytes(data), longest_bytes)
         return None if found is None else np.frombuffer(found, np.int64)
 
     def last_split_point(self, data: bytes) -> int | None:
         """The last record boundary that *data* shows whatever comes before it; only of CSV."""
-        found: int | None = self._native.last_split_point(data)
+        found: int | None = self.native.last_split_point(data)
         return found
 
 

@@ -17,8 +17,10 @@ from splitscan.formats.decoding.conversions import FIRST_US, LAST_US, Rules, sto
 from splitscan.formats.decoding.rescue import Rescue, with_path
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_of
+from splitscan.formats.json.reference import JsonShape
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 
+_DIGITS = frozenset("0123456789")
 _INTEGER = re.compile(r"-?[0-9]+")
 _NAMED_NUMBERS = frozenset({"NaN", "Infinity", "+Infinity", "-Infinity", "+INF", "-INF"})
 _BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
@@ -243,6 +245,22 @@ def _separated(items: list[list[JsonValue | str]]) -> list[JsonValue | str]:
 
 BAD_JSON = "bad-json"
 NOT_AN_OBJECT = "not-an-object"
+NOT_AN_ARRAY = "not-an-array"
+RECORD_PATH_NOT_FOUND = "record-path-not-found"
+_KINDS = {"{": "an object", '"': "a string", "t": "a boolean", "f": "a boolean", "-": "a number"}
+
+
+def _fault_around(index: int, text: str, shape: JsonShape | None) -> Fault | None:
+    """What is wrong with a record that shows what lies around arrays below a path; ``None`` for other records."""
+    if shape is JsonShape.NOWHERE:
+        return Fault(index, RECORD_PATH_NOT_FOUND, "no document of the file has an array at recordPath", True)
+    if shape is not JsonShape.BELOW or text[:1] not in ("]", ":"):
+        return None
+    if text[0] == "]" or text[-1] == "[":
+        damaged = "damage follows the array" if text[0] == "]" else "damage precedes the array"
+        return Fault(index, BAD_JSON, f"the record is no JSON value: {damaged}", True)
+    kind = "a number" if text[-1] in _DIGITS else _KINDS.get(text[-1], "no value")
+    return Fault(index, NOT_AN_ARRAY, f"at recordPath is {kind}, not an array", True)
 
 
 @dataclass(frozen=True)
@@ -256,6 +274,7 @@ class JsonDecoder:
         rules: How times are written.
         own_rules: The same for columns that have a pattern of their own, by name.
         rescue: Where given, values and members that do not fit are kept, and are no faults.
+        shape: Of the file, where records are values.
     """
 
     encoding: Encoding
@@ -264,6 +283,7 @@ class JsonDecoder:
     rules: Rules = field(default_factory=Rules)
     own_rules: Mapping[str, Rules] = field(default_factory=dict)
     rescue: Rescue | None = None
+    shape: JsonShape | None = None
 
     @property
     def rescues(self) -> bool:
@@ -283,6 +303,8 @@ class JsonDecoder:
     def read(self, index: int, text: str, fields: Sequence[pa.Field]) -> tuple[list[Any], Fault | None]:
         """The values of one record, after them what is rescued if that is wanted; and what is wrong with it."""
         nothing: list[Any] = [None] * (len(fields) + self.rescues)
+        if (around := _fault_around(index, text, self.shape)) is not None:
+            return nothing, around
         try:
             record = parse_json(text, self.dialect)
         except NotJsonError as error:

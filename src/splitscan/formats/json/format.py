@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict, replace
 
 import pyarrow as pa
@@ -35,6 +36,7 @@ from splitscan.formats.json.inference import JsonMembers
 from splitscan.formats.json.layout import MARK_OR_BLANK, SEQUENCE, SHOWN_CHARACTERS, first_values, later_values
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
 from splitscan.formats.json.options import JsonOptions
+from splitscan.formats.json.record_path import RecordPath
 from splitscan.formats.json.text import JsonDialect, NotJsonError, parse_json
 from splitscan.formats.members import infer_members, settled_schema
 from splitscan.options import ReadOptions
@@ -44,15 +46,15 @@ def _about_wrapped(text: str) -> str | None:
     """Advice on a file that is one object around its records."""
     array = wrapped_array(text, is_end=len(text) < HEAD_BYTES)
     return array and (
-        f"is one JSON object around the array {array!r}, and is read as one record: for a row of each element explode "
-        f"column {array} in Spark (unnest in DuckDB), or make lines of it: jq -c '.{array}[]'"
+        f"is one JSON object around the array {array!r}, and is read as one record: for a row of each element set "
+        f"recordPath={shlex.quote(str(RecordPath((array, None))))}"
     )
 
 
 def _about_no_json(own: JsonOptions, text: str) -> str | None:
     """Advice on a file whose first line is no value, and does not even begin like an object or array."""
     line, end, _ = text.lstrip(MARK_OR_BLANK).partition("\n")
-    if own.multi_line or own.line_sep is not None or not end or line.startswith(("{", "[", SEQUENCE)):
+    if own.spans_lines or own.line_sep is not None or not end or line.startswith(("{", "[", SEQUENCE)):
         return None
     try:
         parse_json(line, JsonDialect.of(own))
@@ -68,8 +70,8 @@ class Json(Format[JsonOptions]):
     advises = shows_columns = True
 
     def framing(self, own: JsonOptions) -> RecordFormat:
-        if own.multi_line:
-            return JsonFormat(resolve_encoding(own.encoding))
+        if own.spans_lines:
+            return JsonFormat(resolve_encoding(own.encoding), path=own.path_to_records)
         return json_lines(own.line_sep, own.encoding)
 
     def decoder(self, own: JsonOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
@@ -83,6 +85,7 @@ class Json(Format[JsonOptions]):
             rules=rules_of_format(wanted.options),
             own_rules=own_rules_of(wanted),
             rescue=rescue_for(wanted, file),
+            shape=preamble.format.known_shape if isinstance(preamble.format, JsonFormat) else None,
         )
         return filled(wanted, decoder)
 
@@ -90,23 +93,26 @@ class Json(Format[JsonOptions]):
         """A head says how values are written."""
         fields, encoding = block_fields(wanted), resolve_encoding(own.encoding)
         spelled = {
-            "multi_line": own.multi_line,
+            "multi_line": own.spans_lines,
             "line_sep": own.line_sep,
             "dialect": asdict(JsonDialect.of(own)),
             "rescue": spelled_rescue(wanted),
+            "record_path": own.path_to_records and list(own.path_to_records.steps),
         }
-        return BlockSpelling({"json": spelled}, fields, encoding, (own.line_sep or "",), own.multi_line)
+        return BlockSpelling({"json": spelled}, fields, encoding, (own.line_sep or "",), own.spans_lines)
 
     def advice(self, own: JsonOptions, text: str) -> str | None:
         """An array, or values over several lines, where a record is a line; or one object around all records."""
-        if own.multi_line or own.line_sep is not None or first_values(text) is None:
+        if own.record_path is not None:
+            return None
+        if own.spans_lines or own.line_sep is not None or first_values(text) is None:
             return _about_wrapped(text) or _about_no_json(own, text)
         return "begins with an array, or a value over several lines: it probably wants option multiLine=true"
 
     def contradiction(
         self, own: JsonOptions, given: frozenset[str], text: str, *, is_start: bool
     ) -> Contradiction | None:
-        if own.multi_line or own.line_sep is not None or "multiLine" in given:
+        if own.spans_lines or own.line_sep is not None or "multiLine" in given:
             return None
         seen = first_values(text) if is_start else later_values(text)
         if seen is None:
@@ -122,7 +128,7 @@ class Json(Format[JsonOptions]):
 
     def other_layout(self, own: JsonOptions) -> OtherLayout | None:
         """Values, where records are read as lines, and values can be read in the encoding."""
-        if own.multi_line or own.line_sep is not None or not reads_values(resolve_encoding(own.encoding)):
+        if own.spans_lines or own.line_sep is not None or not reads_values(resolve_encoding(own.encoding)):
             return None
         return OtherLayout(replace(own, multi_line=True), "multiLine=false", "multiLine=true")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from splitscan.engine import kernel
-from splitscan.errors import UsageError
-from splitscan.formats.framing.contract import Need, Preamble, Splittability
+from splitscan.errors import RecordError, UsageError
+from splitscan.formats.framing.contract import Need, Preamble, Splittability, StatefulSkipping
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
 from splitscan.formats.framing.frames import (
     Buffer,
@@ -19,20 +19,28 @@ from splitscan.formats.framing.frames import (
     NestedRecordFinder,
     Offsets,
     Summary,
+    as_bytes,
     native,
 )
+from splitscan.formats.json.outside import Outside
+from splitscan.formats.json.record_path import RecordPath
 from splitscan.formats.json.reference import (
-    BACKSLASH,
-    SPACE,
+    LOOSE_STATE,
     UNFINISHED_RECORD,
     JsonReferenceFramer,
     JsonReferenceFraming,
     JsonShape,
+    Passed,
     separators,
 )
+from splitscan.formats.json.symbols import BACKSLASH, SPACE
+from splitscan.sizes import MIB
 
 _MARKS = b'{}[]",:\\'
 _WHITE = bytes(sorted(SPACE))
+LONGEST_HEAD_BYTES = 16 * MIB
+"""The first array below a path begins within so many bytes: every reader of a part of the file looks at them."""
+
 _LONGEST_INDENT = 256  # white space before a record, beyond which lines are not told apart by it
 
 
@@ -41,16 +49,19 @@ class JsonFormat:
     r"""Records are JSON values, wherever their lines end.
 
     The head of the file tells whether it is one array, whose elements are the records, or values one after the other
-    (JSON Lines, concatenated or pretty-printed). Files are split through a boundary index.
+    (JSON Lines, concatenated or pretty-printed). With a path the records are the elements of the arrays below it, in
+    every document of the file. Files are split through a boundary index.
 
     Args:
         encoding: UTF-8, or another one whose lower half is ASCII.
         shape: Known once the head of the file was read.
+        path: To the arrays whose elements are the records; ``None`` for values and one array.
         indent: White space before the first record in its line; ``None`` where it shares the line with the array's
             bracket. A line that begins like this is where reading goes on after a record that never ends.
 
     Raises:
-        UsageError: If the encoding has more than one byte per unit.
+        UsageError: If the encoding has more than one byte per unit, or is not UTF-8 and the path has other letters than
+            those of ASCII.
 
     Thread safety: immutable.
     Pickling: plain values only.
@@ -70,6 +81,7 @@ class JsonFormat:
     encoding: Encoding = UTF_8
     shape: JsonShape = JsonShape.UNKNOWN
     indent: bytes | None = b""
+    path: RecordPath | None = None
 
     def __post_init__(self) -> None:
         if not reads_values(self.encoding):
@@ -77,6 +89,13 @@ class JsonFormat:
                 "JSON values over several lines are read in UTF-8 and in encodings that extend ASCII byte by byte",
                 seen=f"encoding={self.encoding.name}, multiLine=true",
                 fix="convert the file to UTF-8; with multiLine=false, JSON Lines are read in every encoding",
+                code="bad-option",
+            )
+        if self.path is not None and self.encoding is not UTF_8 and not str(self.path).isascii():
+            raise UsageError(
+                "names of recordPath beyond ASCII are found in UTF-8",
+                seen=f"encoding={self.encoding.name}, recordPath={self.path}",
+                fix="convert the file to UTF-8",
                 code="bad-option",
             )
 
@@ -89,6 +108,8 @@ class JsonFormat:
         if len(head) < MAX_BOM_BYTES and not at_end:
             return Need.AFTER
         _, start = detect_bom(head, self.encoding)
+        if self.path is not None:
+            return self._first_array(head, start, at_end=at_end)
         first = start + _leading_space(head[start:])
         if first == len(head) and not at_end:
             return Need.AFTER
@@ -102,33 +123,75 @@ class JsonFormat:
         shape = JsonShape.ARRAY if is_array else JsonShape.VALUES
         return Preamble(data_start, replace(self, shape=shape, indent=_indent(head[start:record], is_array=is_array)))
 
+    def _first_array(self, head: bytes, start: int, *, at_end: bool) -> Preamble | Need:
+        """Find where the first array below the path begins."""
+        found, has_null = _first_array(head, start, self.path) if self.path else (None, False)
+        if found is not None:
+            return Preamble(start + found, replace(self, shape=JsonShape.BELOW))
+        if not at_end:
+            if len(head) >= LONGEST_HEAD_BYTES:
+                raise RecordError(
+                    f"the first array of recordPath begins within {LONGEST_HEAD_BYTES} bytes",
+                    seen=f"none in {len(head)} bytes; recordPath={self.path}",
+                    fix="check the names of recordPath; for a file that has more before the array, put it after it",
+                    code="record-path-not-found",
+                )
+            return Need.AFTER
+        content = head.rstrip(bytes(separators(JsonShape.VALUES)))
+        if has_null or len(content) <= start:
+            return Preamble(len(head), replace(self, shape=JsonShape.BELOW))
+        return Preamble(len(content) - 1, replace(self, shape=JsonShape.NOWHERE))
+
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        return framing_of(self.known_shape).frame(data, at_end=at_end)
+        return self._framing.frame(data, at_end=at_end)
 
     def count(self, data: Buffer) -> CountedRecords:
-        return framing_of(self.known_shape).count(data)
+        return self._framing.count(data)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
+        if self._is_below:
+            return self._framing.gap_bytes(data, at_end=at_end)
         gap = _gap(self.known_shape).match(data)
         length = gap.end() if gap else 0
         return Need.AFTER if length == len(data) and not at_end else length
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
-        return framing_of(self.known_shape).open_starts(data, longest_bytes)
+        if self._is_below:  # brackets tell where a record ends that is given up: none inside of it is one
+            return None
+        return self._framing.open_starts(data, longest_bytes)
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The next line that begins as the line of the first record did: with the same white space, and ``{``."""
+        """The next line that begins as the line of the first record did: with the same white space, and ``{``.
+
+        Below a path, where the brackets of the record close.
+        """
+        if self._is_below:
+            return _Passing(self).resume_after(data, at_end=at_end)
         if (line := _record_line(self.indent).search(data)) is not None:
             return line.end() - 1
         return len(data) if at_end else None
 
     def droppable(self, data: Buffer) -> int:
         """All that cannot be the beginning of such a line."""
+        if self._is_below:
+            return self.drop(data)[0]
         longest = len(b"\n {") if self.indent is None else len(self.indent) + len(b"\n{")
         return max(0, len(data) - longest)
 
+    def drop(self, data: Buffer) -> tuple[int, StatefulSkipping]:
+        """Drop what says nothing of where reading goes on."""
+        return _Passing(self).drop(data) if self._is_below else (self.droppable(data), self)
+
+    def never_ends(self, data: Buffer) -> bool:
+        """True if the file ends with *data* outside of the arrays, and is damaged there."""
+        return self._is_below and _Passing(self).never_ends(data)
+
+    def pass_over(self, data: Buffer, past: object) -> Passed:
+        """Go past what *data* begins with, or goes on with after bytes that were passed; below a path."""
+        return self._framing.pass_over(data, past)
+
     def reference_framer(self) -> JsonReferenceFramer:
-        return JsonReferenceFramer(self.known_shape)
+        return JsonReferenceFramer(self.known_shape, self.path)
 
     @property
     def known_shape(self) -> JsonShape:
@@ -146,19 +209,60 @@ class JsonFormat:
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """Follow strings and brackets under each assumption about the state at the start."""
-        return framing_of(self.known_shape).summarise(data, before, after, mark)
+        return self._framing.summarise(data, before, after, mark)
 
     def state_after(self, data: Buffer) -> int:
         """Read *data* from a record boundary to its end."""
         rest = memoryview(data)[self.frame(data, at_end=False).next_start :]
+        if self._is_below and bytes(rest[:1]) in (b"]", b":"):
+            return LOOSE_STATE
         run = self.summarise(rest, b"", b"", 0).run(0)
-        return JsonReferenceFraming(self.known_shape).state_after(rest) if run is None else run.state
+        return JsonReferenceFraming(self.known_shape, self.path).state_after(rest) if run is None else run.state
 
     @property
     def block_head(self) -> dict[str, Any]:
         """Head of a file for the kernel's block reader."""
         indent = None if self.indent is None else self.indent.decode()
-        return {"values": {"is_array": self.known_shape is JsonShape.ARRAY, "indent": indent}}
+        return {"values": {"shape": self.known_shape.name.lower(), "indent": indent}}
+
+    @property
+    def _is_below(self) -> bool:
+        return self.shape is JsonShape.BELOW
+
+    @property
+    def _framing(self) -> JsonFinder:
+        return framing_of(self.known_shape, self.path)
+
+
+@dataclass(frozen=True)
+class _Passing:
+    """Goes past a record below a path that is given up, or what lies between the arrays there.
+
+    Args:
+        format: Of the file.
+        past: The state after the bytes that were dropped.
+    """
+
+    format: JsonFormat
+    past: object = None
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """As :meth:`JsonFormat.resume_after`."""
+        resume = self.format.pass_over(data, self.past).resume
+        return len(data) if resume is None and at_end else resume
+
+    def droppable(self, data: Buffer) -> int:
+        """As :meth:`JsonFormat.droppable`."""
+        return self.drop(data)[0]
+
+    def drop(self, data: Buffer) -> tuple[int, StatefulSkipping]:
+        """As :meth:`JsonFormat.drop`."""
+        passed = self.format.pass_over(data, self.past)
+        return passed.dropped_bytes, replace(self, past=passed.past)
+
+    def never_ends(self, data: Buffer) -> bool:
+        """As :meth:`JsonFormat.never_ends`."""
+        return self.format.pass_over(data, self.past).is_open
 
 
 def reads_values(encoding: Encoding) -> bool:
@@ -166,14 +270,52 @@ def reads_values(encoding: Encoding) -> bool:
     return encoding.unit_bytes == 1 and all(encoding.tells_apart(bytes([mark])) for mark in _MARKS)
 
 
-def framing_of(shape: JsonShape) -> NestedRecordFinder:
+class JsonFinder(NestedRecordFinder, Protocol):
+    """Finds records that may be below a path."""
+
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
+        """As :meth:`JsonFormat.gap_bytes`."""
+
+    def pass_over(self, data: Buffer, past: object) -> Passed:
+        """As :meth:`JsonFormat.pass_over`."""
+
+
+class _NativeJson(NativeFraming):
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
+        """As the reference has it."""
+        gap: int | None = self.native.gap_bytes(*as_bytes(data), at_end)
+        return Need.AFTER if gap is None else gap
+
+    def pass_over(self, data: Buffer, past: object) -> Passed:
+        """As the reference has it."""
+        return Passed(*self.native.pass_over(*as_bytes(data), past))
+
+
+def framing_of(shape: JsonShape, path: RecordPath | None = None) -> JsonFinder:
     """Finder of the records of a shape: the kernel where it is installed, else the reference."""
-    return JsonReferenceFraming(shape) if kernel() is None else _native_framing(shape)
+    return JsonReferenceFraming(shape, path) if kernel() is None else _native_framing(shape, path)
 
 
-@lru_cache(maxsize=8)
-def _native_framing(shape: JsonShape) -> NestedRecordFinder:
-    return NativeFraming(native("Json", shape.name.lower()))
+@lru_cache(maxsize=64)
+def _native_framing(shape: JsonShape, path: RecordPath | None) -> _NativeJson:
+    return _NativeJson(_native_json(shape, path))
+
+
+def _native_json(shape: JsonShape, path: RecordPath | None) -> Any:
+    steps = list(path.steps) if path is not None and shape is JsonShape.BELOW else None
+    return native("Json", shape.name.lower(), steps)
+
+
+def _first_array(head: bytes, start: int, path: RecordPath) -> tuple[int | None, bool]:
+    """Where reading begins in a file with a path, and whether there is a null at it."""
+    if kernel() is not None:
+        found: tuple[int | None, bool] = _native_json(JsonShape.BELOW, path).first_array(head, start, len(head))
+        return found
+    outside = Outside(path)
+    for at, byte in enumerate(head[start:]):
+        if (back := outside.push(byte)) is not None:
+            return at + 1 - back, False
+    return None, outside.place.has_null
 
 
 @lru_cache(maxsize=8)

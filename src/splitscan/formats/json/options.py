@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from splitscan.errors import UsageError
+from splitscan.formats.json.record_path import RecordPath, parse_record_path
 from splitscan.options.read import TypedOptions
-from splitscan.options.table import FLAG, Option, only_false, show_value, text
+from splitscan.options.table import FLAG, Option, OptionKind, only_false, show_value, text
 
 _COMMENTS = only_false("remove the comments: a bracket or a quote in one would decide where records begin")
 _TIMES = only_false("declare timestamp columns in the schema")
+_RECORD_PATH = OptionKind(
+    "path", "a path such as $.data[*] or $.pages[*].items[*]", lambda value: str(parse_record_path(value))
+)
 _ARRAYS = only_false("set multiLine=true for a file that is one array, or explode the array in Spark")
 
 
@@ -34,6 +38,14 @@ class JsonOptions(TypedOptions):
             "Values may span lines: one array, or values one after the other. Read in parallel all the same.",
         ),
     ] = False
+    record_path: Annotated[
+        str | None,
+        Option(
+            "recordPath",
+            _RECORD_PATH,
+            "Records are the elements of the arrays at this path, as in `$.data[*]`; implies `multiLine`.",
+        ),
+    ] = None
     line_sep: Annotated[
         str | None,
         Option("lineSep", text(empty=False), r"Record delimiter of JSON Lines; `\r`, `\n`, `\r\n` if unset."),
@@ -72,11 +84,22 @@ class JsonOptions(TypedOptions):
         bool, Option("explodeEmbeddedArray", _ARRAYS, "A line with an array is no record.")
     ] = False
 
+    @property
+    def spans_lines(self) -> bool:
+        """Whether records are values wherever their lines end."""
+        return self.multi_line or self.record_path is not None
+
+    @property
+    def path_to_records(self) -> RecordPath | None:
+        """The path to the arrays whose elements are the records."""
+        return None if self.record_path is None else parse_record_path(self.record_path)
+
     def __post_init__(self) -> None:
-        if self.multi_line and self.line_sep is not None:
+        if self.spans_lines and self.line_sep is not None:
+            name, value = ("multiLine", "true") if self.record_path is None else ("recordPath", self.record_path)
             raise UsageError(
-                "options multiLine and lineSep contradict each other",
-                seen=f"multiLine=true, lineSep={show_value(self.line_sep)}",
+                f"options {name} and lineSep contradict each other",
+                seen=f"{name}={value}, lineSep={show_value(self.line_sep)}",
                 fix="leave out lineSep: brackets tell where a value ends; or set multiLine=false for JSON Lines",
                 code="bad-option",
             )

@@ -12,12 +12,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from splitscan.formats.json.options import JsonOptions
+from splitscan.formats.json.symbols import unescape
 
 _SPACES = frozenset(" \t\r\n")
 _WHITE = re.compile(r"[ \t\r\n]*+")
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_SURROGATE = re.compile(r"[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
-_NAMED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _NOT_A_NUMBER = r"-?(?:NaN|Inf(?:inity)?)|[+-]INF|\+Infinity"
 _LITERALS = {"true": True, "false": False, "null": None}
@@ -213,7 +211,7 @@ class _JsonTextParser:
             raise self._wrong("a string does not end, or has a character or an escape that is not allowed")
         self._at = found.end()
         inner = found.group(1)
-        return _unescape(inner) if "\\" in inner else inner
+        return unescape(inner) if "\\" in inner else inner
 
     def _skip(self) -> None:
         if self._text[self._at : self._at + 1] in _SPACES:
@@ -228,19 +226,3 @@ class _JsonTextParser:
 
     def _wrong(self, what: str) -> NotJsonError:
         return NotJsonError(f"{what} (character {self._at})")
-
-
-def _unescape(text: str) -> str:
-    plain = _ESCAPE.sub(_replacement, text)
-    return _SURROGATE.sub(_join, plain)
-
-
-def _replacement(found: re.Match[str]) -> str:
-    escaped = found.group(1)
-    return chr(int(escaped[1:], 16)) if len(escaped) > 1 else _NAMED.get(escaped, escaped)
-
-
-def _join(found: re.Match[str]) -> str:
-    """A pair of surrogates as one character; a lone one as U+FFFD."""
-    pair = found.group()
-    return pair.encode("utf-16", "surrogatepass").decode("utf-16") if len(pair) == 2 else "\ufffd"
