@@ -236,6 +236,8 @@ class JsonKeywords(TypedKeywords, total=False):
 
     multi_line: Flag
     multiLine: Flag
+    record_path: Text
+    recordPath: Text
     line_sep: Text
     lineSep: Text
     primitives_as_string: Flag

@@ -67,6 +67,8 @@ def beside_rows(texts: pa.Array, records: npt.NDArray[np.int64], rows: int) -> p
 _REMEDIES = {
     "bad-value": "declare the column as string, or with a type that holds all its values (a type that was found in a "
     "sample may be too narrow), correct the record",
+    "not-an-array": "write in recordPath where the array is, correct the record",
+    "record-path-not-found": "correct the names of recordPath",
     "record-too-long": "raise maxRecordBytes, look whether a quote is never closed, correct the record",
     "field-too-long": "raise maxCharsPerColumn, correct the record",
     "field-count": "correct the schema, or sep and quote, correct the record",

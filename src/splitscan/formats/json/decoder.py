@@ -251,7 +251,7 @@ _KINDS = {"{": "an object", '"': "a string", "t": "a boolean", "f": "a boolean",
 
 
 def _fault_around(index: int, text: str, shape: JsonShape | None) -> Fault | None:
-    """What is wrong with a record that shows what lies around arrays below a path; ``None`` for other records."""
+    """Fault of a record that shows what lies around arrays below a path; ``None`` for other records."""
     if shape is JsonShape.NOWHERE:
         return Fault(index, RECORD_PATH_NOT_FOUND, "no document of the file has an array at recordPath", True)
     if shape is not JsonShape.BELOW or text[:1] not in ("]", ":"):

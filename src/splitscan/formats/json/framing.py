@@ -307,7 +307,7 @@ def _native_json(shape: JsonShape, path: RecordPath | None) -> Any:
 
 
 def _first_array(head: bytes, start: int, path: RecordPath) -> tuple[int | None, bool]:
-    """Where reading begins in a file with a path, and whether there is a null at it."""
+    """Offset at which reading begins in a file with a path, ``None`` without one; and whether there is a null at it."""
     if kernel() is not None:
         found: tuple[int | None, bool] = _native_json(JsonShape.BELOW, path).first_array(head, start, len(head))
         return found

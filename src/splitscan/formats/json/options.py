@@ -86,7 +86,7 @@ class JsonOptions(TypedOptions):
 
     @property
     def spans_lines(self) -> bool:
-        """Whether records are values wherever their lines end."""
+        """True if records are values wherever their lines end."""
         return self.multi_line or self.record_path is not None
 
     @property

@@ -16,7 +16,7 @@ _NULL = b"null"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Surroundings:
     """The state between two bytes outside of the arrays.
 
     Attributes:
@@ -62,21 +62,21 @@ class Outside:
             neither is the last thing that was met.
     """
 
-    def __init__(self, path: RecordPath, place: Place | None = None) -> None:
+    def __init__(self, path: RecordPath, place: Surroundings | None = None) -> None:
         self._path = path
-        self.place = Place() if place is None else place
+        self.place = Surroundings() if place is None else place
         self.kept: bytearray | None = None
         self._scalar: bytearray | None = None  # of a member that should be an array
 
     @classmethod
     def after_array(cls, path: RecordPath) -> Outside:
         """After the bracket that ends an array."""
-        return cls(path, Place(path.deepest, has_value=True))
+        return cls(path, Surroundings(path.deepest, has_value=True))
 
     @classmethod
     def before_value(cls, path: RecordPath) -> Outside:
         """Before a value at the path that is no array."""
-        return cls(path, Place(path.deepest, has_value=True, may_open=True))
+        return cls(path, Surroundings(path.deepest, has_value=True, may_open=True))
 
     def push(self, byte: int) -> int | None:
         """Take the next byte.
@@ -104,7 +104,7 @@ class Outside:
             return None
         self._set(may_open=byte in BEFORE_BRACE)
         if byte == BRACE and not before.may_open and before.matched + before.unmatched:
-            self.place = Place(is_damaged=True, has_null=before.has_null)  # it begins another document
+            self.place = Surroundings(is_damaged=True, has_null=before.has_null)  # it begins another document
             self.kept = None
         elif before.unmatched:
             change = (byte in OPENERS) - (byte in _OPENER_OF)
@@ -112,7 +112,7 @@ class Outside:
             return None
         return self._take(byte, is_quote, before)
 
-    def _take(self, byte: int, is_quote: bool, before: Place) -> int | None:
+    def _take(self, byte: int, is_quote: bool, before: Surroundings) -> int | None:
         if byte in OPENERS:
             return self._open(byte)
         if byte in _OPENER_OF:
