@@ -163,7 +163,9 @@ impl Words {
             ("bad-xml", _) => format!("the record is no XML element: {seen}"),
             ("not-an-object", _) => format!("the record is {seen}, not an object"),
             ("not-an-array", _) => format!("at recordPath is {seen}, not an array"),
-            ("record-path-not-found", _) => "no document of the file has an array at recordPath".into(),
+            ("record-path-not-found", _) => {
+                "no document of the file has an array at recordPath".into()
+            }
             ("field-count", _) => match self.fields {
                 Fields::Exactly(fields) => {
                     format!("the record has {seen} fields where {fields} are expected")
