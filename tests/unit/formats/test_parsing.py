@@ -15,7 +15,8 @@ from splitscan.options import FileOptions, Mode, ReadingOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, REFUSED_IF_TRUE
 from splitscan.options.table import REQUIRED, python_twin
 
-NEEDED = {"fixed": {"recordLength": 4}, "xml": {"rowTag": "row"}, "fixed_width": {"layout": "a 1 2"}}
+NEEDED = {"fixed": {"recordLength": 4}, "xml": {"rowTag": "row"}, "fixed_width": {"layout": "a 1 2"},
+          "cobol": {"copybook": "01 R. 05 A PIC X(4)."}}  # fmt: skip
 
 
 def refused(record_format: str, raw: dict[str, object]) -> UsageError:
@@ -256,7 +257,7 @@ def test_descriptions_say_everything_about_every_option(record_format):
 def test_a_description_carries_names_default_and_formats():
     encoding = next(option for option in describe_options("csv") if option.name == "encoding")
     assert (encoding.aliases, encoding.python_name, encoding.type) == (("charset",), "encoding", "text")
-    assert (encoding.default, encoding.formats) == ('"UTF-8"', ("csv", "text", "fixed_width", "json", "log", "xml"))
+    assert (encoding.default, encoding.formats) == ('"UTF-8"', ("csv", "text", "fixed_width", "json", "log", "cobol", "xml"))
     block = next(option for option in describe_options("csv") if option.name == "blockSize")
     assert (block.python_name, block.default, block.formats) == ("block_size", "128 MiB", tuple(FORMATS))
 

@@ -5,6 +5,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from splitscan.rebalance.messages import CoordinatorAddress
 from splitscan.spark import source
+from splitscan.spark.coordination import session
 from splitscan.spark.coordination.session import RegisteredScan
 
 SLOTS = 2
@@ -20,7 +21,7 @@ def partitions_of(tmp_path, monkeypatch):
         told.append((segments, ranges))
         return RegisteredScan("s", CoordinatorAddress("127.0.0.1", 1, "t"))
 
-    monkeypatch.setattr(source, "register_in_planner", take)
+    monkeypatch.setattr(session, "register_in_planner", take)
     (tmp_path / "in.csv").write_bytes(b"1,2345678\n" * 100)
 
     def call(**options):
