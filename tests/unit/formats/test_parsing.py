@@ -15,6 +15,7 @@ from splitscan.options import FileOptions, Mode, ReadingOptions
 from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, REFUSED_IF_TRUE
 from splitscan.options.table import REQUIRED, python_twin
 
+SHOWN_IN_QUOTES = {"text", "character", "regex", "time zone", "mapping", "code page"}
 NEEDED = {"fixed": {"recordLength": 4}, "xml": {"rowTag": "row"}, "fixed_width": {"layout": "a 1 2"},
           "cobol": {"copybook": "01 R. 05 A PIC X(4)."}}  # fmt: skip
 
@@ -71,7 +72,7 @@ def test_the_defaults_are_sparks_where_spark_has_them():
 @pytest.mark.parametrize("record_format", FORMATS)
 def test_every_declared_default_can_be_written_back_as_text(record_format):
     for option in options_of(record_format):
-        if option.default in (None, REQUIRED) or option.kind.name in {"text", "character", "regex", "time zone"}:
+        if option.default in (None, REQUIRED) or option.kind.name in SHOWN_IN_QUOTES:
             continue
         assert option.kind.parse(option.show_default()) == option.default, option.name
 
@@ -257,7 +258,8 @@ def test_descriptions_say_everything_about_every_option(record_format):
 def test_a_description_carries_names_default_and_formats():
     encoding = next(option for option in describe_options("csv") if option.name == "encoding")
     assert (encoding.aliases, encoding.python_name, encoding.type) == (("charset",), "encoding", "text")
-    assert (encoding.default, encoding.formats) == ('"UTF-8"', ("csv", "text", "fixed_width", "json", "log", "cobol", "xml"))
+    formats = ("csv", "text", "fixed_width", "json", "log", "cobol", "xml")
+    assert (encoding.default, encoding.formats) == ('"UTF-8"', formats)
     block = next(option for option in describe_options("csv") if option.name == "blockSize")
     assert (block.python_name, block.default, block.formats) == ("block_size", "128 MiB", tuple(FORMATS))
 
