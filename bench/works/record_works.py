@@ -163,6 +163,11 @@ def _layout() -> str:
     return ", ".join(columns)
 
 
+_COPYBOOK = "\n".join(
+    f"       {item}" for item in ("01 R.", "05 ID PIC 9(12).", "05 NAME PIC X(12).", "05 PRICE PIC X(10).",
+                                "05 QTY PIC 9(6).", "05 COMMENT PIC X(48).")
+)  # fmt: skip
+
 _SUMMED = ("id", "qty", "length(name)", "length(comment)", "price / 10000")
 
 RECORDS = [
@@ -174,6 +179,11 @@ RECORDS = [
     Records(
         "fixed_width", "lines of fixed width, five columns", "records.dat", _lines_of_columns, SCHEMA,
         {"layout": _layout()}, _spark_fixed_width, _SUMMED,
+    ),
+    Records(
+        "cobol", "lines by a copybook, five columns", "records.cobol.dat", _lines_of_columns,
+        "ID bigint, NAME string, PRICE string, QTY int, COMMENT string",
+        {"copybook": _COPYBOOK, "recfm": "D", "encoding": "ascii"}, _spark_fixed_width, _SUMMED,
     ),
     Records(
         "log", "combined access log, nine columns", "access.log", _log_lines, _LOG_SCHEMA, {"logFormat": "combined"},

@@ -94,6 +94,9 @@ def _log(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Sca
 def _cobol(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
     book = "01 R. 05 N PIC 9. 05 T OCCURS 0 TO 2 DEPENDING ON N. 10 K PIC S9(3) COMP-3. 10 V PIC X. 05 D PIC 9V9 COMP."
     records = [bytes([0xF0 + chance.randint(0, 3), *chance.choices([0x12, 0x3C, 0xC1], k=6), 0, 9]) for _ in range(30)]
+    if chance.random() < 0.5:
+        options |= {"recfm": "V", "segment_field": "N", "redefine_segment_id_map": {}}
+        records = [bytes([0, len(each) - cut, 0, 0]) + each[: len(each) - cut] for cut, each in enumerate(records[:5])]
     (folder / "a.dat").write_bytes(b"".join(records)[: chance.choice([270, 265])])
     schema = chance.choice([None, "t array<struct<V: string, K: bigint>>, d decimal(5,1), _corrupt_record string"])
     return ss.scan_cobol(folder, book, schema, truncate_comments=False, **options)

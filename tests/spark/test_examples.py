@@ -50,6 +50,10 @@ def test_a_rebalanced_job_delivers_each_record_once(said, tmp_path):
     assert "</svg>" in (tmp_path / "job/timeline.svg").read_text()
 
 
+def test_a_file_of_a_mainframe_is_a_data_frame(said):
+    assert said("mainframe_file.py", "companies") == ["C: 1000", "P: 500", "balance 6172585.00, phone 123456789"]
+
+
 def test_a_reader_of_ones_own_reads_in_parallel(said):
     sums = {404: sum(n for n in range(0, 3_000, 10) if n % 3), 200: sum(n for n in range(3_000) if n % 10 and n % 3)}
     assert said("custom_reader.py", "logs") == [
