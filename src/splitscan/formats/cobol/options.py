@@ -115,9 +115,10 @@ class CobolOptions(RecordOptions):
     says_columns: ClassVar[bool] = True
 
     copybook: Annotated[str, Option("copybook", _COPYBOOK, "Path of the copybook, or its text.", ("copybookContents",))]
-    recfm: Annotated[Recfm, Option("recfm", choice(Recfm), "How records lie in the file: of a fixed length.")] = (
-        Recfm.FIXED
-    )
+    recfm: Annotated[
+        Recfm,
+        Option("recfm", choice(Recfm), "How records lie in a file: of a fixed length, behind their lengths, or lines."),
+    ] = Recfm.FIXED
     record_length: Annotated[
         int | None, Option("recordLength", whole(1), "Bytes in each record; those of the copybook if not given.")
     ] = None
