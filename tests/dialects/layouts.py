@@ -231,6 +231,8 @@ _PLAIN: Iterable[tuple[str, str, str, RightAnswer]] = [
     ("times, one a line", "a.txt", _lines(lambda d, n: [f"2010-01-01 0{n % 10}:15:00"]), RightAnswer("none", "no")),
     ("codes, one a line", "a.tbl", "".join(f"{a}{b}{c}\n" for a in "37Z" for b in "DYX" for c in "12345"),
      RightAnswer("none", "no")),
+    ("names between blanks above tabs", "a.txt",
+     "      x      y  on\n  .0224  .0243\t1\n  .0243  .1028\t1\n 1.4168  .7374\t0\n", _RUNS),
 ]  # fmt: skip
 
 _REFUSED: Iterable[tuple[str, str, bytes, str]] = [
@@ -248,8 +250,6 @@ _REFUSED: Iterable[tuple[str, str, bytes, str]] = [
     ("colours of a theme", "a.txt", b"0:#0e0e0e\n2:#727272\n5:#373737\n20:#727272\n", "sep=:"),
     ("the first record is longer than others", "a.txt",
      b"1.1\t1.2\t1.3\n1.1\t1.2\n1.6\t1.8\n1.9\t2.2\n2.1\t2.5\n2.5\t2.7\n", "fields"),
-    ("names between blanks above tabs", "a.txt",
-     b"      x      y  on\n  .0224  .0243\t1\n  .0243  .1028\t1\n 1.4168  .7374\t0\n", "header"),
     ("lists of any length", "a.tsv",
      "".join("\t".join(WORDS[: 2 + n * 5 % 11]) + "\n" for n in range(12)).encode(), "fields"),
 ]  # fmt: skip

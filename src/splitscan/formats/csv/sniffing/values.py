@@ -13,7 +13,11 @@ _TYPED, _WORD, _EMPTY, _OTHER = 1.0, 0.75, 0.6, 0.35
 
 _MONTH = rb"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAY = rb"(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"
-_NUMBER = rb"[+-]?(?:[$\xc2\xa3\xe2\x82\xac]{0,3} ?)?(?:\d+|\d{1,3}(?:[,.' ]\d{3})+)(?:[.,]\d+)?(?:[eE][+-]?\d+)? ?%?"
+_NUMBER = (
+    rb"[+-]?(?:[$\xc2\xa3\xe2\x82\xac]{0,3} ?)?"
+    rb"(?:(?:\d+|\d{1,3}(?:[,.' ]\d{3})+)(?:[.,]\d+|\.)?|[.,]\d+)(?:[eE][+-]?\d+)? ?%?"
+    rb"|[+-]?(?:\d+\.\d*|\.\d+)[dD][+-]?\d+"  # of Fortran
+)
 _DATE = (
     rb"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[-/ ][A-Za-z]{3}[-/ ]\d{2,4}|"
     + _DAY + rb"(?:" + _MONTH + rb" \d{1,2}|\d{1,2} " + _MONTH + rb"),? \d{4}"
@@ -42,7 +46,7 @@ _WRITTEN = {
     ValueKind.DATE: rb"(?:" + _DATE + rb")(?:,?[T ]+" + _TIME + rb")?",
     ValueKind.TIME: _TIME,
     ValueKind.TRUTH: rb"(?i:true|false|yes|no)",
-    ValueKind.NOTHING: rb"(?i:nan|inf|-inf|null|none|n/a|na)|\\N|:(?: ?[a-z]{1,3})?",
+    ValueKind.NOTHING: rb"(?i:[+-]?nan|[+-]?inf(?:inity)?|null|none|n/a|na)|\\N|:(?: ?[a-z]{1,3})?",
     ValueKind.SPECIAL: _SPECIAL,
 }
 _KINDS = re.compile(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 
+import pyarrow as pa
 import pytest
 
 import splitscan as ss
 from splitscan.errors import SchemaError
+from splitscan.formats.csv.inference import TypeSummary
+from splitscan.formats.csv.options import CsvOptions
 from splitscan.formats.csv.sniffing.detection import find_dialect
 from splitscan.formats.csv.sniffing.found import Confidence, RawSample
 from splitscan.formats.csv.sniffing.header import find_header
@@ -370,3 +373,47 @@ def test_a_header_behind_a_mark_is_no_comment_where_blanks_stand_beside_its_bars
 )
 def test_lines_that_hold_more_than_a_separator_shows_are_in_doubt(text, doubt):
     assert any(doubt in each for each in found(text).doubts)
+
+
+POINTS = [".5", "-.5", "+.5", "5.", "-5.", "5.e3", ".5E-3", "+5.e+2", "1.D0", "-.1d-3", "Infinity", "+Inf", "1.5D+01"]
+
+
+@pytest.mark.parametrize("first", POINTS)
+@pytest.mark.parametrize("sep", [",", ";", "\t", "|"])
+def test_a_number_without_a_digit_on_one_side_of_its_point_names_nothing(first, sep):
+    text = f"{first}{sep}{first}\n" + "".join(f"{n}.5{sep}{n}.25\n" for n in range(1, 9))
+    dialect = found(text)
+    assert dialect.is_clear, dialect.doubts
+    assert (dialect.header, dialect.columns) == (False, 2)
+
+
+@pytest.mark.parametrize("first", POINTS)
+def test_a_column_of_such_numbers_has_no_header(first):
+    assert not header_of(f"{first}\n1.5\n2.5\n3.5\n").value
+
+
+def test_what_the_types_read_as_a_number_is_one_for_the_search():
+    for text in (
+        "1",
+        "-1",
+        "+1",
+        ".5",
+        "5.",
+        "1e5",
+        "1.e5",
+        ".5e5",
+        "1E+5",
+        "-.5E-5",
+        "NaN",
+        "Inf",
+        "-Inf",
+        "Infinity",
+    ):
+        column = pa.array([text, "1.5"])
+        assert pa.types.is_floating(TypeSummary.of(column, CsvOptions()).kind(CsvOptions())), text
+        assert kind_of(text.encode()) is not None, text
+
+
+@pytest.mark.parametrize("text", [".", "-", "v1.", "1.2.x", "1D5", ".b", "5.x", "D0", ".D0", "1.D"])
+def test_points_beside_no_digit_make_no_number(text):
+    assert kind_of(text.encode()) is not ValueKind.NUMBER
