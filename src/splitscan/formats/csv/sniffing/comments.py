@@ -11,7 +11,7 @@ from splitscan.formats.csv.sniffing.found import Confidence
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines
 from splitscan.formats.csv.sniffing.separators import IN_TEXT
-from splitscan.formats.csv.sniffing.values import is_typed
+from splitscan.formats.csv.sniffing.values import Record, is_placeholder, is_typed
 
 _MARKS = (b"#", b"%", b"!")
 _MARKED = b"".join(_MARKS) + b" \t"
@@ -129,3 +129,66 @@ def _is_sentence(above: Reading) -> bool:
     mark = above.sep.encode()
     first, *others = above.contents
     return above.sep in IN_TEXT and mark + b" " in first and not any(mark + b" " in content for content in others)
+
+
+# ---------------------------------------------------------------- marks that no one looked for
+
+_SIGNS = (b"//", b"--", b"#", b"%", b"!", b";", b"*")
+_TYPED_SHARE = 0.9
+_LEAST_RECORDS = 3  # without a sign
+
+
+def about_marks(chosen: Reading) -> str | None:
+    """The doubt where lines that begin with a sign stand among records that do not: they may be comments.
+
+    They are told where the first column is of typed values without them, where the first line of the file begins with
+    the sign as well, and where they have other fields than the records, which all have as many.
+
+    Args:
+        chosen: The best reading.
+    """
+    start = len(chosen.preamble)
+    records, contents = chosen.records, chosen.contents[start:]
+    own = chosen.sep.encode()
+    for sign in _SIGNS:
+        marked = [n for n, line in enumerate(contents) if line.startswith(sign)]
+        others = [record for record, line in zip(records, contents, strict=True) if not line.startswith(sign)]
+        among = [n for n in marked if n]
+        is_last = among[0] + len(among) == len(contents) if among else True  # sums and notes are told elsewhere
+        if own.startswith(sign) or is_last or len(others) < _LEAST_RECORDS:
+            continue
+        if all(is_typed(records[n][0][0]) or is_placeholder(records[n][0][0]) for n in among):
+            continue
+        if _are_comments(chosen, sign, among, others):
+            return _of_marks(chosen, sign, len(among), contents[among[0]])
+    return None
+
+
+def _are_comments(chosen: Reading, sign: bytes, marked: Sequence[int], others: Sequence[Record]) -> bool:
+    records = chosen.records
+    others = others[not records[0][0][0].startswith(sign) :]  # the header, or a record as others are
+    firsts = [record[0][0] for record in others]
+    is_typed_below = sum(map(is_typed, firsts)) >= _TYPED_SHARE * len(firsts)
+    if is_typed_below and not any(is_typed(records[n][0][0][len(sign) :]) for n in marked):
+        return True
+    top = chosen.sample.text.lstrip(b"\xef\xbb\xbf\r\n")
+    if top.startswith(sign) and all(chosen.contents[len(chosen.preamble) + n].startswith(sign + b" ") for n in marked):
+        return True
+    is_even = {len(record) for record in others} == {chosen.columns} != {1}
+    return is_even and not any(len(records[n]) == chosen.columns for n in marked)
+
+
+def _of_marks(chosen: Reading, sign: bytes, count: int, line: bytes) -> str:
+    """The doubt of lines with a sign; what takes them out where it is no character that records begin with."""
+    mark = sign.decode()
+    one = mark[:1]
+    others = [each for each in chosen.contents if each.startswith(sign[:1]) and not each.startswith(sign)]
+    filters = f"leave them out before, as grep -v '^{mark}' does"
+    fix = filters if others else f"give comment='{one}'"
+    if not others and chosen.comment not in (None, one):
+        fix = f"{fix}, and skipRows where lines above the records begin with {chosen.comment}"
+    s = "" if count == 1 else "s"
+    return (
+        f"{count:,} line{s} among the records begin{'s' * (not s)} with {mark}, as {quoted(line)}, and may be no "
+        f"record{s}: {fix}; an empty comment keeps them."
+    )

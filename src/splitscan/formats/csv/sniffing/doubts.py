@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from splitscan.formats.csv.sniffing.comments import about_marks
 from splitscan.formats.csv.sniffing.evidence import LEAST_LEAD, quoted, rival_of
 from splitscan.formats.csv.sniffing.found import Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.header import is_contradicted
@@ -64,6 +65,9 @@ def doubts_of(
     if cut_by is not None:
         yield cut_by  # of records that are cut nothing else can be told
         return
+    marked = None if "comment" in given else about_marks(chosen)
+    if marked is not None:
+        yield marked
     header = settings["header"]
     others = [] if "header" in given else list(about_other_lines(chosen, header, parts))
     if "sep" not in given:
