@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.evidence import quoted
@@ -138,7 +138,7 @@ _TYPED_SHARE = 0.9
 _LEAST_RECORDS = 3  # without a sign
 
 
-def about_marks(chosen: Reading) -> str | None:
+def about_marks(chosen: Reading) -> Iterator[str]:
     """The doubt where lines that begin with a sign stand among records that do not: they may be comments.
 
     They are told where the first column is of typed values without them, where the first line of the file begins with
@@ -160,8 +160,8 @@ def about_marks(chosen: Reading) -> str | None:
         if all(is_typed(records[n][0][0]) or is_placeholder(records[n][0][0]) for n in among):
             continue
         if _are_comments(chosen, sign, among, others):
-            return _of_marks(chosen, sign, len(among), contents[among[0]])
-    return None
+            yield _of_marks(chosen, sign, len(among), contents[among[0]])
+            return
 
 
 def _are_comments(chosen: Reading, sign: bytes, marked: Sequence[int], others: Sequence[Record]) -> bool:

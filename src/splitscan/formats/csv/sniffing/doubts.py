@@ -65,9 +65,7 @@ def doubts_of(
     if cut_by is not None:
         yield cut_by  # of records that are cut nothing else can be told
         return
-    marked = None if "comment" in given else about_marks(chosen)
-    if marked is not None:
-        yield marked
+    yield from () if "comment" in given else about_marks(chosen)
     header = settings["header"]
     others = [] if "header" in given else list(about_other_lines(chosen, header, parts))
     if "sep" not in given:
