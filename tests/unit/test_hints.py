@@ -757,6 +757,17 @@ def _(place):
     )
 
 
+@case("header-changed", "split the file before that line")
+def _(place):
+    parts = b"#Fields: a b\n1 2\n", b"#Fields: b a\n2 1\n"
+    path = write(place / "a.log", b"".join(parts))
+    split = [write(place / f"{i}.log", part) for i, part in enumerate(parts)]
+    return (
+        lambda: ss.scan_log(path, log_format="w3c").to_arrow(),
+        lambda: ss.scan_log(split, log_format="w3c").to_arrow(),
+    )
+
+
 @case("bad-copybook", "write them as FILLER")
 def _(place):
     path = write(place / "a.dat", b"\xf1\xf2")

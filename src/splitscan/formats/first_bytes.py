@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from splitscan.formats.log.presets import PRESETS
+from splitscan.formats.log_kinds import PRESETS
 from splitscan.sizes import KIB
 
 HEAD_BYTES = 64 * KIB

@@ -68,9 +68,6 @@ class RecordOptions:
     has_columns: ClassVar[bool] = False
     """Whether a record has named values; else it is one value."""
 
-    says_columns: ClassVar[bool] = False
-    """Whether the options name the columns, so that nobody has to look at a file for them, or to give a schema."""
-
     finds_dialect: ClassVar[bool] = False
     """Whether what nobody says of a dialect can be found by a look at the files."""
 
@@ -79,9 +76,6 @@ class RecordOptions:
 
     ignores_case: ClassVar[bool] = False
     """Whether names of columns are compared without regard to case."""
-
-    is_flat: ClassVar[bool] = False
-    """Whether every value of a record is one field of text, so that columns have no parts."""
 
     values_are_texts: ClassVar[bool] = False
     """Whether a value is written as a text, and its type is found by a look at it."""
@@ -94,6 +88,16 @@ class RecordOptions:
 
     refused_if_true: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Flags of Spark that only this format has, and whose ``false`` says what happens here; with what to do instead."""
+
+    @property
+    def says_columns(self) -> bool:
+        """True if the options name the columns: nobody has to look at a file for them, or to give a schema."""
+        return False
+
+    @property
+    def is_flat(self) -> bool:
+        """True if every value of a record is one field of text, so that columns have no parts."""
+        return False
 
     @property
     def text_encoding(self) -> str | None:

@@ -271,8 +271,8 @@ class JsonKeywords(TypedKeywords, total=False):
 class LogKeywords(TypedKeywords, total=False):
     """Options of ``scan_log``."""
 
-    log_format: Literal["common", "combined", "syslog", "syslog5424", "java", "python"] | Text
-    logFormat: Literal["common", "combined", "syslog", "syslog5424", "java", "python"] | Text
+    log_format: Literal["common", "combined", "syslog", "syslog5424", "java", "python", "w3c"] | Text
+    logFormat: Literal["common", "combined", "syslog", "syslog5424", "java", "python", "w3c"] | Text
     record_start: Text
     recordStart: Text
     record_continues: Text

@@ -30,9 +30,10 @@ from splitscan.errors import (
     Where,
     quote_bytes,
 )
-from splitscan.formats.framing.contract import Need, PackedFormat, Preamble, RecordFormat, TextFormat
+from splitscan.formats.framing.contract import Need, OneHeaderFormat, PackedFormat, Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.not_text import LOOKED_AT_BYTES, is_no_text
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
+from splitscan.read.one_header import check_columns
 from splitscan.redaction import redact
 
 _LOG = logging.getLogger("splitscan")
@@ -308,7 +309,8 @@ def read_preamble(source: ByteSource, file: FileMetadata, format: RecordFormat) 
     """Read as much of the head of *file* as its format needs.
 
     Raises:
-        RecordError: If the head never ends (a header with an unclosed quote).
+        RecordError: If the head never ends (a header with an unclosed quote); ``[header-changed]`` if a later line
+            names other columns.
         SourceChangedError: If the file is shorter than planned.
         SourceError: ``[compressed-input]``, ``[not-text]`` if the format is text and the bytes are not.
     """
@@ -330,6 +332,8 @@ def read_preamble(source: ByteSource, file: FileMetadata, format: RecordFormat) 
                 error.rule, Where(file.path, offset=0), error.seen, error.fix, error.reason_code
             ) from error
         if not isinstance(preamble, Need):
+            if isinstance(preamble.format, OneHeaderFormat):
+                check_columns(source, file, preamble.format, preamble.data_start)
             return preamble
         if is_torn:
             return Preamble(end, format)  # a header that is cut off says nothing, and no record follows it

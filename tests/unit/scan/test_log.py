@@ -7,7 +7,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.formats.log.patterns import parse_pattern
-from splitscan.formats.log.presets import PRESETS
+from splitscan.formats.log_kinds import PRESETS
 from splitscan.options.table import ValueRefusedError
 from splitscan.scan import format_ddl
 from splitscan.testing.scan_laws import check_block_law, check_projection_law

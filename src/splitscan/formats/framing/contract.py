@@ -239,6 +239,22 @@ class GappedFormat(RecordFormat, Protocol):
 
 
 @runtime_checkable
+class OneHeaderFormat(RecordFormat, Protocol, metaclass=QuickProtocol):
+    """A format whose head names the columns of all records, and whose files may name others later."""
+
+    def other_columns(self, data: bytes, *, at_end: bool) -> tuple[int | None, bytes]:
+        """Find the first line that names other columns than the head.
+
+        Args:
+            data: Bytes that begin where a line does, or with what the call before left over.
+            at_end: Whether the file ends with them.
+
+        Returns:
+            Where the line begins; ``None`` where there is none. What is to be shown again, before what follows.
+        """
+
+
+@runtime_checkable
 class CountingFormat(RecordFormat, Protocol):
     """A format that counts records faster than it finds them."""
 

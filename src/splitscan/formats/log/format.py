@@ -19,10 +19,12 @@ from splitscan.formats.column_rules import (
     written_of,
 )
 from splitscan.formats.contract import NOTHING, VALUE, BlockSpelling, Format, FoundSchema, Heads, Projection
+from splitscan.formats.csv.format import Csv
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.log import w3c
 from splitscan.formats.log.decoder import GroupsDecoder, WholeDecoder
 from splitscan.formats.log.framing import LogFormat
 from splitscan.formats.log.matching import begins
@@ -31,6 +33,8 @@ from splitscan.formats.log.patterns import parse_pattern
 from splitscan.formats.text.delimited import line_format
 from splitscan.options import ColumnOptions, ReadOptions
 from splitscan.options.table import bad_option
+
+_CSV = Csv()
 
 
 class Log(Format[LogOptions]):
@@ -41,6 +45,8 @@ class Log(Format[LogOptions]):
     def framing(self, own: LogOptions) -> RecordFormat:
         """Lines, or what begins with those that match."""
         _check(own)
+        if own.is_w3c:
+            return w3c.framing_of(own)
         if own.line_pattern is None:
             return line_format(None, None, own.encoding)
         return LogFormat(own.line_pattern, own.record_continues is not None, resolve_encoding(own.encoding))
@@ -48,6 +54,8 @@ class Log(Format[LogOptions]):
     def decoder(self, own: LogOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         """The groups that are wanted, by name, or the whole text."""
         format = preamble.format
+        if own.is_w3c:
+            return _CSV.decoder(w3c.csv_of(own), wanted, file, preamble)
         encoding = format.encoding if isinstance(format, TextFormat) else resolve_encoding(own.encoding)
         if own.whole_pattern is None:
             return filled(wanted, WholeDecoder(encoding, wanted=bool(wanted.decoded)))
@@ -64,6 +72,8 @@ class Log(Format[LogOptions]):
         return filled(wanted, decoder)
 
     def block_spelling(self, own: LogOptions, wanted: Projection) -> BlockSpelling:
+        if own.is_w3c:
+            return _CSV.block_spelling(w3c.csv_of(own), wanted)._replace(reads_head=True)
         fields = block_fields(wanted, written_of(wanted))
         spelled = {
             "start": own.line_pattern,
@@ -75,13 +85,23 @@ class Log(Format[LogOptions]):
         }
         return BlockSpelling({"log": spelled}, fields, resolve_encoding(own.encoding))
 
+    def check_header(self, own: LogOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
+        """The fields that a file names are some of the schema's."""
+        if own.is_w3c:
+            _CSV.check_header(w3c.csv_of(own), wanted, file, preamble)
+
     def check_schema(self, own: LogOptions, options: ReadOptions, fields: pa.Schema) -> None:
-        """Every column is a named group, and is one value."""
+        """Every column is a named group, or may be a field, and is one value."""
+        if own.is_w3c:
+            _CSV.check_schema(w3c.csv_of(own), options, fields)
+            return
         groups = _columns_of(own).names
         check_placed(fields, groups, "group of the pattern", "groups", texts_only=own.whole_pattern is None)
 
     def infer(self, own: LogOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
-        """The named groups, with the types that the kind of log has."""
+        """The named groups, or fields, with the types that the kind of log has."""
+        if own.is_w3c:
+            return w3c.found_columns(heads)
         return FoundSchema(_columns_of(own), NOTHING)
 
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from splitscan.errors import UsageError
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.log.patterns import LINE_PATTERN, RECORD_PATTERN, parse_pattern
-from splitscan.formats.log.presets import PRESETS, Preset
+from splitscan.formats.log_kinds import PRESETS, Preset
 from splitscan.options.read import TypedOptions
 from splitscan.options.table import Option, OptionKind, ValueRefusedError, text
 
 
 def _preset_name(value: object) -> str:
-    if isinstance(value, str) and value.lower() in PRESETS:
+    if isinstance(value, str) and value.lower() in _KINDS:
         return value.lower()
     raise ValueRefusedError
 
 
-_PRESET = OptionKind("name", f"one of {', '.join(PRESETS)}", _preset_name, choices=tuple(PRESETS))
+W3C = "w3c"
+_KINDS = (*PRESETS, W3C)
+_PRESET = OptionKind("name", f"one of {', '.join(_KINDS)}", _preset_name, choices=_KINDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +37,6 @@ class LogOptions(TypedOptions):
 
     Pickling: plain values only.
     """
-
-    says_columns: ClassVar[bool] = True
 
     log_format: Annotated[
         str | None,
@@ -57,9 +57,22 @@ class LogOptions(TypedOptions):
     null_value: Annotated[str, Option("nullValue", text(), "Text of a null, beside blank ones.")] = "-"
 
     @property
+    def is_w3c(self) -> bool:
+        """True if a line of the file names the columns."""
+        return self.log_format == W3C
+
+    @property
+    def says_columns(self) -> bool:
+        return not self.is_w3c
+
+    @property
+    def is_flat(self) -> bool:
+        return self.is_w3c
+
+    @property
     def preset(self) -> Preset | None:
-        """The kind of log that was named."""
-        return None if self.log_format is None else PRESETS[self.log_format]
+        """The kind of log that was named, if it has patterns."""
+        return None if self.log_format is None else PRESETS.get(self.log_format)
 
     @property
     def line_pattern(self) -> str | None:
@@ -81,7 +94,9 @@ class LogOptions(TypedOptions):
 
     def __post_init__(self) -> None:
         lines = [("recordStart", self.record_start), ("recordContinues", self.record_continues)]
-        for rivals in (lines, [("logFormat", self.log_format), ("recordPattern", self.record_pattern)]):
+        kind = ("logFormat", self.log_format)
+        pairs = [lines, [kind, ("recordPattern", self.record_pattern)]]
+        for rivals in [*pairs, *([kind, each] for each in lines if self.is_w3c)]:
             if any(value is None for _, value in rivals):
                 continue
             raise UsageError(
