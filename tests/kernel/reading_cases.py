@@ -18,6 +18,7 @@ from tests.kernel.two_loops import both
 import splitscan as ss
 from splitscan.errors import SplitscanError
 from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.options import BlankAs
 from splitscan.scan.block_documents import scan_document
 
@@ -126,13 +127,37 @@ def check_json(seed: int) -> Counter[str]:
     draw = random.Random(seed)
     kind, decoder = draw.choice(["values", "array", "lines"]), json_cases.random_decoder(draw)
     data = json_cases.random_records(draw, kind, decoder.fields)
+    return _check_json(draw, decoder, b"[" + data + b"]" if kind == "array" else data, multiLine=kind != "lines")
+
+
+def check_json_below(seed: int) -> Counter[str]:
+    """JSON below a path: documents with arrays, with something else at the path, and damaged ones."""
+    draw = random.Random(seed)
+    decoder = json_cases.random_decoder(draw)
+    parts = []
+    for _ in range(draw.randint(0, 4)):
+        inner = b"[" + json_cases.random_records(draw, "array", decoder.fields).rstrip(b", \n") + b"]"
+        value = draw.choice([inner, inner, inner, b"[]", b'{"a":[1]}', b"null", b"-7", b'"[{"'])
+        name = draw.choice([b'"d"', b'"d"', b'"d"', b'"\\u0064"', b'"x"'])
+        members = [name + b":" + value, b'"m" : {"d":[{"x":"]"}], "n":null}', b'"s":"\\"d\\":[{"']
+        draw.shuffle(members)
+        document = b"{" + b" , ".join(members[draw.randint(0, 1) :]) + b"}"
+        if draw.random() < 0.3:
+            document = b'{"p":[' + document + b",{}]}"
+        parts += [document, draw.choice([b"\n", b"\n", b"", b" x "])]
+    data = b"".join(parts)
+    data = json_cases.mutated(draw, data) if draw.random() < 0.3 else data
+    return _check_json(draw, decoder, data, recordPath=draw.choice(["$.d[*]", "$.d[*]", "$.p[*].d[*]"]))
+
+
+def _check_json(draw: random.Random, decoder: JsonDecoder, data: bytes, **options: Any) -> Counter[str]:
     allowed = {
         name.split("_")[0] + "".join(map(str.title, name.split("_")[1:])): value
         for name, value in asdict(decoder.dialect).items()
     }
     return check_reading(
-        draw, "json", b"[" + data + b"]" if kind == "array" else data, pa.schema(decoder.fields),
-        multiLine=kind != "lines", timeZone=decoder.rules.time_zone, columnOptions=_written(draw, decoder.fields),
+        draw, "json", data, pa.schema(decoder.fields), timeZone=decoder.rules.time_zone,
+        columnOptions=_written(draw, decoder.fields), **options,
         **allowed, **_common(draw),
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ ALWAYS = ("records", "wide", "failed", "record-too-long")
 MET = {
     reading_cases.check_csv: ("rescued", "field-count", "bad-value", "unclosed-quote", "field-too-long"),
     reading_cases.check_json: ("rescued", "bad-json", "bad-value", "not-an-object"),
+    reading_cases.check_json_below: ("rescued", "bad-json", "not-an-array", "record-path-not-found"),
     reading_cases.check_xml: ("rescued", "bad-xml", "bad-value"),
     reading_cases.check_width: ("rescued", "short-record", "bad-value"),
     reading_cases.check_text: (),

@@ -63,6 +63,14 @@ def _json_array(folder: Path, chance: random.Random, options: dict[str, Any]) ->
     return ss.scan_json(folder, _NESTED, multi_line=True, **options)
 
 
+def _json_below(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
+    whole = [text for text in _json_records(chance) if not text.endswith("]")]
+    half = len(whole) // 2
+    parts = ['{"n": {"d": [1]}, "d": [' + ",\n".join(some) + '], "s": "]"}' for some in (whole[:half], whole[half:])]
+    (folder / "a.json").write_text(parts[0] + '{"d": 5}{"d": null}' + parts[1])
+    return ss.scan_json(folder, _NESTED, record_path="$.d[*]", **options)
+
+
 def _xml(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:
     part = [
         "<n>1</n>", "<n>x</n>", "<s a='1'><b>x</b><b>&lt;</b></s>", "<m><k>3</k></m>", "<x><y>1</y></x>", "<more/>",
@@ -123,7 +131,9 @@ def _rows(read: Callable[[], list[Any]]) -> list[str] | str:
         return "failed"
 
 
-@pytest.mark.parametrize("make", [_csv, _json_lines, _json_array, _xml, _fixed_width, _log, _cobol, _lines, _fixed])
+@pytest.mark.parametrize(
+    "make", [_csv, _json_lines, _json_array, _json_below, _xml, _fixed_width, _log, _cobol, _lines, _fixed]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_every_projection_in_every_mode_has_the_rows_of_python(
     spark: SparkSession, tmp_path: Path, make: Make, seed: int

@@ -56,6 +56,18 @@ def test_lines_are_what_sparks_reader_makes_of_them(spark: SparkSession, tmp_pat
     assert rows(ss.scan_json(path, narrow).to_spark(spark)) == rows(spark.read.schema(narrow).json(path))
 
 
+def test_elements_below_a_path_are_rows(spark: SparkSession, tmp_path: Path) -> None:
+    pages = [{"n": {"data": [0]}, "data": [{"a": 10 * page + i, "b": "]"} for i in range(10)]} for page in range(5)]
+    path = write(tmp_path, "\n".join(json.dumps(page, indent=1) for page in pages))
+    found = spark.read.format("splitscan").option("recordFormat", "json").option("recordPath", "$.data[*]")
+    frame = found.option("blockSize", 100).load(path)
+    assert frame.columns == ["a", "b"]
+    assert sorted(row["a"] for row in frame.collect()) == list(range(50))
+    assert frame.count() == 50
+    exploded = spark.read.json(path, multiLine=True).selectExpr("inline(data)")
+    assert rows(frame)[:10] == rows(exploded)  # Spark reads the first document of a file alone
+
+
 def test_pretty_printed_arrays_are_what_sparks_reader_makes_of_them(spark: SparkSession, tmp_path: Path) -> None:
     data = [{"a": i, "d": '}{"' * i, "k": {"x": -i, "y": ["]"] * (i % 3)}, "l": [{"m": i / 7}]} for i in range(40)]
     schema = "a int, d string, k struct<x: int, y: array<string>>, l array<struct<m: double>>"

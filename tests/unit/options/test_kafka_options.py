@@ -127,6 +127,7 @@ def test_values_are_bytes_unless_a_format_is_named():
         ("csv", {"header": "true"}, "option header is about files"),
         ("csv", {"skipRows": "1"}, "option skipRows is about files"),
         ("json", {"sep": ";"}, "record format json has no option sep"),
+        ("json", {"recordPath": "$.a[*]"}, "option recordPath is about files"),
         ("raw", {"sliceSize": "4k"}, "option sliceSize is about files"),
         ("raw", {"sep": ";"}, "record format raw of messages has no option sep"),
     ],

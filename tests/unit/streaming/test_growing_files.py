@@ -54,9 +54,14 @@ CONTENTS = {
     "quoted": ("csv", {"multiLine": "true", "header": "true"}, b'id,t\n1,"a\nb"\n2,"c ""d"" \n\n e"\n3,f\n4,"\n"\n'),
     "json": ("json", {}, b'{"a": 1}\n{"a": 2}\n\n{"a": 3}\n'),
     "values": ("json", {"multiLine": "true"}, b'{"a":\n 1}\n{"a": 2}\n{\n"a": 3}\n'),
+    "below": (
+        "json",
+        {"recordPath": "$.d[*]"},
+        b'{"n": {"d": [9]}, "d": [{"a": 1}, {"a": 2}], "m": "]"}\n{"d": {"a": 8}}\n{"d": null, "d": [{"a": 3}\n]}\n',
+    ),
 }
 SCHEMAS = {"csv": "a string, b string", "header": "id string, name string", "quoted": "id string, t string",
-           "json": "a long", "values": "a long"}  # fmt: skip
+           "json": "a long", "values": "a long", "below": "a long"}  # fmt: skip
 
 
 @pytest.mark.slow

@@ -139,6 +139,8 @@ class Json(Format[JsonOptions]):
     def infer(self, own: JsonOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         found = infer_members(JsonMembers(own), options, heads, refuses_case=True)
         corrupt = options.reading.column_name_of_corrupt_record
+        if own.record_path is not None:
+            return replace(found, without_columns="correct the names of recordPath, or pass a schema")
         return replace(
             found,
             without_columns="pass a schema; of arrays, numbers and texts, which have no members, "

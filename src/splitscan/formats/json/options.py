@@ -94,6 +94,10 @@ class JsonOptions(TypedOptions):
         """The path to the arrays whose elements are the records."""
         return None if self.record_path is None else parse_record_path(self.record_path)
 
+    @property
+    def about_files(self) -> str | None:
+        return None if self.record_path is None else "recordPath"
+
     def __post_init__(self) -> None:
         if self.spans_lines and self.line_sep is not None:
             name, value = ("multiLine", "true") if self.record_path is None else ("recordPath", self.record_path)
