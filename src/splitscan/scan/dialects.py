@@ -17,6 +17,7 @@ from splitscan.formats.contract import Contradiction, spread
 from splitscan.formats.csv.options import FOUND, DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown
+from splitscan.formats.csv.sniffing.separators import LEAST_SCORE
 from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of, parse_options, record_format
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
@@ -315,6 +316,8 @@ def _about_dialect(options: ReadOptions, head: RawSample, has_schema: bool) -> s
     found = find_dialect([head], known)
     if found.objections:
         return f"contradicts the options: {' '.join(found.objections)}"
+    if not found.is_clear and found.columns and not has_schema and "header" not in options.given:
+        return f"may be read wrong: {found.doubts[0]}" if found.score >= LEAST_SCORE else None
     if is_even or not found.is_clear or not found.columns:
         return None
     seen = {
@@ -324,11 +327,9 @@ def _about_dialect(options: ReadOptions, head: RawSample, has_schema: bool) -> s
         and setting.value != read[name]
         and (setting.confidence is Confidence.CERTAIN or name in _LIKELY_IS_ENOUGH)
     }
-    if not seen:
-        return None
     said = ", ".join(f"{name}={_spelled(setting.value)}" for name, setting in seen.items())
     because = "; ".join(setting.evidence for setting in seen.values())
-    return f"probably wants option{'s' * (len(seen) > 1)} {said} ({because})"
+    return f"probably wants option{'s' * (len(seen) > 1)} {said} ({because})" if seen else None
 
 
 def _is_even(own: Any, head: bytes) -> bool:

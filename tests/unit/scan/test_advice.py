@@ -62,6 +62,34 @@ def test_what_the_defaults_read_otherwise_than_the_file_shows_is_a_warning(caplo
 
 
 @pytest.mark.parametrize(
+    ("data", "seen"),
+    [
+        (b"day,rain,wind\n,mm,m/s\n" + b"1.1.2000,1.5,2.5\n" * 9, "may be units or names"),
+        (b"day,rain\n#,mm\n" + b"1.1.2000,1.5\n" * 9, "begins with #"),
+        (b"n a b c\nx 1 2.5 3\ny 4 5.5  6\nz 7 8.5 9\nw  1 2 3\n", "between blanks"),
+        (b"1.5 2.5 3.5\n4.5 5.5  6.5 7.5\n" * 9, "numbers"),
+        (b"0300:-8\n0301:-7\n0302:-6\n", "between colons"),
+        (b"1.5\t2\n! Port\t3\n2.5\t4\n3.5\t4\n! Port\t3\n4.5\t1\n", "begin with !"),
+        (b"1.5,2\n; Port,3\n2.5,4\n3.5,4\n; Port,3\n4.5,1\n", "begin with ;"),
+        (b"name,n\nann,1\nbob,2\ncat,3\ndan,4\neve,5\nname,n\nfay,6\n", "comes again"),
+        (b"name,n\nann,1\nbob,2\ncat,3\ndan,4\neve,5\nTotal,15\n", "Total"),
+        (b"name,n\n-----,--\nann,1\nbob,2\ncat,3\ndan,4\n", "a rule"),
+    ],
+)
+def test_what_the_search_refuses_is_a_warning_with_the_defaults(caplog, tmp_path, data, seen):
+    (tmp_path / "a.csv").write_bytes(data)
+    with caplog.at_level(logging.WARNING, logger="splitscan"):
+        ss.scan_csv(tmp_path / "a.csv").count()
+    (message,) = [each.getMessage() for each in caplog.records if "may be read wrong" in each.getMessage()]
+    assert "a.csv may be read wrong: " in message
+    assert seen in message
+
+
+def test_whoever_gives_a_schema_is_not_told_what_the_search_refuses(caplog, tmp_path):
+    assert not [said for said in _warnings(caplog, tmp_path, b"1,a\n2,b\n3,c\nTotal,6\n") if "read wrong" in said]
+
+
+@pytest.mark.parametrize(
     "options",
     [{"header": True, "multi_line": True}, {"header": False, "multi_line": False}, {"dialect": "auto"}],
 )
