@@ -65,7 +65,7 @@ def test_what_the_defaults_read_otherwise_than_the_file_shows_is_a_warning(caplo
     ("data", "seen"),
     [
         (b"day,rain,wind\n,mm,m/s\n" + b"1.1.2000,1.5,2.5\n" * 9, "may be units or names"),
-        (b"day,rain\n#,mm\n" + b"1.1.2000,1.5\n" * 9, "begins with #"),
+        (b"day,rain,wind\n#,mm,m/s\n" + b"1.1.2000,1.5,2.5\n" * 9, "may be units"),
         (b"n a b c\nx 1 2.5 3\ny 4 5.5  6\nz 7 8.5 9\nw  1 2 3\n", "between blanks"),
         (b"1.5 2.5 3.5\n4.5 5.5  6.5 7.5\n" * 9, "numbers"),
         (b"0300:-8\n0301:-7\n0302:-6\n", "between colons"),

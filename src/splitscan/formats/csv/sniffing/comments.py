@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.found import Confidence
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines
-from splitscan.formats.csv.sniffing.separators import IN_TEXT
+from splitscan.formats.csv.sniffing.separators import IN_TEXT, ONE_COLUMN
 from splitscan.formats.csv.sniffing.values import Record, is_placeholder, is_typed
 
 _MARKS = (b"#", b"%", b"!")
@@ -150,12 +150,13 @@ def about_marks(chosen: Reading) -> Iterator[str]:
     start = len(chosen.preamble)
     records, contents = chosen.records, chosen.contents[start:]
     own = chosen.sep.encode()
-    for sign in _SIGNS:
+    for sign in () if chosen.sep == ONE_COLUMN else _SIGNS:  # whole lines are what the user wants
         marked = [n for n, line in enumerate(contents) if line.startswith(sign)]
         others = [record for record, line in zip(records, contents, strict=True) if not line.startswith(sign)]
         among = [n for n in marked if n]
         is_last = among[0] + len(among) == len(contents) if among else True  # sums and notes are told elsewhere
-        if own.startswith(sign) or is_last or len(others) < _LEAST_RECORDS:
+        is_unit = among == [1] and not is_typed(records[0][0][0])  # below names: units are told elsewhere too
+        if own.startswith(sign) or is_last or is_unit or len(others) < _LEAST_RECORDS:
             continue
         if all(is_typed(records[n][0][0]) or is_placeholder(records[n][0][0]) for n in among):
             continue
@@ -192,3 +193,43 @@ def _of_marks(chosen: Reading, sign: bytes, count: int, line: bytes) -> str:
         f"{count:,} line{s} among the records begin{'s' * (not s)} with {mark}, as {quoted(line)}, and may be no "
         f"record{s}: {fix}; an empty comment keeps them."
     )
+
+
+# ---------------------------------------------------------------- names that stand in comments
+
+_BETWEEN_NAMES = (rb",", rb";", rb"\t+", rb"\|", rb"[ \t]{2,}|\t", rb"[ \t]+")
+
+
+def names_in_comments(chosen: Reading) -> str | None:
+    """The comment above a table without names that has as many words or fields as it, and how to take them.
+
+    Args:
+        chosen: The best reading.
+    """
+    if chosen.comment is None or chosen.columns < _LEAST_NAMES or find_header(chosen.records).value:
+        return None
+    mark = chosen.comment.encode()
+    lines = _leading_lines(chosen.sample, mark)
+    empty = sum(not any(cells) for cells in _columns_of(chosen))
+    widths = {chosen.columns, max(chosen.columns - empty, _LEAST_NAMES)}
+    for number in range(len(lines) - 1, -1, -1):
+        separators = _BETWEEN_NAMES if number == len(lines) - 1 else _BETWEEN_NAMES[:-1]
+        if any(_may_name(lines[number], sep, widths) for sep in separators):
+            line = chosen.skipped + number + 1
+            return f"names may stand in line {line}: {quoted(lines[number])}; give a schema with them to take them"
+    return None
+
+
+def _columns_of(chosen: Reading) -> list[tuple[bytes, ...]]:
+    rows = ([value for value, _ in record] for record in chosen.records if len(record) == chosen.columns)
+    return list(zip(*rows, strict=True))
+
+
+def _may_name(line: bytes, sep: bytes, widths: Collection[int]) -> bool:
+    """True if a comment has a text for each column; a letter that begins it may say what it is, as in files of SPEC."""
+    cells = [cell.strip() for cell in re.split(sep, line.lstrip(_MARKED).rstrip())]
+    cells = [cell for cell in cells if cell]
+    if len(cells) - 1 in widths and len(cells[0]) == 1:
+        cells = cells[1:]
+    are_texts = all(not is_typed(cell) and len(cell.split()) <= _MOST_WORDS for cell in cells)
+    return len(cells) in widths and are_texts and not cells[-1].endswith(b".") and len(set(cells)) == len(cells)

@@ -9,7 +9,7 @@ from typing import Any
 
 from splitscan.formats.csv.sniffing.blanks import with_fields_in_lines
 from splitscan.formats.csv.sniffing.charsets import likely_encodings
-from splitscan.formats.csv.sniffing.comments import with_comments
+from splitscan.formats.csv.sniffing.comments import names_in_comments, with_comments
 from splitscan.formats.csv.sniffing.doubts import doubts_of, may_be_one_column, objections_of
 from splitscan.formats.csv.sniffing.evidence import settings_of
 from splitscan.formats.csv.sniffing.found import (
@@ -238,7 +238,8 @@ def _escape_for(
 def _explain(
     best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting, given: Mapping[str, Any], named: str | None
 ) -> Dialect:
-    chosen, settings = best[0], settings_of(best, parts, encoding, given)
+    chosen = best[0]
+    settings = settings_of(best, parts, encoding, given, names_in_comments(chosen))
     return Dialect(
         sep=chosen.sep,
         quote=chosen.quote,

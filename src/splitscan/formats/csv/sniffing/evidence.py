@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from splitscan.formats.csv.sniffing.found import Confidence, Setting, shown
+from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, quotes_in_quotes
 
@@ -18,7 +18,7 @@ _SHOWN_CHARACTERS = 40
 
 
 def settings_of(
-    best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting, given: Mapping[str, Any]
+    best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting, given: Mapping[str, Any], names: str | None
 ) -> dict[str, Setting]:
     """Every setting by Spark's name.
 
@@ -27,6 +27,7 @@ def settings_of(
         parts: All samples.
         encoding: What was found of the character set.
         given: What the user said.
+        names: What was seen of names in comments.
     """
     chosen = best[0]
     settings = {
@@ -35,7 +36,7 @@ def settings_of(
         "escape": _about_escape(chosen, parts),
         "header": _about_header(chosen),
         "skipRows": _about_preamble(chosen),
-        "comment": _about_comments(chosen),
+        "comment": _about_comments(chosen, names),
         "multiLine": _about_lines(chosen),
         "encoding": encoding,
     }
@@ -129,12 +130,12 @@ def quoted(line: bytes) -> str:
     return repr(text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}...")
 
 
-def _about_comments(chosen: Reading) -> Setting:
+def _about_comments(chosen: Reading, names: str | None) -> Setting:
     if chosen.comment is None and any(content.startswith(b"#") for content in chosen.contents):
         return Setting(None, Confidence.LIKELY, "lines that begin with # are records of the table")
     if chosen.comment is None:
         return Setting(None, Confidence.ASSUMED, "no line begins like a comment")
-    return Setting(chosen.comment, Confidence.LIKELY, "lines that begin with it are no records of the table")
+    return Setting(chosen.comment, Confidence.LIKELY, COMMENTS_ONLY if names is None else names)
 
 
 def _about_lines(chosen: Reading) -> Setting:

@@ -16,6 +16,9 @@ _DEFAULTS: Mapping[str, Any] = {
     "encoding": "UTF-8", "ignoreLeadingWhiteSpace": False,
 }  # fmt: skip
 
+COMMENTS_ONLY = "lines that begin with it are no records of the table"
+"""Evidence for comments among which nothing is told about names."""
+
 
 class Confidence(enum.Enum):
     """How sure a setting is."""

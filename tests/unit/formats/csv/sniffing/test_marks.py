@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from splitscan.formats.csv.sniffing.detection import find_dialect
-from splitscan.formats.csv.sniffing.found import RawSample
+from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, RawSample
 
 SIGNS = ["#", "%", "!", ";", "*", "//", "--"]
 
@@ -65,3 +65,41 @@ def test_signs_that_begin_values_with_a_minus_are_left_out_before():
 )
 def test_values_that_begin_with_a_sign_are_values(text):
     assert not [doubt for doubt in found(text).doubts if "among the records" in doubt]
+
+
+ROWS3 = "".join(f"{n}.5,1.{n},3.{n}\n" for n in range(9))
+TABS3 = ROWS3.replace(",", "\t")
+RUNS3 = ROWS3.replace(",", "   ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("# time,rain,wind\n#\n# drawn by hand in the year\n" + ROWS3, 1),
+        ("# made by hand of a lot of things\n# time , rain , wind\n# extra point of the year 3\n" + ROWS3, 2),
+        ("# made by hand of a lot of things\n#time;rain;wind\n" + ROWS3, 2),
+        ("#time\train\twind\n" + ROWS3, 1),
+        ("#time,rain,wind\n" + TABS3, 1),
+        ("#time\train\t\twind  \t\n" + TABS3, 1),
+        ("# prose of many words in a line\n#N 3\n#L time  rain  wind\n" + RUNS3, 3),
+        ("#L Column 1  Column 2  Column 3\n" + RUNS3, 1),
+        ("#time rain wind\n" + TABS3, 1),
+        ("% time|rain|wind\n%\n" + ROWS3, 1),
+        ("#depth\tT\n" + "".join(f"{n}.5\t\t{n}.25\n" for n in range(9)), 1),
+        ("! time,rain,wind\n! of the north and of the south\n" + ROWS3, 1),
+    ],
+)
+def test_names_that_stand_in_comments_are_taken_or_told(text, line):
+    dialect = found(text)
+    comments = dialect.settings["comment"].evidence
+    assert dialect.header or dialect.doubts or comments.startswith(f"names may stand in line {line}: "), comments
+
+
+@pytest.mark.parametrize(
+    "top",
+    ["# made by hand", "# made by hand, in spring", "# of 2.5, 3.5, 4.5", "#", "# a, b, and so on.", "# x,x,x"],
+)
+def test_comments_that_name_nothing_are_told_of_nothing(top):
+    dialect = found(f"{top}\n# which is all that there is to say of it\n{ROWS3}")
+    assert dialect.is_clear
+    assert dialect.settings["comment"].evidence == COMMENTS_ONLY
