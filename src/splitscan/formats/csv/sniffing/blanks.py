@@ -271,7 +271,8 @@ def _of_blanks(lines: Sequence[bytes]) -> str | None:
 def _of_colons(chosen: Reading) -> str | None:
     """The doubt where lines hold values between colons."""
     found = chosen.but(sep=":")
-    if not is_constant(found) or not (found.columns >= _MORE_THAN_TIMES or _holds_values(found.records)):
+    tells = (_holds_values, _has_hashes)
+    if not is_constant(found) or not (found.columns >= _MORE_THAN_TIMES or any(each(found.records) for each in tells)):
         return None
     return (
         f"Each line has {found.columns} values between colons: give sep=:, or for whole lines sep={shown(ONE_COLUMN)}."

@@ -89,7 +89,16 @@ def test_runs_of_blanks_in_values_are_never_certain(text):
     assert dialect.columns == 1 or dialect.doubts
 
 
-@pytest.mark.parametrize("text", ["1:x:2\n2:y:3\n3:z:4\n", "a:b\n1:2\n3:4\n", "0:#fff\n1:#eee\n2:#ddd\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1:x:2\n2:y:3\n3:z:4\n",
+        "a:b\n1:2\n3:4\n",
+        "0:#fff\n1:#eee\n2:#ddd\n",
+        "0000:AAAA01\n0001:AAAA02\n0002:3BCE24\n",
+        "ann:5f3c\nbobby:e81b\ncat:91aa\n",
+    ],
+)
 def test_colons_between_fields_are_told_and_read_when_given(text):
     (doubt,) = found(text).doubts
     assert "give sep=:" in doubt
