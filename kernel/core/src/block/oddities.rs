@@ -1,5 +1,6 @@
 //! Records that are read, and not as anybody expects: how many, and where the first is.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use memchr::memchr_iter;
@@ -24,6 +25,9 @@ pub const HEADER_RECORD: &str = "header-record";
 
 pub(super) const BLANKS: [char; 2] = [' ', '\t'];
 const MOST_NEEDLE_BYTES: usize = 256; // a part of the header that is looked for
+const MOST_NEEDLES: usize = 4; // one of which stands in few records
+const MOST_BYTES_OF_SEVERAL: usize = 1024; // a longer header may be cut, and then another one be looked for in each part
+const SAMPLE_BYTES: usize = 4096;
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -143,65 +147,114 @@ impl Header {
 /// A header without what may stand around its names.
 #[derive(Debug)]
 struct Bare {
-    around: Vec<u8>,
+    around: Around,
     bytes: Vec<u8>,
-    needle: Finder<'static>,
-    place: (usize, usize), // where the needle begins in the bytes, and where it ends
+    needles: Vec<Needle>, // the longest first
+}
+
+/// A part of a header, which stands in it however the names are written.
+#[derive(Debug)]
+struct Needle {
+    finder: Finder<'static>,
+    start: usize, // in the bare bytes
+    stop: usize,
 }
 
 impl Bare {
     fn of(record: &[u8], marks: impl Iterator<Item = u8>) -> Bare {
-        let around: Vec<u8> = marks.chain(*b" \t\0").collect();
+        let around = Around::of(marks.chain(*b" \t\0"));
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80 || *byte == b'_';
-        let mut longest: (usize, &[u8]) = (0, &[]);
-        let mut passed = 0;
+        let (mut parts, mut passed): (Vec<(usize, &[u8])>, usize) = (Vec::new(), 0);
         for part in record.chunk_by(|one, other| is_plain(one) == is_plain(other)) {
-            if part.first().is_some_and(is_plain) && part.len() > longest.1.len() {
-                longest = (passed, part);
+            if part.first().is_some_and(is_plain) && !part.iter().any(|&byte| around.has(byte)) {
+                parts.push((passed, part.get(..MOST_NEEDLE_BYTES).unwrap_or(part)));
             }
-            passed += without(part, &around).count();
+            passed += around.outside(part.iter()).count();
         }
-        let (start, part) = longest;
-        let part = part.get(..MOST_NEEDLE_BYTES).unwrap_or(part);
+        parts.sort_by_key(|(_, part)| Reverse(part.len()));
+        parts.truncate(if record.len() > MOST_BYTES_OF_SEVERAL {
+            1
+        } else {
+            MOST_NEEDLES
+        });
+        let needle = |(start, part): (usize, &[u8])| Needle {
+            finder: Finder::new(part).into_owned(),
+            start,
+            stop: start + part.len(),
+        };
         Bare {
-            bytes: without(record, &around).collect(),
-            needle: Finder::new(part).into_owned(),
-            place: (start, start + part.len()),
+            bytes: around.outside(record.iter()).collect(),
+            needles: parts.into_iter().map(needle).collect(),
             around,
         }
     }
 
     fn is_of(&self, record: &[u8]) -> bool {
         record.len() >= self.bytes.len().max(1)
-            && without(record, &self.around).eq(self.bytes.iter().copied())
+            && self
+                .around
+                .outside(record.iter())
+                .eq(self.bytes.iter().copied())
     }
 
-    /// Whether a record in these bytes may be the header; they may begin and end inside of it.
-    fn may_be_in(&self, data: &[u8]) -> bool {
-        let (start, stop) = self.place;
-        let before = self.bytes.get(..start).unwrap_or_default();
-        let after = self.bytes.get(stop..).unwrap_or_default();
-        let is_inside = |byte: &&u8| !self.around.contains(byte);
-        start == stop
-            || self.needle.find_iter(data).any(|place| {
-                let (left, right) = data.split_at_checked(place).unwrap_or((data, &[]));
-                let right = right.get(stop - start..).unwrap_or_default();
-                let left = left.iter().rev().filter(is_inside);
-                let right = right.iter().filter(is_inside);
-                before
-                    .iter()
-                    .rev()
-                    .zip(left)
-                    .all(|(one, other)| one == other)
-                    && after.iter().zip(right).all(|(one, other)| one == other)
-            })
+    /// Whether a record in these bytes may be the header; they may begin and end inside of a long one. With `ends_anywhere` any
+    /// byte may be before it, and after it.
+    fn may_be_in(&self, data: &[u8], ends_anywhere: bool) -> bool {
+        let Some(needle) = self.rarest(data) else {
+            return true;
+        };
+        let before = self.bytes.get(..needle.start).unwrap_or_default();
+        let after = self.bytes.get(needle.stop..).unwrap_or_default();
+        let is_end =
+            |byte: Option<u8>| ends_anywhere || byte.is_none_or(|byte| !byte.is_ascii_graphic());
+        let agrees = |one: &u8, other: Option<u8>| other.is_none_or(|other| *one == other);
+        needle.finder.find_iter(data).any(|place| {
+            let (left, right) = data.split_at_checked(place).unwrap_or((data, &[]));
+            let right = right.get(needle.stop - needle.start..).unwrap_or_default();
+            let mut right = self.around.outside(right.iter());
+            let mut left = self.around.outside(left.iter().rev());
+            after.iter().all(|one| agrees(one, right.next()))
+                && is_end(right.next())
+                && before.iter().rev().all(|one| agrees(one, left.next()))
+                && is_end(left.next())
+        })
+    }
+
+    /// The needle that is met least where these bytes begin: a name may stand in each of their records.
+    fn rarest(&self, data: &[u8]) -> Option<&Needle> {
+        let sample = data.get(..SAMPLE_BYTES).unwrap_or(data);
+        let met = |needle: &&Needle| needle.finder.find_iter(sample).count();
+        self.needles.iter().min_by_key(met) // the first of several
+    }
+}
+
+/// Bytes that may stand around the names of a header.
+#[derive(Debug)]
+struct Around([bool; 256]);
+
+impl Around {
+    fn of(bytes: impl Iterator<Item = u8>) -> Around {
+        let mut around = [false; 256];
+        for byte in bytes {
+            around[usize::from(byte)] = true;
+        }
+        Around(around)
+    }
+
+    fn has(&self, byte: u8) -> bool {
+        self.0[usize::from(byte)]
+    }
+
+    /// The bytes that are none of them.
+    fn outside<'b>(&'b self, bytes: impl Iterator<Item = &'b u8>) -> impl Iterator<Item = u8> {
+        bytes.copied().filter(|&byte| !self.has(byte))
     }
 }
 
 /// Tells bytes that may hold what is odd from those that hold nothing of it, fast.
 pub struct Suspects {
     comment: Option<u8>,
-    begins_anywhere: bool, // lines end as the user said
+    begins_anywhere: bool, // lines end as the user said: perhaps with a letter
     header: Option<Arc<Bare>>,
 }
 
@@ -245,13 +298,8 @@ impl Suspects {
             || self
                 .header
                 .as_ref()
-                .is_some_and(|header| header.may_be_in(data))
+                .is_some_and(|header| header.may_be_in(data, self.begins_anywhere))
     }
-}
-
-/// The bytes that are none of `around`.
-fn without(bytes: &[u8], around: &[u8]) -> impl Iterator<Item = u8> {
-    bytes.iter().copied().filter(|byte| !around.contains(byte))
 }
 
 fn is_utf8(bytes: &[u8]) -> bool {
@@ -274,6 +322,60 @@ mod tests {
         let mut oddities = Oddities::default();
         oddities.take_texts(lines, 100, &frames, most);
         oddities.found().to_vec()
+    }
+
+    /// Whether lines may hold this header.
+    fn may_hold(header: &str, lines: &str, ends_anywhere: bool) -> bool {
+        let bare = Bare::of(header.as_bytes(), [b'"'].into_iter());
+        bare.may_be_in(lines.as_bytes(), ends_anywhere)
+    }
+
+    #[test]
+    fn a_header_is_suspected_however_its_names_are_written() {
+        for again in [
+            "id,name",
+            "\"id\",\"name\"",
+            "\u{feff}id , name\t",
+            "id,\"name\" \r",
+        ] {
+            assert!(may_hold("id,name", &format!("1,x\n{again}\n2,y\n"), false));
+            assert!(may_hold("id,name", &format!("{again}\n"), false));
+        }
+        let long = format!("id,name,{}", "x".repeat(2 * MOST_BYTES_OF_SEVERAL));
+        for part in [&long[1..], &long[..1000]] {
+            assert!(may_hold(&long, part, false)); // the rest is in other bytes
+        }
+        assert!(may_hold("name", "x\nname\ny\n", false));
+        assert!(may_hold("id,name", "1,xZid,nameZ2,y", true));
+        assert!(may_hold("a-b,-", "a-b,-\n", false));
+        assert!(may_hold("+,-", "1,2\n", false)); // nothing to look for
+    }
+
+    #[test]
+    fn names_that_stand_in_records_are_no_headers() {
+        let rows = |row: &str| format!("{row}\n").repeat(1000);
+        for row in [
+            "7,name number 5",
+            "7,x name",
+            "my id,name",
+            "id,names",
+            "name,id",
+        ] {
+            assert!(!may_hold("id,name", &rows(row), false), "{row}");
+        }
+        for row in ["name number 5", "no name", "name1"] {
+            assert!(!may_hold("name", &rows(row), false), "{row}");
+        }
+        assert!(!may_hold("number,xname", &rows("xname,5,number"), false));
+    }
+
+    #[test]
+    fn of_several_names_the_one_that_is_met_least_is_looked_for() {
+        let bare = Bare::of(b"longest,id,short", [b'"'].into_iter());
+        let place = |data: &[u8]| bare.rarest(data).map(|needle| needle.start);
+        assert_eq!(place(b"1,2,3\n"), Some(0));
+        assert_eq!(place(b"longest\nlongest\n"), Some(11));
+        assert_eq!(place(b"longest short\nlongest short\n"), Some(8));
     }
 
     #[test]
