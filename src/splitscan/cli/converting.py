@@ -87,7 +87,10 @@ def _as_json(report: CheckReport) -> dict[str, object]:
         "broken": [
             {"code": each.code, "records": each.records, "examples": list(each.examples)} for each in report.broken
         ],
-        "odd": [{**each._asdict(), "path": redact(each.path)} for each in report.odd],
+        "odd": [
+            {"code": each.code, "records": each.records, "path": redact(each.path), "offset": each.offset}
+            for each in report.odd
+        ],
         "columns": [
             {"name": each.name, "type": type_name(each.type), "holds": each.holds and type_name(each.holds)}
             for each in report.columns

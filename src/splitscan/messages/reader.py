@@ -10,13 +10,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata, Reject
+from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
 from splitscan.messages.decoding import values_reader
 from splitscan.messages.kafka import MessageRange, MessageReading
 from splitscan.messages.spec import MessageSpec, message_column
+from splitscan.scan.decoders import needs_no_value
 from splitscan.scan.framework import Origin, OutputPlan, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.rejects import OnReject, one_by_one
+from splitscan.scan.given_up import RejectCounter
+from splitscan.scan.oddities import NOT_UTF8, OddRecords, is_utf8
+from splitscan.scan.rejects import OnReject, OnRejects, one_by_one
+from splitscan.scan.spec import ScanSpec
 
 
 class MessageReader:
@@ -28,12 +33,17 @@ class MessageReader:
         spec: What to deliver.
         wanted: What to read.
         reading: The connection, which stays open for the next range.
+        losses: Told of values with bytes that are no UTF-8.
     """
 
-    def __init__(self, spec: MessageSpec, wanted: MessageRange, reading: MessageReading) -> None:
+    def __init__(self, spec: MessageSpec, wanted: MessageRange, reading: MessageReading, losses: RejectCounter) -> None:
         self._spec = spec
         self._wanted = wanted
         self._reading = reading
+        self._losses = losses
+        encoding, values = spec.values.options.format.text_encoding, spec.values
+        is_looked_at = values.are_texts and not needs_no_value(values, validate=False)
+        self._are_utf8 = is_looked_at and encoding is not None and resolve_encoding(encoding) == UTF_8
         self._portions: Iterator[list[Any]] = iter(())
 
     def open(self, negotiator: SchemaNegotiator) -> bool:
@@ -47,7 +57,10 @@ class MessageReader:
         messages = next(self._portions, None)
         if messages is None:
             return False
-        rows = self._read_values([message.value() for message in messages])
+        values = [message.value() for message in messages]
+        if self._are_utf8:
+            self._take_texts(messages, values)
+        rows = self._read_values(values)
         if rows.rejects is not None:
             numbers = rows.rejects.offsets
             offsets = np.array([messages[number].offset() for number in numbers.tolist()], dtype=np.int64)
@@ -59,6 +72,14 @@ class MessageReader:
 
     def close(self) -> None:
         self._portions = iter(())
+
+    def _take_texts(self, messages: Sequence[Any], values: Sequence[bytes | None]) -> None:
+        if is_utf8(b"\n".join(filter(None, values))):
+            return
+        odd = [
+            message.offset() for message, value in zip(messages, values, strict=True) if value and not is_utf8(value)
+        ]
+        self._losses.take_oddities([OddRecords(NOT_UTF8, len(odd), str(self._wanted.source), odd[0], "offset")])
 
     def _with_columns_beside(self, values: pa.RecordBatch, messages: Sequence[Any]) -> pa.RecordBatch:
         schema, beside = self._spec.schema, self._spec.kafka.metadata_columns
@@ -90,7 +111,8 @@ def scan_messages(
     Args:
         spec: What to deliver.
         ranges: What to read.
-        on_reject: Called for every message that breaks a rule, in order; its ``offset`` is that of the message.
+        on_reject: Called for every message that breaks a rule, in order; its ``offset`` is that of the message. Without
+            one a warning says how many there are, and which is the first, as of those that are no UTF-8 in any case.
         make_consumer: Makes the consumer; the client library's by default.
 
     Raises:
@@ -98,25 +120,42 @@ def scan_messages(
         RecordError: In mode FAILFAST, for the first message that breaks a rule.
         SchemaError: If a column that must not be null is.
     """
-    with closing(MessageReading(spec.kafka, make_consumer)) as reading:
-        plans = (
-            ReaderPlan(
-                make=partial(MessageReader, spec, wanted, reading),
-                split=_as_block(wanted),
-                name=None,
-                options=spec.values.options,
+    losses = RejectCounter(spec.values.options, of_messages=True)
+    take = _counting(spec.values, losses) if on_reject is None else one_by_one(on_reject)
+    try:
+        with closing(MessageReading(spec.kafka, make_consumer)) as reading:
+            plans = (
+                ReaderPlan(
+                    make=partial(MessageReader, spec, wanted, reading, losses),
+                    split=_as_block(wanted),
+                    name=None,
+                    options=spec.values.options,
+                )
+                for wanted in ranges
             )
-            for wanted in ranges
-        )
-        bounds = spec.values.options.reading
-        plan = OutputPlan(
-            spec.schema,
-            mode=bounds.mode,
-            batch_rows=bounds.batch_rows,
-            batch_bytes=bounds.batch_bytes,
-            empty_result=False,
-        )
-        yield from ScanOperator(plan, plans, None if on_reject is None else one_by_one(on_reject))
+            bounds = spec.values.options.reading
+            plan = OutputPlan(
+                spec.schema,
+                mode=bounds.mode,
+                batch_rows=bounds.batch_rows,
+                batch_bytes=bounds.batch_bytes,
+                empty_result=False,
+            )
+            yield from ScanOperator(plan, plans, take)
+    finally:
+        losses.report()
+
+
+def _counting(spec: ScanSpec, losses: RejectCounter) -> OnRejects:
+    """Count those that are rows which do not show it: no others are lost in silence."""
+    is_told = spec.shows_faults or spec.delivers_no_value
+
+    def take(rejects: Sequence[Reject]) -> None:
+        delivered = [reject for reject in rejects if reject.delivered]
+        if delivered and not is_told:
+            losses.take_delivered(len(delivered), lambda: delivered[0])
+
+    return take
 
 
 def _as_block(wanted: MessageRange) -> BlockMetadata:

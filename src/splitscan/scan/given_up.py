@@ -24,6 +24,7 @@ _REASONS = {
 }
 
 _HOW_TO_SEE_THEM = Advice("scan.rejects() lists them, rejectReasonColumn=_reject_reason says why in each row")
+_HOW_TO_SEE_MESSAGES = Advice("rejectReasonColumn=_reject_reason says why in each row")
 _WHAT_ELSE_IS_DONE = Advice("mode=FAILFAST stops there, and an ingest keeps them as rejects")
 
 GIVEN_UP = frozenset(_REASONS)
@@ -86,12 +87,18 @@ class RejectCounter:
     Args:
         options: Of the scan.
         on_new_columns: Given these columns; a warning names them if nobody is.
+        of_messages: Whether records are messages: they have offsets, and no list of those that are broken.
 
     Thread safety: none; one read, one of them.
     """
 
-    def __init__(self, options: ReadOptions, on_new_columns: OnNewColumns | None = None) -> None:
+    def __init__(
+        self, options: ReadOptions, on_new_columns: OnNewColumns | None = None, *, of_messages: bool = False
+    ) -> None:
         self._options, self._on_new_columns = options, on_new_columns
+        self._begins, self._advice = "begins at byte", _HOW_TO_SEE_THEM
+        if of_messages:
+            self._begins, self._advice = "has offset", _HOW_TO_SEE_MESSAGES
         self._records = self._delivered = 0
         self._first: Reject | None = None
         self._first_delivered: Reject | None = None
@@ -132,9 +139,9 @@ class RejectCounter:
         if self._first_delivered is not None:
             broken, first = self._delivered, self._first_delivered
             _LOG.warning(
-                "%s, and has nulls where its values do not fit; the first begins at byte %d of %s: %s. %s",
+                "%s, and has nulls where its values do not fit; the first %s %d of %s: %s. %s",
                 "1 record breaks a rule" if broken == 1 else f"each of {broken} records breaks a rule",
-                first.offset, redact(first.path), f"{first.reason} [{first.code}]", _HOW_TO_SEE_THEM,
+                self._begins, first.offset, redact(first.path), f"{first.reason} [{first.code}]", self._advice,
             )  # fmt: skip
         if self._oddities:
             _warn_of(total_oddities(self._oddities))

@@ -26,7 +26,7 @@ _HEAD_BYTES = 64 * KIB  # in which the first record is looked for
 _SAID = {
     NOT_UTF8: (
         "record has", "records have", "bytes that are no UTF-8",
-        "in texts they became U+FFFD: give the encoding of the files, perhaps encoding=windows-1252",
+        "in texts they became U+FFFD: give their encoding, perhaps encoding=windows-1252",
     ),
     HEADER_AGAIN: (
         "record is", "records are", "the header of the file again",
@@ -56,15 +56,17 @@ class OddRecords(NamedTuple):
         records: How many records have it.
         path: The file of the first.
         offset: Where it is there, in the content of the file.
+        unit: Of the offset.
     """
 
     code: str
     records: int
     path: str
     offset: int
+    unit: str = "byte"
 
     def __str__(self) -> str:
-        place = f"{redact(self.path)}, byte {self.offset}"
+        place = f"{redact(self.path)}, {self.unit} {self.offset}"
         one, several, what, then = _SAID[self.code]
         return (
             f"{self.records} {one if self.records == 1 else several} {what}, the first at {place}; {then} [{self.code}]"
@@ -76,7 +78,7 @@ def total_oddities(parts: Iterable[OddRecords]) -> tuple[OddRecords, ...]:
 
     Example:
         >>> total_oddities([OddRecords("x", 2, "b", 5), OddRecords("x", 1, "a", 9), OddRecords("x", 3, "a", 4)])
-        (OddRecords(code='x', records=6, path='a', offset=4),)
+        (OddRecords(code='x', records=6, path='a', offset=4, unit='byte'),)
     """
     sums: dict[str, OddRecords] = {}
     for each in parts:
@@ -188,7 +190,7 @@ class Oddities:
                 self._count(HEADER_AGAIN, step.offset + int(starts[i]))
 
     def _take_texts(self, step: RecordChunk, starts: Offsets, stops: Offsets) -> None:
-        if not self._are_utf8 or _is_utf8(step.data[int(starts[0]) : int(stops[-1])]):
+        if not self._are_utf8 or is_utf8(step.data[int(starts[0]) : int(stops[-1])]):
             return
         for start, stop in zip(np.asarray(starts).tolist(), np.asarray(stops).tolist(), strict=True):
             try:
@@ -201,7 +203,8 @@ class Oddities:
         self._found[code] = known._replace(records=known.records + 1)
 
 
-def _is_utf8(data: bytes | memoryview) -> bool:
+def is_utf8(data: bytes | memoryview) -> bool:
+    """True if bytes are UTF-8 from the first to the last."""
     try:
         str(data, "utf-8")
     except UnicodeDecodeError:

@@ -14,6 +14,7 @@ from splitscan.messages import make_message_spec, scan_messages
 from splitscan.messages.kafka import MessageRange, MessageReading, TopicPartition
 from splitscan.messages.options import parse_kafka_options
 from splitscan.messages.reader import MessageReader
+from splitscan.scan.given_up import RejectCounter
 
 from ...kafka.fakes import FakeConsumer, FakeMessage
 
@@ -42,6 +43,44 @@ def test_text_may_have_any_lines():
     assert [row["value"] for row in scan(values, "text")] == ["a\nb", None, "", "é"]
     assert [row["value"] for row in scan([b"\xe9", b"b"], "text", encoding="ISO-8859-1")] == ["é", "b"]
     assert [row["value"] for row in scan([b"\xe9\n", b"b"], "text")] == ["�\n", "b"]
+
+
+@pytest.mark.parametrize(
+    ("record_format", "schema", "options", "odd"),
+    [
+        ("text", None, {}, [11]),
+        ("csv", "a string, b string", {}, [11]),
+        ("csv", "a string, b string", {"encoding": "windows-1252"}, []),
+        ("csv", "a string, b string", {"mode": "DROPMALFORMED"}, [11]),
+        (None, None, {}, []),
+    ],
+)
+def test_values_that_are_no_utf8_are_told(caplog, record_format, schema, options, odd):
+    values = [b"a,\xc3\xa9", b"b,\xe9", None, b"\xff,\xff", b"d,e"]
+    assert len(scan(values, record_format, schema, **options)) == 5
+    told = [record.getMessage() for record in caplog.records]
+    assert told == [
+        f"2 records have bytes that are no UTF-8, the first at kafka:t/0, offset {first}; in texts they became U+FFFD: "
+        "give their encoding, perhaps encoding=windows-1252 [not-utf8]"
+        for first in odd
+    ]
+
+
+def test_messages_that_break_a_rule_are_told(caplog):
+    values = [b"1,x", b"y,z", b"2,x", b"1,2,3"]
+    assert [row["a"] for row in scan(values, "csv", "a int, b string")] == [1, None, 2, 1]
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told.startswith("each of 2 records breaks a rule, and has nulls where its values do not fit; the first has ")
+    assert "the first has offset 11 of kafka:t/0: " in told
+    assert told.endswith(". rejectReasonColumn=_reject_reason says why in each row")
+
+
+@pytest.mark.parametrize(
+    "options", [{"rejectReasonColumn": "_reject_reason"}, {"mode": "DROPMALFORMED"}, {"rejects": []}]
+)
+def test_nothing_is_told_of_messages_that_are_shown_or_dropped_as_wanted(caplog, options):
+    assert len(scan([b"1,x", b"1,2,3"], "csv", "a int, b string", **options)) in {1, 2}
+    assert not caplog.records
 
 
 def test_columns_beside_the_value():
@@ -110,7 +149,9 @@ def test_places_of_rows_pass_over_what_was_dropped():
     )
     values = [b"0", b"1,a", b"2", b"3,c"]
     reading = MessageReading(spec.kafka, lambda: FakeConsumer(dict(enumerate(values, 10))))
-    reader = MessageReader(spec, MessageRange(TopicPartition("t", 0), 10, 14), reading)
+    reader = MessageReader(
+        spec, MessageRange(TopicPartition("t", 0), 10, 14), reading, RejectCounter(spec.values.options)
+    )
     assert reader.open(SimpleNamespace(table_schema=lambda _: None))
     assert reader.next(loader)
     assert not reader.next(loader)

@@ -129,7 +129,7 @@ def test_dialects_that_are_found_say_which_options_samples_showed(tmp_path, give
     found = ("header",) if "skip_rows" in given else ("header", "skipRows")
     assert scan.options.format.found_options == found
     expected = [("skipped-record", 1, str(tmp_path / "f05"), 0)] if "skipRows" in found else []
-    assert [(*each,) for each in scan.check().odd] == expected
+    assert [each[:4] for each in scan.check().odd] == expected
 
 
 ROWS = [b"7,x", b"8,y", b"9,z"]
