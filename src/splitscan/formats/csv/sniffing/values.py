@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
+from functools import lru_cache
 
 Record = list[tuple[bytes, bool]]
 """The fields of a record: value, and whether it was quoted."""
@@ -40,6 +41,8 @@ class ValueKind(enum.Enum):
     SPECIAL = "special"
     """An address, or an identifier that machines make."""
 
+    __hash__ = object.__hash__  # in C: kinds are counted value by value
+
 
 _WRITTEN = {
     ValueKind.NUMBER: _NUMBER,
@@ -61,6 +64,7 @@ _PLACEHOLDER = re.compile(
 _CLEAN = re.compile(rb"[\w\x80-\xff][\w\x80-\xff .\-/'()&+:#]*")
 
 
+@lru_cache(maxsize=4096)
 def kind_of(value: bytes) -> ValueKind | None:
     """Kind of a value; ``None`` for text."""
     found = _KINDS.fullmatch(value)
@@ -69,7 +73,7 @@ def kind_of(value: bytes) -> ValueKind | None:
 
 def is_typed(value: bytes) -> bool:
     """True if a value is a number, a date, a time, or another one that few headers have."""
-    return _KINDS.fullmatch(value) is not None
+    return kind_of(value) is not None
 
 
 def is_placeholder(value: bytes) -> bool:
