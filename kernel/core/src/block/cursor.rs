@@ -25,31 +25,22 @@ pub(super) struct Source(pub Box<dyn ReadAt>);
 impl Source {
     /// Bytes from `offset` on; fewer than `length` where the content ends.
     pub(super) fn bytes(&mut self, offset: u64, length: usize) -> Result<Vec<u8>, BlockError> {
-        let mut bytes = Vec::new();
-        self.append(offset, length, &mut bytes)?;
+        let mut bytes = vec![0; length];
+        let read = self.read(offset, &mut bytes)?;
+        bytes.truncate(read);
         Ok(bytes)
     }
 
-    /// The same at the end of what is there; returns how many.
-    pub(super) fn append(
-        &mut self,
-        offset: u64,
-        length: usize,
-        bytes: &mut Vec<u8>,
-    ) -> Result<usize, BlockError> {
-        let before = bytes.len();
-        bytes.resize(before + length, 0);
-        let read = self
-            .0
-            .read_at(offset, bytes.get_mut(before..).unwrap_or_default());
-        let read = read.map_err(|error| {
+    /// The same into some room; returns how many.
+    fn read(&mut self, offset: u64, room: &mut [u8]) -> Result<usize, BlockError> {
+        let most = room.len();
+        let read = self.0.read_at(offset, room).map_err(|error| {
             BlockError::new(Kind::Source, "reader-failed", "a block could not be read")
                 .at(offset)
                 .seen(error.0)
                 .fix("check that the file can be read")
         })?;
-        bytes.truncate(before + read.min(length));
-        Ok(read)
+        Ok(read.min(most))
     }
 
     /// Whether there is a byte at `offset`.
@@ -100,8 +91,9 @@ pub(super) struct Sizes {
 pub(super) struct Cursor {
     end: u64,
     sizes: Sizes,
-    buffer: Vec<u8>,
-    passed: usize, // of the buffer
+    buffer: Vec<u8>, // as long as it ever was: bytes that a read replaces need not be cleared before
+    passed: usize,   // of the buffer
+    filled: usize,   // of the buffer, those that are passed included
     position: u64,
     overrun_bytes: u64,
     /// What is done with records.
@@ -130,6 +122,7 @@ impl Cursor {
             sizes,
             buffer: Vec::new(),
             passed: 0,
+            filled: 0,
             position,
             overrun_bytes: OVERRUN_BYTES,
             work,
@@ -145,7 +138,9 @@ impl Cursor {
 
     /// What was read from there on.
     pub(super) fn data(&self) -> &[u8] {
-        self.buffer.get(self.passed..).unwrap_or_default()
+        self.buffer
+            .get(self.passed..self.filled)
+            .unwrap_or_default()
     }
 
     /// Go past so many bytes.
@@ -382,11 +377,17 @@ impl Cursor {
             wanted
         };
         wanted = wanted.min(self.end - read_to);
-        self.buffer.drain(..self.passed);
-        self.passed = 0;
+        self.buffer.copy_within(self.passed..self.filled, 0);
+        (self.passed, self.filled) = (0, self.filled - self.passed);
         let length = usize::try_from(wanted)
             .map_err(|_| BlockError::invariant("a read fits into memory"))?;
-        let read = source.append(read_to, length, &mut self.buffer)?;
+        let read_stop = self.filled + length;
+        if self.buffer.len() < read_stop {
+            self.buffer.resize(read_stop, 0);
+        }
+        let room = self.buffer.get_mut(self.filled..read_stop);
+        let read = source.read(read_to, room.unwrap_or_default())?;
+        self.filled += read;
         if read < length {
             let found = read_to + read as u64;
             if self.end < UNKNOWN_END {
