@@ -71,18 +71,10 @@ impl Column {
         let nulls = &mut self.nulls;
         match (&mut self.data, &mut self.reading) {
             (Data::Text(texts) | Data::Binary(texts), _) => fill_texts(texts, nulls, cells),
-            (Data::Int8(values), _) => {
-                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, int::quick, int::parse)
-            }
-            (Data::Int16(values), _) => {
-                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, int::quick, int::parse)
-            }
-            (Data::Int32(values), _) => {
-                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, int::quick, int::parse)
-            }
-            (Data::Int64(values), _) => {
-                fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, int::quick, int::parse)
-            }
+            (Data::Int8(values), _) => fill_whole::<EXACT, _, C>(values, nulls, cells, refuse),
+            (Data::Int16(values), _) => fill_whole::<EXACT, _, C>(values, nulls, cells, refuse),
+            (Data::Int32(values), _) => fill_whole::<EXACT, _, C>(values, nulls, cells, refuse),
+            (Data::Int64(values), _) => fill_whole::<EXACT, _, C>(values, nulls, cells, refuse),
             (Data::Float32(values), Reading::Float(named)) => {
                 fill_floats::<EXACT, _, C>(values, nulls, cells, refuse, named)
             }
@@ -103,7 +95,8 @@ impl Column {
                 fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, quick, read)
             }
             (Data::Date(values), Reading::Date(None)) => {
-                fill(values, nulls, cells, refuse, date::quick, date::parse)
+                let quick = |bytes: &[u8], start, stop| date::quick(bytes, start, stop);
+                fill(values, nulls, cells, refuse, quick, date::parse)
             }
             (Data::Date(values), Reading::Date(Some(pattern))) => {
                 let read = |text: &str| pattern.day(text);
@@ -237,6 +230,19 @@ impl Column {
         self.push_null();
         Pushed::Bad
     }
+}
+
+/// Append a whole number of any size for each row; with `EXACT` none for a text of which digits would be lost. What
+/// reads them is a closure, not the name of a function: that would be a call for each value.
+#[inline(always)] // once for each type
+fn fill_whole<const EXACT: bool, T: Copy + Default + TryFrom<i64>, C: Cells>(
+    values: &mut Vec<T>,
+    nulls: &mut Nulls,
+    cells: &C,
+    refuse: &mut impl FnMut(usize),
+) {
+    let quick = |bytes: &[u8], start, stop| int::quick(bytes, start, stop);
+    fill_numbers::<EXACT, _, C>(values, nulls, cells, refuse, quick, int::parse);
 }
 
 /// Append a number of either precision for each row; with `EXACT` none that a double cannot hold.

@@ -136,7 +136,7 @@ impl<'a> Rows<'a> {
             column.push_texts(&cells, |row| refused.push((row, number)));
         }
         let is_regular =
-            |record: &Record| record.fields() == named.names.len() && !record.is_malformed;
+            |record: &Record| record.fields() == named.names.len() && !record.is_malformed();
         let asks = named.rescue.is_some() || self.layout.max_field_chars.is_some();
         if asks || !refused.is_empty() || !fields.records.iter().all(is_regular) {
             refused.sort_unstable();
@@ -185,7 +185,7 @@ impl<'a> Rows<'a> {
 
     /// End the row of a record.
     fn end_row(&mut self, fault: Option<Fault>, record: &Record) {
-        let fault = if record.is_malformed {
+        let fault = if record.is_malformed() {
             Some(self.fault(Code::UnclosedQuote, String::new()))
         } else {
             fault
@@ -341,7 +341,7 @@ fn text_at(fields: Fields<'_>, from: usize) -> (usize, bool) {
     let (Some(first), Some(last)) = (rest.first(), rest.last()) else {
         return (from, true);
     };
-    let range = first.start as usize..last.stop as usize;
+    let range = first.start as usize..last.stop();
     let bytes = fields.bytes.get(range).unwrap_or_default();
     let checked = match bytes.is_ascii() {
         true => Ok(""),
@@ -351,7 +351,7 @@ fn text_at(fields: Fields<'_>, from: usize) -> (usize, bool) {
         return (fields.records.len(), true);
     };
     let valid = first.start as usize + error.valid_up_to();
-    match rest.partition_point(|record| record.stop as usize <= valid) {
+    match rest.partition_point(|record| record.stop() <= valid) {
         0 => (from + 1, false),
         sound => (from + sound, true),
     }

@@ -31,15 +31,16 @@ pub(super) struct Tape {
     is_escaped: bool, // the field whose edge comes next
 }
 
-/// A record, and which words are those of its fields.
+const WALKED: u32 = 1 << 31; // of the position where a record stops: the machine has told of its fields
+const MALFORMED: u32 = 1 << 30;
+
+/// A record, and which words are those of its fields: 16 bytes, as one is written for each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub start: u32,
-    pub stop: u32,
+    stop: u32, // with WALKED and MALFORMED
     first: u32,
     end: u32,
-    is_walked: bool,
-    pub is_malformed: bool,
 }
 
 impl Record {
@@ -47,7 +48,24 @@ impl Record {
     #[inline(always)] // once a record
     pub(super) fn fields(&self) -> usize {
         let words = self.end.wrapping_sub(self.first); // first is not after end
-        (words >> u32::from(self.is_walked)) as usize
+        (words >> u32::from(self.is_walked())) as usize
+    }
+
+    /// The first byte after it.
+    #[inline(always)] // once a record
+    pub(super) fn stop(&self) -> usize {
+        (self.stop & POSITION) as usize
+    }
+
+    /// Whether it ends inside quotes.
+    #[inline(always)] // once a record
+    pub(super) fn is_malformed(&self) -> bool {
+        self.stop & MALFORMED != 0
+    }
+
+    #[inline(always)] // once a value
+    fn is_walked(&self) -> bool {
+        self.stop & WALKED != 0
     }
 }
 
@@ -175,24 +193,23 @@ impl Tape {
     /// End a record, whose edges go up to a word.
     #[inline(always)] // once a record
     pub(super) fn push_proven(&mut self, start: usize, stop: usize, end: usize) {
-        self.push(start, stop, end, false, false);
+        self.push(start, stop, end, 0);
     }
 
     /// End a record, of whose fields the machine has told.
     #[inline]
     pub(super) fn push_walked(&mut self, start: usize, stop: usize, is_malformed: bool) {
-        self.push(start, stop, self.used, true, is_malformed);
+        let malformed = if is_malformed { MALFORMED } else { 0 };
+        self.push(start, stop, self.used, WALKED | malformed);
     }
 
     #[inline(always)]
-    fn push(&mut self, start: usize, stop: usize, end: usize, is_walked: bool, is_malformed: bool) {
+    fn push(&mut self, start: usize, stop: usize, end: usize, flags: u32) {
         self.records.push(Record {
             start: self.place(start) as u32, // all below 2^30
-            stop: self.place(stop) as u32,
+            stop: self.place(stop) as u32 & POSITION | flags,
             first: self.first as u32,
             end: end as u32,
-            is_walked,
-            is_malformed,
         });
         self.first = end;
     }
@@ -250,7 +267,7 @@ impl<'a> Fields<'a> {
     /// The field with that number of a record, if it has so many.
     #[inline(always)] // once a value
     pub(super) fn get(&self, record: &Record, field: usize) -> Option<Span> {
-        if record.is_walked {
+        if record.is_walked() {
             return self.walked(record, field);
         }
         let at = (record.first as usize).wrapping_add(field); // no more than the words
