@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from splitscan.formats.log_kinds import PRESETS
+from splitscan.formats.log_kinds import PRESETS, Preset
 from splitscan.sizes import KIB
 
 HEAD_BYTES = 64 * KIB
@@ -36,6 +36,12 @@ _STANZA = re.compile(
 )
 _RECORD_JAR = re.compile(rb"(?:[A-Z][A-Za-z0-9-]*:[ ][^\r\n]*\n(?:[ \t]+[^\r\n]*\n)*)+%%\n(?=[A-Z][A-Za-z0-9-]*:[ ])")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+
+_W3C = re.compile(_BOM + rb"(?:#[^\r\n]*[\r\n]+)*#Fields:[ \t]")
+_LOGS = {
+    "common": "a common access log", "combined": "a combined access log", "syslog": "a log of syslog",
+    "syslog5424": "a log of syslog", "java": "a log of Java", "python": "a log of Python", "w3c": "a W3C extended log",
+}  # fmt: skip
 
 _TAG = re.compile(r"<(/?)([A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*)(?:\s[^<>]*?)?(/?)>")
 _NO_TAGS = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
@@ -110,15 +116,18 @@ def log_text(head: bytes) -> Beginning | None:
 
     Example:
         >>> log_text(b"Jan  1 00:00:01 host sshd[123]: in, and out\\n").kind, log_text(b"a,b")
-        ('a log', None)
+        ('a log of syslog', None)
     """
-    lines = [
-        line.decode("utf-8", "replace") for line in _LINE_END.split(head, maxsplit=_LOOKED_AT)[:_LOOKED_AT] if line
-    ]
-    names = (name for name, preset in PRESETS.items() if all(re.fullmatch(preset.pattern, line) for line in lines))
-    name = next(names, None) if lines else None
+    lines = [line.decode("utf-8", "replace") for line in _LINE_END.split(head, maxsplit=_LOOKED_AT)[:_LOOKED_AT]]
+    name = "w3c" if _W3C.match(head) else next((name for name, kind in PRESETS.items() if _is_of(kind, lines)), None)
     hint = f"set recordFormat=log and logFormat={name}, on the command line -f log -o logFormat={name}"
-    return None if name is None else Beginning("a log", None, hint)
+    return None if name is None else Beginning(_LOGS[name], None, hint)
+
+
+def _is_of(kind: Preset, lines: Sequence[str]) -> bool:
+    """True if each of the lines that begin a record is one; others may be the rest of a record."""
+    begun = [line for line in lines if line and (kind.start is None or re.match(kind.start, line))]
+    return bool(begun) and all(re.fullmatch(kind.pattern, line) for line in begun)
 
 
 def beginning_of(head: bytes) -> Beginning | None:

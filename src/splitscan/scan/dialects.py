@@ -291,7 +291,7 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata], *, has_schema: b
             head = bytes(source.read_at(0, HEAD_BYTES))
     except SourceError:
         return None  # whoever reads the file decides what that means
-    advice = about_beginning(options.record_format, head, encoding)
+    advice = about_beginning(options.record_format, head, encoding, options.given)
     if advice is None:
         advice = format_of(options).advice(options.format, head.decode(lenient(encoding), "replace"))
     if advice is None:

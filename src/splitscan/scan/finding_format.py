@@ -6,7 +6,7 @@ Files that hold no records are known by the same, and texts of two or four bytes
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple, overload
 
@@ -15,7 +15,7 @@ from splitscan.content.codecs.formats import named_after
 from splitscan.errors import SourceError, SplitscanError, UsageError, Where
 from splitscan.formats.contract import Contradiction
 from splitscan.formats.csv.sniffing.found import wide_without_mark
-from splitscan.formats.first_bytes import HEAD_BYTES, TOLD_BY_FIRST_BYTES, XML, beginning_of, other_text
+from splitscan.formats.first_bytes import HEAD_BYTES, TOLD_BY_FIRST_BYTES, XML, beginning_of, log_text, other_text
 from splitscan.formats.registry import (
     DEFAULT_FORMAT,
     KNOWN,
@@ -34,6 +34,7 @@ from splitscan.scan.files import Paths, as_paths
 from splitscan.scan.own_formats import OwnFormat
 
 _NAMED_FILES = 100  # of a directory or glob whose own name says nothing
+_TEXT = "text"
 _ZONE = "timezone"
 _ARCHIVE = "a ZIP archive"
 _ITS_FILES = "set archivePathFilter=* (on the command line -o 'archivePathFilter=*'): the files in it are read"
@@ -160,13 +161,24 @@ def check_beginning(path: str, head: bytes) -> None:
             raise not_records(path, kind, f"its first bytes are {magic!r}")
 
 
-def about_beginning(format: str, head: bytes, encoding: str) -> str | None:
-    """Objection of the first bytes of a file to its encoding and format, be that said by its name or by the user."""
+def about_beginning(format: str, head: bytes, encoding: str, given: Collection[str] = ()) -> str | None:
+    """Objection of the first bytes of a file to its encoding and format, be that said by its name or by the user.
+
+    Args:
+        format: Of the records.
+        head: The first bytes.
+        encoding: As which they are read.
+        given: Names of the options that the user gave.
+    """
     wanted = _wide_encoding(head, encoding)
     if wanted is not None and _marked(head) is not None:
         return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
     if wanted is not None:
         return f"has many bytes that are zero: it is no text in {encoding}, and perhaps wants option encoding={wanted}"
+    if format == _TEXT or (format == DEFAULT_FORMAT and "sep" not in given):
+        log = log_text(head)
+        if log is not None:
+            return f"looks like {log.kind}, and is read as {format}: {log.hint}"
     begins = other_text(head)
     if format == XML.format and head.strip(_BLANKS) and b"<" not in head:
         return f"has no element in its first {len(head):,} bytes, and is read as {format}"
@@ -277,7 +289,7 @@ def _kind_inside(paths: Paths, raw: Mapping[str, Any]) -> NamedFormat | None:
 
 def _kind_of_beginning(file: FileMetadata, head: bytes, raw: Mapping[str, Any]) -> NamedFormat | None:
     found = beginning_of(head)
-    if found is None or _is_for_csv(raw, found.format or "text"):
+    if found is None or _is_for_csv(raw, found.format or _TEXT):
         return None
     if found.format is None:
         raise UsageError(
@@ -331,7 +343,7 @@ def _candidates(
 def _file_options(raw: Mapping[str, Any]) -> ReadOptions:
     """Options of lines of text, with those of the user that say which files are read, whatever the format."""
     known = {*by_spellings(declared_options(FileOptions)), _ZONE, "time_zone"}
-    return parse_options("text", {name: value for name, value in raw.items() if name.lower() in known})
+    return parse_options(_TEXT, {name: value for name, value in raw.items() if name.lower() in known})
 
 
 def _head(file: FileMetadata, options: ReadOptions) -> bytes:

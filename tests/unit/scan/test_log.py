@@ -218,3 +218,42 @@ def test_patterns_mean_what_those_of_python_do(write, pattern, texts):
 def test_refused_patterns_say_what_to_do():
     with pytest.raises(ValueRefusedError):
         parse_pattern("(?>x)")
+
+
+TRACE = "  at the end of another\n2024-01-31 10:00:01,000 ERROR a.C - two\njava.lang.X: no\n\tat a.C\n" * 2
+KINDS = {
+    "combined": ACCESS,
+    "common": '::1 - - [10/Oct/2000:13:55:36 -0700] "-" 408 -\n',
+    "java": TRACE.removeprefix("  at the end of another\n"),
+    "python": "2024-01-31 10:00:00,123 - a.b - INFO - text\nTraceback\n",
+    "syslog": "<34>Oct  1 22:14:15 mymachine su[12]: 'su root' failed\n",
+    "syslog5424": "<165>1 2003-10-11T22:14:15.003Z host app - ID47 - an event\n",
+    "w3c": "\ufeff#Version: 1.0\r\n#Fields: date time\r\n2024-01-31 10:00:00\r\n",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["a.log", "a"])
+def test_logs_that_are_read_as_something_else_are_told_of(tmp_path, caplog, kind, name):
+    path = tmp_path / name
+    path.write_text(KINDS[kind], newline="")
+    scan = ss.scan(str(path))
+    scan.to_arrow()
+    said = "text" if name == "a.log" else "csv"
+    assert f"and is read as {said}: set recordFormat=log and logFormat={kind}," in caplog.text
+    caplog.clear()
+    assert ss.scan_log(str(path), log_format=kind).count() > 0
+    assert "looks like" not in caplog.text
+
+
+def test_other_texts_are_no_logs(write, caplog):
+    for text in ("hello\nworld\n", "# a\n#Field: b\n1\n", "2024-01-31 10:00:00 plain\n", ""):
+        ss.scan(write(text)).to_arrow()
+    ss.scan_csv(write(ACCESS), sep=" ").to_arrow()
+    assert "looks like" not in caplog.text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_search_for_a_dialect_names_the_kind_of_log(write, kind):
+    found = ss.sniff_csv(write(KINDS[kind] * (1 if kind == "w3c" else 3)))
+    assert any(f"-f log -o logFormat={kind}" in each for each in found.doubts)
