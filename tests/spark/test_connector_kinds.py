@@ -173,3 +173,18 @@ def test_members_of_records_are_read_alone(spark: SparkSession, tmp_path: Path) 
         == ss.scan_json(tmp_path, _NESTED).to_spark(spark).select("s.a", "x.y").collect()
     )
     assert [row.a for row in frame.select("s.a").collect()] == [1, None]
+
+
+def test_w3c_logs(spark: SparkSession, tmp_path: Path) -> None:
+    fields, rows = "#Fields: date time sc-status\n", "2024-01-31 10:00:00 200\n2024-01-31 10:00:01 -\nx\n"
+    path = tmp_path / "a.log"
+    path.write_text((fields + rows) * 20)
+    scan = ss.scan_log(str(path), log_format="w3c", block_bytes=100)
+    assert why_python(scan.planner, spark) is None
+    found = [tuple(row) for row in scan.to_spark(spark).collect()]
+    assert found == [tuple(row.values()) for row in scan.to_arrow().to_pylist()]
+    assert len(found) == 60
+    path.write_text((fields + rows) * 20 + fields.replace("date time", "time date") + rows)
+    changed = ss.scan_log(str(path), log_format="w3c", block_bytes=100)
+    with pytest.raises(PySparkException, match=r"header-changed"):
+        changed.to_spark(spark).collect()

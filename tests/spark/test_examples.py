@@ -41,6 +41,14 @@ def test_escaped_newlines_end_no_message(said):
     ]
 
 
+def test_traces_stay_with_their_errors(said):
+    assert said("logs_with_traces.py", "logs") == [
+        "1200 records, 400 errors, 400 with their cause",
+        "hour 10: 400 requests, 0 failed, 20 ms",
+        "hour 11: 400 requests, 400 failed, 3000 ms",
+    ]
+
+
 def test_a_rebalanced_job_delivers_each_record_once(said, tmp_path):
     lines = said("rebalanced_job.py", "job")
     assert lines[0] == "each record once: True"
