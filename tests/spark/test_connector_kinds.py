@@ -186,5 +186,5 @@ def test_w3c_logs(spark: SparkSession, tmp_path: Path) -> None:
     assert len(found) == 60
     path.write_text((fields + rows) * 20 + fields.replace("date time", "time date") + rows)
     changed = ss.scan_log(str(path), log_format="w3c", block_bytes=100)
-    with pytest.raises(PySparkException, match=r"header-changed"):
+    with pytest.raises(RecordError, match=r"header-changed"):
         changed.to_spark(spark).collect()
