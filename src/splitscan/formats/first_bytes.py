@@ -37,7 +37,10 @@ _STANZA = re.compile(
 _RECORD_JAR = re.compile(rb"(?:[A-Z][A-Za-z0-9-]*:[ ][^\r\n]*\n(?:[ \t]+[^\r\n]*\n)*)+%%\n(?=[A-Z][A-Za-z0-9-]*:[ ])")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
-_W3C = re.compile(_BOM + rb"(?:#[^\r\n]*[\r\n]+)*#Fields:[ \t]")
+_MAY_BE_LOG = re.compile(  # one of the first lines: most texts need no longer look
+    _BOM + rb"(?:[^\r\n]*+[\r\n]++){0,2}?(?:\S++ \S++ \S++ \[|<\d|[A-Z][a-z]{2} [ \d]\d |\d{4}-\d\d-\d\d[ T]\d|#)"
+)
+_W3C = re.compile(_BOM + rb"(?:#(?!Fields:)[^\r\n]*+[\r\n]++)*+#Fields:[ \t]")
 _LOGS = {
     "common": "a common access log", "combined": "a combined access log", "syslog": "a log of syslog",
     "syslog5424": "a log of syslog", "java": "a log of Java", "python": "a log of Python", "w3c": "a W3C extended log",
@@ -118,6 +121,8 @@ def log_text(head: bytes) -> Beginning | None:
         >>> log_text(b"Jan  1 00:00:01 host sshd[123]: in, and out\\n").kind, log_text(b"a,b")
         ('a log of syslog', None)
     """
+    if _MAY_BE_LOG.match(head) is None:
+        return None
     lines = [line.decode("utf-8", "replace") for line in _LINE_END.split(head, maxsplit=_LOOKED_AT)[:_LOOKED_AT]]
     name = "w3c" if _W3C.match(head) else next((name for name, kind in PRESETS.items() if _is_of(kind, lines)), None)
     hint = f"set recordFormat=log and logFormat={name}, on the command line -f log -o logFormat={name}"
