@@ -82,7 +82,7 @@ def test_a_watched_directory_is_a_table_for_three_engines(said):
 def test_examples_are_short_and_each_has_a_test():
     tested = Path(__file__).read_text()
     programs = sorted(EXAMPLES.glob("*.py"))
-    assert len(programs) == 5
+    assert len(programs) == 7
     for program in programs:
         code = program.read_text()
         assert f'said("{program.name}"' in tested

@@ -65,6 +65,9 @@ def check_shares(scan, cuts, content_bytes):
     assert read_in_turn(scan, shares_of(scan.files()[0], cuts)) == results, cuts
     position = 0
     for result in results:
+        if result.report.span_start == result.report.span_stop:  # no record starts in this share
+            assert not result.rows, cuts
+            continue
         assert result.report.span_start == position, cuts
         position = result.report.span_stop
     assert (position, results[-1].report.content_bytes) == (content_bytes, content_bytes)

@@ -58,6 +58,8 @@ def check_cuts(scan_of, path, content_bytes, block_bytes):
     assert [row for result in results for row in result.rows] == expected, block_bytes
     assert [left.stop for left in blocks[:-1]] == [right.start for right in blocks[1:]]
     spans = [(result.report.span_start, result.report.span_stop) for result in results]
+    assert not any(result.rows for result, (start, stop) in zip(results, spans, strict=True) if start == stop)
+    spans = [(start, stop) for start, stop in spans if start < stop]  # where no record starts, there is nothing to tile
     assert (spans[0][0], spans[-1][1]) == (0, content_bytes)
     assert all(left[1] == right[0] for left, right in pairwise(spans)), spans
     assert results[-1].report.content_bytes == content_bytes
