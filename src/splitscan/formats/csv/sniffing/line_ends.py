@@ -41,7 +41,7 @@ def _of_lone_ends(chosen: Reading) -> str | None:
 
 def _of_backslashes(chosen: Reading, *, is_even: bool) -> str | None:
     text, mark = chosen.sample.text, b"\\" + chosen.sep.encode()
-    if _heals(chosen, _ESCAPED_END.sub(b" ", text)):
+    if _heals(chosen, _ESCAPED_END.sub(b" ", text), joins=True):  # in quotes they are values like others
         count = len(_ESCAPED_END.findall(text))
         return (
             f"A backslash stands before {count:,} line end{'s' * (count > 1)}, and values go on below: no option reads "
@@ -67,8 +67,8 @@ def _is_of_pairs(text: bytes) -> bool:
     return text.count(b"\r\n") == text.count(b"\n")
 
 
-def _heals(chosen: Reading, text: bytes) -> bool:
-    """True if another text has as many fields in all of its records, two or more."""
+def _heals(chosen: Reading, text: bytes, *, joins: bool = False) -> bool:
+    """True if another text has as many fields in all of its records, and fewer records if it is to join them."""
     sample = chosen.sample
     if text == sample.text:
         return False
@@ -77,4 +77,5 @@ def _heals(chosen: Reading, text: bytes) -> bool:
         healed.columns > 1
         and len(healed.records) >= _LEAST_RECORDS
         and {len(record) for record in healed.records} == {healed.columns}
+        and not (joins and len(healed.records) >= len(chosen.records))
     )

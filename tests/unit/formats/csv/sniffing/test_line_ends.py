@@ -72,6 +72,7 @@ def test_backslashes_before_separators_are_told(sep):
         table("\n", "x"), table("\r\n", "x"), table("\r", "x"),
         table("\n", "x") + table("\r\n", "y").partition("\n")[2],
         table("\n", '"x\ry"'), table("\r\n", '"x\ny"'), "dir,path\n" + "".join(f"{n},C:\\{n}\\\n" for n in range(9)),
+        table("\n", '"x\\\ny"'), table("\n", '"x\\\ny"', every=3), table("\r\n", '"x\\\r\ny"', every=29),
         table("\n", "x\\y"), table("\n", "C:\\"),
     ],
 )  # fmt: skip
