@@ -292,4 +292,6 @@ class _BoundaryWalk:
             self._state, self._boundary, self._cursor = _START, stop, None
         elif boundary is not None and stop - boundary <= self._records.max_record_bytes + self._records.read_bytes:
             data = self._records.source.read_at(boundary, stop - boundary)
-            self._state, self._boundary, self._cursor = self._format.state_after(data), boundary, None
+            state = self._format.state_after(data)
+            if state >= 0:  # else no summary has an answer for it
+                self._state, self._boundary, self._cursor = state, boundary, None

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use memchr::memchr3;
+
 use super::exact::{Loose, Value, Walk};
 use super::unescape::unescape;
 use super::{Shape, is_space, precedes_brace};
@@ -154,15 +156,60 @@ pub fn outside(data: &[u8], from: usize, place: Place, path: &Path) -> Outside {
         place,
         kept: None,
     };
-    for (at, &byte) in data.iter().enumerate().skip(from) {
+    let mut at = from;
+    loop {
+        if run.kept.is_none() {
+            at = skim(data, at, &mut run.place);
+        }
+        let Some(&byte) = data.get(at) else { break };
         match run.take(at, byte) {
-            Taken::On => {}
+            Taken::On => at += 1,
             Taken::Ends(boundary) => return Outside::Ends(boundary),
             Taken::Cut => break,
         }
     }
     let (at, place) = run.kept.unwrap_or((data.len(), run.place));
     Outside::Open(at, place)
+}
+
+/// Go through strings, and through containers that are not on the path, as far as no brace is misplaced.
+fn skim(data: &[u8], from: usize, place: &mut Place) -> usize {
+    let mut at = from;
+    loop {
+        let rest = data.get(at..).unwrap_or_default();
+        if place.in_string && !place.is_escaped {
+            at += memchr3(b'"', b'\\', b'\n', rest).unwrap_or(rest.len());
+        }
+        let Some(&byte) = data.get(at) else { return at };
+        if place.unmatched == 0 {
+            return at;
+        }
+        let is_escaped = place.is_escaped;
+        place.is_escaped = byte == b'\\' && !is_escaped;
+        if place.in_string {
+            if byte == b'\n' {
+                (place.in_string, place.is_damaged) = (false, true);
+            } else if byte == b'"' {
+                place.in_string = is_escaped;
+            }
+            at += 1;
+            continue;
+        }
+        match byte {
+            b'{' if !place.may_open => {
+                place.is_escaped = is_escaped;
+                return at;
+            }
+            b'{' | b'[' => place.unmatched += 1,
+            b'}' | b']' => place.unmatched -= 1,
+            b'"' => place.in_string = !is_escaped,
+            _ => {}
+        }
+        if !is_space(byte) {
+            place.may_open = precedes_brace(byte);
+        }
+        at += 1;
+    }
 }
 
 enum Taken {
