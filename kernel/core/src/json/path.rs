@@ -480,7 +480,13 @@ impl Past {
             Some(b':') => {
                 let rest = data.get(1..).unwrap_or_default();
                 let blank = rest.iter().position(|&byte| !is_space(byte));
-                let value = 1 + blank.unwrap_or(rest.len());
+                let Some(value) = blank.map(|blank| 1 + blank) else {
+                    return Passed {
+                        resume: None,
+                        dropped: 0, // what follows tells whether an array begins
+                        past: self,
+                    };
+                };
                 if data.get(value) == Some(&b'[') {
                     return Passed {
                         resume: Some(value + 1),
