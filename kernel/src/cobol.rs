@@ -5,7 +5,7 @@ use pyo3::pybacked::PyBackedBytes;
 use splitscan_kernel_core::cobol::{Finder, FindingSpec};
 
 use crate::Unsupported;
-use crate::export::{Framed, part, positions};
+use crate::export::{Framed, framed, part};
 use crate::guard::detached;
 
 /// How the records of a copybook are found.
@@ -36,12 +36,7 @@ impl CobolRecords {
     ) -> PyResult<Framed<'py>> {
         let data = part(&data, start, end)?;
         let frames = detached(py, start, || self.finder.frame(data, at_end))?;
-        Ok((
-            positions(py, &frames.starts)?,
-            positions(py, &frames.stops)?,
-            frames.malformed,
-            frames.next_start,
-        ))
+        framed(py, frames)
     }
 
     /// How many records that finds, and where the next one starts.

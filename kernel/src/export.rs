@@ -8,10 +8,21 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
+use splitscan_kernel_core::frames::Frames;
 use splitscan_kernel_core::kinds::nullable;
 
 /// Starts and stops as little-endian integers of 64 bits, records that are malformed, where the next one starts.
 pub type Framed<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Vec<u32>, usize);
+
+/// Records that were found, for Python.
+pub fn framed<'py>(py: Python<'py>, frames: Frames) -> PyResult<Framed<'py>> {
+    Ok((
+        positions(py, &frames.starts)?,
+        positions(py, &frames.stops)?,
+        frames.malformed,
+        frames.next_start,
+    ))
+}
 
 /// Rows as columns; `pyarrow.record_batch` takes it, without copying.
 #[pyclass(frozen)]

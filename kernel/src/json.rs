@@ -10,7 +10,7 @@ use splitscan_kernel_core::json::{self, Framing, Path, Shape};
 use splitscan_kernel_core::lines::grammar::Grammar;
 
 use crate::Unsupported;
-use crate::export::{Framed, part, positions};
+use crate::export::{Framed, framed, part, positions};
 use crate::guard::detached;
 
 /// State, first, last and marked record start, records.
@@ -91,12 +91,7 @@ impl Json {
             Framing::Values(shape) => json::frame(data, at_end, shape),
             Framing::Lines(lines) => json::frame_lines(data, lines, at_end),
         })?;
-        Ok((
-            positions(py, &frames.starts)?,
-            positions(py, &frames.stops)?,
-            frames.malformed,
-            frames.next_start,
-        ))
+        framed(py, frames)
     }
 
     /// How many those are, and where the next one starts.

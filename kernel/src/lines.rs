@@ -6,7 +6,7 @@ use splitscan_kernel_core::lines::grammar::Grammar;
 use splitscan_kernel_core::lines::records;
 
 use crate::Unsupported;
-use crate::export::{Framed, part, positions};
+use crate::export::{Framed, framed, part};
 use crate::guard::detached;
 
 /// How the records of text are ended.
@@ -42,12 +42,7 @@ impl Lines {
     ) -> PyResult<Framed<'py>> {
         let data = part(&data, start, end)?;
         let frames = detached(py, start, || records::frame(data, &self.grammar, at_end))?;
-        Ok((
-            positions(py, &frames.starts)?,
-            positions(py, &frames.stops)?,
-            frames.malformed,
-            frames.next_start,
-        ))
+        framed(py, frames)
     }
 
     /// How many records that finds, and where the next one starts.

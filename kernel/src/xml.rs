@@ -7,7 +7,7 @@ use splitscan_kernel_core::frames::{Counted, Frames, Run};
 use splitscan_kernel_core::xml::{self, PLACES, RowTag};
 
 use crate::Unsupported;
-use crate::export::{Framed, part, positions};
+use crate::export::{Framed, framed, part, positions};
 use crate::guard::detached;
 
 /// State, first, last and marked record start, records, and whether nothing in the piece is of any record.
@@ -47,12 +47,7 @@ impl Xml {
     ) -> PyResult<Framed<'py>> {
         let data = part(&data, start, end)?;
         let frames: Frames = detached(py, start, || xml::frame(data, at_end, &self.tag))?;
-        Ok((
-            positions(py, &frames.starts)?,
-            positions(py, &frames.stops)?,
-            frames.malformed,
-            frames.next_start,
-        ))
+        framed(py, frames)
     }
 
     /// How many those are before the end of a file, and where the next one starts.
