@@ -2,12 +2,12 @@
 
 import pytest
 
-from splitscan.read import split_points
+from splitscan.read import boundaries
 
 
 @pytest.fixture(scope="module")
 def short_looks():
     """Let little be seen before a block: of small files it tells nothing then, and guesses are wrong."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(split_points, "LOOKS_BYTES", (8, 16))
+        patch.setattr(boundaries, "LOOKS_BYTES", (8, 16))
         yield

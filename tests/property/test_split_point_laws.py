@@ -13,9 +13,9 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.read import split_points
+from splitscan.read import boundaries
+from splitscan.read.boundaries import find_start_nearby
 from splitscan.read.cursor import RecordCursor, Records, steps_until
-from splitscan.read.split_points import find_start_nearby
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.strategies import files_of
 
@@ -60,7 +60,7 @@ def test_a_start_that_is_told_by_the_bytes_before_it_is_the_true_one(
     file = FileMetadata("memory://test", 9, 0, "9-0", "test", compression)
     block = BlockMetadata(file, start, file.content_bytes, 1, seek=SeekPoint(0, entry))
     preamble = Preamble(len(HEAD), format)
-    with patch.object(split_points, "LOOKS_BYTES", looks):
+    with patch.object(boundaries, "LOOKS_BYTES", looks):
         found = find_start_nearby(MemorySource(data), block, preamble, max_record_bytes=most, read_bytes=16)
     event("not told" if found is None else "told")
     if found is not None:
@@ -74,7 +74,7 @@ def test_lines_with_a_quoted_field_tell_and_others_do_not(before: bytes, told: b
     data = HEAD + before * 40 + b"3,4\n"
     file = FileMetadata("memory://test", len(data), 0, "9-0", "test")
     block = BlockMetadata(file, len(data) - 6, len(data), 1)
-    with patch.object(split_points, "LOOKS_BYTES", (25, 60)):
+    with patch.object(boundaries, "LOOKS_BYTES", (25, 60)):
         preamble = Preamble(len(HEAD), FORMATS[0])
         found = find_start_nearby(MemorySource(data), block, preamble, max_record_bytes=99, read_bytes=16)
     assert found == (len(data) - 4 if told else None)

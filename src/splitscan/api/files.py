@@ -25,8 +25,7 @@ from splitscan.scan.own_formats import OwnFormat, name_of_own
 from splitscan.scan.planner import ScanPlanner
 from splitscan.scan.rejects import OnReject, one_by_one
 from splitscan.scan.rows import Rows, as_html, as_text, checked_limit, facts
-from splitscan.scan.schema.explanation import SchemaExplanation
-from splitscan.scan.schema.resolution import explain
+from splitscan.scan.schema.resolution import SchemaExplanation, explain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.planner import ScanPlanner
-from splitscan.scan.reject_rows import REJECTED, LineNumbers
+from splitscan.scan.rejects import REJECTED, LineNumbers
 from splitscan.scan.rows import Rows
 
 

@@ -24,7 +24,7 @@ from splitscan.formats.first_bytes import TOLD_BY_FIRST_BYTES
 from splitscan.formats.registry import DEFAULT_FORMAT
 from splitscan.redaction import redact
 from splitscan.scan.dialects import unclear
-from splitscan.scan.schema.explanation import ColumnExplanation, SchemaExplanation, SeenType
+from splitscan.scan.schema.resolution import ColumnExplanation, SchemaExplanation, SeenType
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from splitscan.block_json import read_blocks, write_blocks
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import BlockMetadata, read_blocks, write_blocks
 
 BlockKey: TypeAlias = tuple[int, int]
 """File index and block index: a block's identity in its job."""

@@ -21,7 +21,7 @@ from splitscan.jobs.ledger_files import nothing_ingested, read_ledgers
 from splitscan.jobs.opening import open_destination
 from splitscan.jobs.replacing import Contents
 from splitscan.jobs.workplace import DestinationStorage
-from splitscan.read.block_stream import open_stream
+from splitscan.read.reader_context import open_stream
 from splitscan.redaction import redact
 from splitscan.sizes import KIB
 

@@ -27,7 +27,7 @@ from splitscan.jobs.partitioning import is_in_job_folder
 from splitscan.jobs.parts import parquet_name
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage
-from splitscan.read.block_stream import open_stream
+from splitscan.read.reader_context import open_stream
 from splitscan.sizes import MIB, count_of
 
 _BUFFER_BYTES = MIB

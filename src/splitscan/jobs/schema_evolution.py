@@ -18,8 +18,7 @@ from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
 from splitscan.scan.new_columns import EVERY_RECORD, SOME_RECORDS, NewColumns
-from splitscan.scan.schema.explanation import ColumnSource, shown_type
-from splitscan.scan.schema.resolution import ResolvedColumn
+from splitscan.scan.schema.resolution import ColumnSource, ResolvedColumn, shown_type
 
 _MOST_DDL = 400  # characters of a schema in a message
 

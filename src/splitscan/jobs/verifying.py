@@ -47,8 +47,8 @@ from splitscan.jobs.replacing import Contents, source_files
 from splitscan.jobs.reports import Finding, VerifyReport
 from splitscan.jobs.tiling import key_faults, row_faults, tiling_faults
 from splitscan.plan.files import check_inside
-from splitscan.read.block_stream import open_stream
 from splitscan.read.contents import recognised_content
+from splitscan.read.reader_context import open_stream
 from splitscan.redaction import redact
 from splitscan.sizes import KIB
 

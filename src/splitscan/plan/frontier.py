@@ -55,13 +55,10 @@ def cut_growing_file(  # noqa: PLR0913 -- all that finding records takes, and wh
     known, all new bytes are.
 
     Args:
-        source: The open file.
         file: Its ``size_bytes`` say how far to look.
         format: How records are found; not one that reads whole files.
         position: A record boundary: where the last cut was. 0 for a new file.
         block_bytes: Least length of a block but the last.
-        max_record_bytes: Longest content of a record.
-        read_bytes: Size of one read.
         closed: Whether nothing will be appended any more: then the last record needs no terminator.
         after_cut_record: Whether the record before *position* was taken for ended without its terminator: an empty
             record at *position* is that terminator.

@@ -18,8 +18,8 @@ from splitscan.content.codecs.tables import find_members
 from splitscan.content.kept import SeekStore
 from splitscan.content.storage import ByteSource
 from splitscan.options.files import FileOptions
-from splitscan.read.block_stream import open_stream
 from splitscan.read.contents import codec_in
+from splitscan.read.reader_context import open_stream
 from splitscan.sizes import MIB
 
 _READ_BYTES = MIB
@@ -43,7 +43,6 @@ class SeekIndex(NamedTuple):
     Attributes:
         codec: Name of the codec; empty for files that are not compressed.
         places: At how many places the file can be entered, its beginning included.
-        content_bytes: Length of the content.
         state: What became of it.
     """
 

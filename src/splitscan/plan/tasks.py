@@ -14,8 +14,7 @@ from splitscan.content.archives.member import split_member_path
 from splitscan.content.codecs.formats import CODECS
 from splitscan.errors import UsageError
 from splitscan.options.files import FileOptions
-from splitscan.plan.cutting import Splittable, cut_files, may_be_compressed
-from splitscan.plan.splitter import MOST_SHARES, BlockLengths, shares_for
+from splitscan.plan.cutting import MOST_SHARES, BlockLengths, Splittable, cut_files, may_be_compressed, shares_for
 from splitscan.sizes import MIB
 
 _TASKS_PER_SLOT = 4  # more tasks than slots, so that one that is slower than the others is not the end of the job
@@ -45,7 +44,6 @@ class TaskPlanner:
     """Divides the files of a scan into blocks, and the blocks into tasks.
 
     Attributes:
-        files: The files, in order.
         options: The user's options of blocks and tasks.
         fixed: True if ``where`` tells blocks from each other: then ``blockSize`` alone says how files are cut.
         lengths: How long blocks are, where the options do not say it.

@@ -49,7 +49,6 @@ class ByteKeyRange(_KeyBounds):
     order is always decided by the bytes, numbers only say how far apart keys are.
 
     Args:
-        start: First key.
         stop: First key after the range. ``start == stop`` (not empty) is an empty range.
 
     Raises:
@@ -87,9 +86,6 @@ class ByteKeyRange(_KeyBounds):
     def fraction_of(self, key: bytes) -> float:
         """Find how far into the range a key lies, correctly rounded from exact integers.
 
-        Args:
-            key: A key from ``start`` to ``stop``.
-
         Returns:
             From 0.0 to 1.0; 0.0 where ``start`` and ``stop`` are equal as numbers.
 
@@ -113,9 +109,6 @@ class ByteKeyRange(_KeyBounds):
 
     def key_at(self, fraction: float | Fraction) -> bytes:
         """Find a key that lies a fraction into the range. Never decreases as *fraction* grows.
-
-        Args:
-            fraction: From 0 to 1.
 
         Returns:
             A short key of the range: ``start`` for 0 (also where the bounds are equal as numbers), ``stop`` for 1.
@@ -145,9 +138,6 @@ class ByteKeyRange(_KeyBounds):
 
     def split(self, count: int) -> list[bytes]:
         """Cut the range into pieces of about equal width.
-
-        Args:
-            count: How many pieces, 1 or more.
 
         Returns:
             ``count + 1`` keys in strict order, from ``start`` to ``stop``; just these two for a range that
@@ -190,7 +180,6 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
     unbounded range can be split and has progress.
 
     Args:
-        start: First key.
         stop: First key after the range. ``start == stop`` (not empty) is an empty range.
 
     Raises:

@@ -202,9 +202,6 @@ def exact_fraction(fraction: float | Fraction) -> Fraction:
     A float means the decimal that it prints as: ``0.3`` of 100 positions is 30, not the 29 that the binary value
     just below 0.3 would give.
 
-    Args:
-        fraction: From 0 to 1; a :class:`~fractions.Fraction` is taken as it is.
-
     Returns:
         The exact fraction.
 
@@ -333,9 +330,6 @@ class OffsetRangeTracker(LockedTracker[int]):
 
         Reading ``stop_position`` before the split and trusting it would be wrong where several threads split.
 
-        Args:
-            split_position: First offset of the residual.
-
         Returns:
             The residual, which this tracker will never claim a record of, or ``None`` if refused.
 
@@ -372,9 +366,6 @@ class OffsetRangeTracker(LockedTracker[int]):
 
     def position_at_fraction(self, fraction: float | Fraction) -> int:
         """Find the offset that lies a fraction into the range, rounded down, computed exactly.
-
-        Args:
-            fraction: From 0 (``start_position``) to 1 (``stop_position``).
 
         Returns:
             An offset from ``start_position`` to ``stop_position``.

@@ -17,10 +17,9 @@ from splitscan.formats.framing.contract import (
     RecordFormat,
     Splittability,
 )
-from splitscan.read.boundaries import find_first_start
+from splitscan.read.boundaries import find_first_start, find_start_nearby, shows_split_points
 from splitscan.read.contents import content_bytes_of, damage_of, in_content, preamble_for
 from splitscan.read.cursor import RecordChunk, RecordCursor, Records, Skipped, UnreadableRecords, steps_until
-from splitscan.read.split_points import find_start_nearby, shows_split_points
 
 _LOOK_BYTES = 4096  # first look; doubled while it does not decide
 _LONGEST_LOOK_BYTES = 1 << 20  # from here on the look slides along a record that has no end in sight
@@ -37,11 +36,6 @@ class FramedRecords:
     ranges, whatever follows.
 
     Args:
-        source: The open file.
-        block: What to read.
-        format: How records are found.
-        max_record_bytes: Longest content of a record.
-        read_bytes: Size of one read.
         preamble: What the file's head says, where that is known; read if not given.
         with_digest: Whether to hash the bytes of the span (:class:`ContentDigest`).
 
@@ -307,13 +301,6 @@ def follow_to_start(
     If a look at the head shows split points, what is right before the block probably tells where records begin, and
     the rest of what comes before is only decompressed. Else all of it is summarised on the way.
 
-    Args:
-        source: The open file.
-        block: The block; its format needs context.
-        preamble: What the file's head says.
-        max_record_bytes: As for reading.
-        read_bytes: Size of one read, where reading is needed.
-
     Returns:
         The offset; ``UNKNOWN_END`` where no record starts after the block's start.
     """
@@ -337,13 +324,9 @@ def look_around(
     """Find the first record start at or after *start*: computed, or by a look at the bytes around it.
 
     Args:
-        source: The open file.
-        format: How records are found.
-        start: Where to look.
         floor: Where the records begin, or a known boundary before *start*.
         size_bytes: Length of what is read; perhaps ``UNKNOWN_END``.
         stop: Where looking ends: the answer, if no record starts before it.
-        grows: Whether more bytes may be appended.
 
     Returns:
         The offset; ``None`` where no record starts, or if it *grows*, where that cannot be told yet.

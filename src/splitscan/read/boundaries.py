@@ -13,9 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from splitscan.blocks import BlockMetadata, ByteRange
+from splitscan.content.codecs.content import BEGINNING
 from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError
-from splitscan.formats.framing.contract import ContextFormat, Preamble
+from splitscan.formats.framing.contract import ContextFormat, Preamble, SplitPointFormat
 from splitscan.formats.framing.frames import Offsets, Run
 from splitscan.read.cursor import (
     NONE_GIVEN_UP,
@@ -28,6 +29,7 @@ from splitscan.read.cursor import (
     steps_until,
 )
 from splitscan.read.pieces import Piece, summarise_pieces
+from splitscan.sizes import KIB, MIB
 
 _START = 0  # the state in which a record starts right here
 
@@ -65,12 +67,9 @@ def index_file(
     """Find where the first record of every block starts, and how many records there are.
 
     Args:
-        source: The open file.
         blocks: All blocks of the file, in order.
-        preamble: What the file's head says.
         pieces: The pieces of all blocks (:func:`~splitscan.read.pieces.summarise_block`), in order.
         max_record_bytes: As for reading: the same limit gives the same records.
-        read_bytes: Size of one read, where reading is needed.
     """
     if not isinstance(preamble.format, ContextFormat):
         raise InvariantError(f"format {preamble.format.name} has no boundary index")
@@ -96,13 +95,6 @@ def find_first_start(
 
     For sources that have to go through everything before the block anyway: what decompresses it sees it.
 
-    Args:
-        source: The open file.
-        block: The block.
-        preamble: What the file's head says.
-        max_record_bytes: As for reading.
-        read_bytes: Size of one read, where reading is needed.
-
     Returns:
         As ``FileIndex.blocks`` has it; ``UNKNOWN_END`` where no record starts after the block's start, or the content
         ends there or before, and where it ends was not known.
@@ -125,7 +117,6 @@ class _Answers:
     """The first record boundary at or after each of some offsets, found in order.
 
     Args:
-        asked: The offsets, in order.
         data_start: Where records begin: the answer for all offsets before it.
     """
 
@@ -174,7 +165,6 @@ class _Tally:
         """All records that start before *offset* are counted, and none after.
 
         Args:
-            offset: The position reached.
             begins_with_record: Whether a record that was counted may start at the last boundary or after it. What
                 never ends between records, such as a comment, is given up too, and was not counted.
         """
@@ -195,14 +185,7 @@ class _Tally:
 
 
 class _BoundaryWalk:
-    """Goes through the pieces of one file in order, in a known state.
-
-    Args:
-        records: The records of the file.
-        format: Its format, which needs context.
-        data_start: Where records begin.
-        asked: The offsets that are asked for.
-    """
+    """Goes through the pieces of one file in order, in a known state."""
 
     def __init__(self, records: Records, format: ContextFormat, data_start: int, asked: Iterable[int]) -> None:
         self.answers = _Answers(asked, data_start)
@@ -295,3 +278,76 @@ class _BoundaryWalk:
             state = self._format.state_after(data)
             if state >= 0:  # else no summary has an answer for it
                 self._state, self._boundary, self._cursor = state, boundary, None
+
+
+LOOKS_BYTES = (64 * KIB, MIB)
+"""How much is read before a block: the second where the first shows nothing."""
+
+
+def find_start_nearby(
+    source: ByteSource, block: BlockMetadata, preamble: Preamble, *, max_record_bytes: int, read_bytes: int
+) -> int | None:
+    """Start of the first record of a block, as ``FileIndex.blocks`` has it, by a look at what is before the block.
+
+    Args:
+        block: The block. Of a compressed file nothing is read that decompressing would have to begin again for.
+
+    Returns:
+        The offset; ``None`` if only all that comes before the block can tell, or the content ends before it.
+    """
+    format, start, data_start = preamble.format, block.start, preamble.data_start
+    if not isinstance(format, SplitPointFormat):
+        return None
+    entry = _entry(block, data_start)
+    for look_bytes in LOOKS_BYTES:
+        low = max(entry, start - look_bytes)
+        window = source.read_at(low, start - low) if low < start else b""
+        if len(window) < start - low:
+            return None
+        point = format.last_split_point(window)
+        if point is None and low == data_start:
+            point = 0
+        if point is not None:
+            records = Records(source, block.file, format, max_record_bytes, read_bytes)
+            found = first_boundary(RecordCursor(records, low + point), start)
+            return found if found >= start else None  # a record that damage cuts off has no end
+        if low == entry:
+            return None
+    return None
+
+
+def guess_start(source: ByteSource, block: BlockMetadata, preamble: Preamble) -> int | None:
+    """Start of the first record of a block, if the bytes before it begin as bytes from anywhere mostly do.
+
+    That is the first state for which a summary of them has an answer: outside quotes, at the lowest depth. Only who
+    learns later where the first record starts may ask.
+
+    Returns:
+        The offset, the stop of a block that is shorter than the look at it and has none; ``None`` if no record starts
+        soon after the start of another one, whatever the state.
+    """
+    format, start = preamble.format, block.start
+    if not isinstance(format, ContextFormat):
+        return None
+    low = max(_entry(block, preamble.data_start), start - LOOKS_BYTES[0])
+    around = ByteRange(low, min(start + LOOKS_BYTES[0], block.stop))
+    content = ByteRange(preamble.data_start, block.file.content_bytes)
+    piece = next(summarise_pieces(source, format, around, start, content, around.length_bytes), None)
+    runs = () if piece is None else piece.summary.runs
+    marked = next((run.marked for run in runs if run is not None and run.marked is not None), None)
+    if piece is None or marked is None:
+        return block.stop if around.stop == block.stop else None
+    return piece.start + marked
+
+
+def _entry(block: BlockMetadata, data_start: int) -> int:
+    """Offset from which on a block's file can be read without decompressing it from the beginning again."""
+    seek = BEGINNING if block.seek is None or block.file.packed is not None else block.seek  # else of the archive
+    return max(data_start, seek.content_offset)
+
+
+def shows_split_points(source: ByteSource, format: ContextFormat, data_start: int) -> bool:
+    """True if the first records of a file show split points, so that others probably do."""
+    if not isinstance(format, SplitPointFormat):
+        return False
+    return format.last_split_point(source.read_at(data_start, LOOKS_BYTES[0])) is not None

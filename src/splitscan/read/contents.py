@@ -1,11 +1,15 @@
 """Content of files: their bytes, or what they decompress to, and its head. Every reader of records opens files here."""
 
+# Over 400 lines: what a file holds, and what its head says of it, are found by the same look.
+
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from threading import Lock
+from typing import Any
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, FileMetadata
 from splitscan.content.archives.opening import CutOffMember, MemberSource, member_codec, open_member
@@ -33,8 +37,59 @@ from splitscan.errors import (
 from splitscan.formats.framing.contract import Need, OneHeaderFormat, PackedFormat, Preamble, RecordFormat, TextFormat
 from splitscan.formats.framing.not_text import LOOKED_AT_BYTES, is_no_text
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
-from splitscan.read.one_header import check_columns
 from splitscan.redaction import redact
+from splitscan.sizes import MIB
+
+_CHECKED_BYTES = 4 * MIB
+_SHOWN_BYTES = 200
+_FILES = 1024  # which are not read again for that
+
+
+class _Once:
+    """Something that is done once, by the first of several threads."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.is_done = False
+
+
+@lru_cache(maxsize=_FILES)
+def _check_of(file: FileMetadata, format: Any) -> _Once:
+    return _Once()
+
+
+def check_columns(source: ByteSource, file: FileMetadata, format: OneHeaderFormat, position: int) -> None:
+    """Refuse a file that names other columns later, before any value lands in a wrong one.
+
+    A block in the middle cannot see what was named before it. So the file is read once to its end by each process,
+    which looks for such lines only.
+
+    Raises:
+        RecordError: ``[header-changed]``.
+    """
+    configuration: Any = format  # formats are hashable: part of their contract
+    check = _check_of(file, configuration)
+    with check.lock:
+        data, at_end = b"", check.is_done
+        while not at_end:
+            wanted = min(_CHECKED_BYTES, file.content_bytes - position)
+            read = source.read_at(position, wanted)
+            position += len(read)
+            at_end = len(read) < wanted or position == file.content_bytes
+            data += read
+            found, rest = format.other_columns(data, at_end=at_end)
+            if found is not None:
+                raise RecordError(
+                    "a line in the middle of a file names other columns than its head",
+                    Where(file.path, offset=position - len(data) + found),
+                    seen=quote_bytes(data[found : found + _SHOWN_BYTES].splitlines()[0]),
+                    fix="split the file before that line into files of their own, whose columns may differ; or read it "
+                    "as lines, with recordFormat=text",
+                    code="header-changed",
+                )
+            data = rest
+        check.is_done = True
+
 
 _LOG = logging.getLogger("splitscan")
 _TOLD = 1024  # warnings that are not given again
@@ -52,7 +107,6 @@ def open_content(block: BlockMetadata, files: FileOptions, format: object) -> By
     Args:
         block: What will be read. A part of a file that was not planned as a compressed one gets the bytes of the file.
         files: How files are opened, and what is said of their compression.
-        format: How records are found.
 
     Raises:
         SourceError: If the file cannot be opened, or is not in the codec that was said or planned.

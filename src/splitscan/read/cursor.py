@@ -102,7 +102,6 @@ class Skipped:
     Attributes:
         offset: Its first byte.
         length_bytes: Bytes up to where reading goes on.
-        code: Why.
         raw: Its first bytes, at most :data:`RAW_BYTES`.
     """
 
@@ -164,11 +163,8 @@ class Records(NamedTuple):
     """The records of an open file, for cursors that begin anywhere in it.
 
     Attributes:
-        source: The open file.
         file: The file as it was planned; reading never goes beyond its planned size, which content may not have.
         format: How records are found, resolved by the file's preamble.
-        max_record_bytes: Longest content of a record.
-        read_bytes: Size of one read.
     """
 
     source: ByteSource
@@ -182,10 +178,6 @@ class RecordCursor:
     """Steps through a file from a record boundary on.
 
     Memory is bounded by the size of a read plus ``max_record_bytes``, whatever the file contains.
-
-    Args:
-        records: What is read, and how.
-        position: Where to begin: a record boundary.
 
     Thread safety: none; one reader, one cursor.
     """

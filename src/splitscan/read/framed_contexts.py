@@ -15,10 +15,9 @@ from splitscan.formats.fixed.framing import SliceFormat
 from splitscan.formats.framing.contract import RecordFormat, TerminatedFormat
 from splitscan.formats.text.delimited import line_format
 from splitscan.read.block_reader import FramedRecords
-from splitscan.read.block_stream import StreamSource
 from splitscan.read.contents import read_preamble
 from splitscan.read.cursor import Skipped
-from splitscan.read.reader_context import Entity
+from splitscan.read.reader_context import Entity, StreamSource
 from splitscan.sizes import MIB
 
 _MAX_RECORD_BYTES = 32 * MIB  # the default of option maxRecordBytes
@@ -93,7 +92,6 @@ class ReadAheadLineReaderContext(_LineContext):
     Args:
         line_sep: The delimiter; ``None`` for any of ``\n``, ``\r\n`` and ``\r``.
         escape: A terminator after an odd run of this character is data.
-        encoding: Encoding of the file.
         max_record_bytes: A longer line becomes one reject, and reading resumes after it.
 
     Raises:
@@ -136,9 +134,6 @@ class FixedBytesReaderContext(_FramedContext):
 
     A block has the records whose first byte lies in it, so no block size cuts a record in two. Only the last record
     of a file can be shorter.
-
-    Args:
-        length: Bytes in each record.
 
     Raises:
         UsageError: If the length is not positive.

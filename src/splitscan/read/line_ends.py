@@ -21,10 +21,6 @@ _RETURN, _FEED = 13, 10
 def line_ends(data: bytes | memoryview, before: bytes) -> npt.NDArray[np.int64]:
     r"""Places of the line ends in some bytes: of each feed or return, of both together that of the return.
 
-    Args:
-        data: The bytes.
-        before: The byte in front of them, or none.
-
     Example:
         >>> line_ends(b"a\r\nb\n\rc", b"").tolist(), line_ends(b"\na", b"\r").tolist()
         ([1, 4, 5], [])
@@ -43,7 +39,6 @@ class CountedLines(NamedTuple):
     Attributes:
         start: Its first byte.
         reached: The first byte behind it.
-        ends: Their number.
     """
 
     start: int
@@ -67,7 +62,6 @@ class CountingSource(Lent):
 
     Args:
         source: The file, or what it holds; this one closes it.
-        start: First byte of the range.
         stop: First byte behind it; ``None`` for the end of the file.
         is_whole: Whether the range is counted to its end when the source is closed, if others read no further.
 

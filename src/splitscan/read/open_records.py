@@ -13,10 +13,6 @@ class OpenRecords:
 
     Where one is given up and the next one begins inside of it, that one does not end either. Who looked for its end
     again would take quadratic time for a file of opening tags.
-
-    Args:
-        format: Of the file.
-        longest_bytes: Longest content of a record.
     """
 
     def __init__(self, format: RecordFormat, longest_bytes: int) -> None:
@@ -33,7 +29,6 @@ class OpenRecords:
 
         Args:
             buffer: All that was read, from the start of a record on that is given up.
-            position: Of its first byte.
         """
         read_to = position + len(buffer)
         if read_to == self._read_to or self._open_starts is None:
@@ -61,11 +56,7 @@ class OpenRecords:
 
 
 class FramesAhead:
-    """Records that were found together with one that is too long: each of them is found once.
-
-    Args:
-        longest_bytes: Longest content of a record.
-    """
+    """Records that were found together with one that is too long: each of them is found once."""
 
     def __init__(self, longest_bytes: int) -> None:
         self._longest_bytes = longest_bytes
@@ -74,12 +65,7 @@ class FramesAhead:
         self._position = 0  # in the file, of the buffer in which they were found
 
     def first_of(self, frames: Frames, position: int) -> Frames:
-        """The records before the first one that is too long, or only that one; the others can be had later.
-
-        Args:
-            frames: Records that were found.
-            position: Of the buffer.
-        """
+        """The records before the first one that is too long, or only that one; the others can be had later."""
         is_long = frames.stops - frames.starts > self._longest_bytes
         if not is_long.any():
             return frames

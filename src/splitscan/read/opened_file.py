@@ -24,10 +24,7 @@ class OpenedFile:
     its ranges are read is noticed.
 
     Args:
-        file: The file as it was planned.
         open_source: Opens it, and raises if it is not the one that was planned.
-        max_record_bytes: Longest content of a record.
-        read_bytes: Size of one read.
         fresh_seconds: When to open it again.
 
     Thread safety: none.
@@ -87,9 +84,7 @@ class OpenedFile:
         """The first record boundary at or after *position*, found by framing: nothing is decoded.
 
         Args:
-            format: How records are found.
             boundary: Where a record starts, or the records of the file do; at most *position*.
-            position: An offset.
 
         Returns:
             An offset, such that no record starts between *position* and it; the file's size where none follows.

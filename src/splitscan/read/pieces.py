@@ -28,8 +28,6 @@ class Piece:
     """A summarised stretch of a file.
 
     Attributes:
-        start: First byte.
-        stop: First byte after it.
         mark: Block start that the runs' ``marked`` refers to.
         summary: What it does to a parser.
         suspect: Whether it may hold what is odd, where that was asked for.
@@ -53,12 +51,7 @@ def summarise_block(
     """Summarise one block: a list of adjacent pieces from the block's cut to the next block's cut.
 
     Args:
-        source: The open file.
-        block: The block.
-        format: Resolved by the file's preamble.
-        data_start: Where records begin.
         max_record_bytes: Pieces are not longer than this, so that no record inside one can be.
-        suspects: What is asked for besides.
     """
     keep_freed_memory()
     content = ByteRange(data_start, block.file.content_bytes)
@@ -80,13 +73,8 @@ def summarise_pieces(
     They are read in order: what is decompressed is soon forgotten.
 
     Args:
-        source: The open file.
-        format: Resolved by the file's preamble.
-        stretch: What to summarise.
-        mark: Block start that is asked for.
         content: Where records are. The source may end before, if how long it is was not known.
         max_record_bytes: Pieces are not longer than this.
-        suspects: What is asked for besides.
     """
     if isinstance(format, WalkedFormat):
         yield from _unread_pieces(source, stretch, content)

@@ -14,8 +14,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from splitscan.block_json import plain_block, plain_file, read_block, read_file
-from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
+from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata, plain_block, plain_file, read_block, read_file
 from splitscan.content.archives.opening import open_listed
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, SourceError, SourceMissingError, Where
@@ -26,7 +25,7 @@ from splitscan.read.opened_file import OpenedFile
 from splitscan.rebalance.claiming.values import Chunk, ChunkStats, Segment
 from splitscan.redaction import secret_ranges
 from splitscan.scan import ScanSpec, open_reader
-from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_name
+from splitscan.scan.columns.partitions import Grain, grain_of, metadata_name
 from splitscan.scan.given_up import RejectCounter
 from splitscan.scan.rejects import OnRejects
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.block_json import plain_block, plain_file
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata, plain_block, plain_file
 from splitscan.content.storage import ByteSource, redact
 from splitscan.engine import DOCUMENT_VERSION, kernel
 from splitscan.errors import InvariantError
@@ -22,7 +21,7 @@ from splitscan.formats.registry import format_of
 from splitscan.path_text import as_text
 from splitscan.read.contents import open_file, preamble_for
 from splitscan.scan.block_request import BlockRequest
-from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
+from splitscan.scan.columns.partitions import Grain, grain_of, metadata_field, metadata_value
 from splitscan.scan.decoders import check_header
 from splitscan.scan.framework.columns import inner_fields, is_required_somewhere
 from splitscan.scan.spec import Head, ScanDocument, ScanSpec
@@ -118,7 +117,6 @@ def block_document(
     """Document of one block for its task.
 
     Args:
-        request: What is wanted of it.
         block: Its range, in offsets of what is read.
         head: What the head of its file says, as :meth:`ScanDocument.head` gives it; that the header agrees is known.
             Without it the kernel reads the head.
@@ -141,11 +139,7 @@ def block_document(
 
 
 class TaskDocuments:
-    """Writes the blocks of tasks for a host that reads files without Python.
-
-    Args:
-        spec: Of the scan, which has a document.
-    """
+    """Writes the blocks of tasks for a host that reads files without Python."""
 
     def __init__(self, spec: ScanSpec) -> None:
         self._spec, self._scan = spec, scan_document(spec)

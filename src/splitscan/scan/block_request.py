@@ -20,7 +20,7 @@ from splitscan.options import Mode, OnFileChange
 from splitscan.read.contents import open_content
 from splitscan.read.opened_file import OpenedFile
 from splitscan.scan.given_up import RejectCounter, RowCount
-from splitscan.scan.noticing import Noticing
+from splitscan.scan.new_columns import Noticing
 from splitscan.scan.oddities import of_file
 from splitscan.scan.rejects import OnRejects, RejectBatch
 from splitscan.scan.spec import ScanSpec
@@ -63,8 +63,6 @@ class BlockRequest:
     """Request for one block.
 
     Attributes:
-        spec: What to deliver.
-        block: What to read.
         on_reject: Given the records that break a rule, in order. Where there is none, nothing is decoded and
             no reject counted if no column holds anything of the records (mode PERMISSIVE).
         with_digest: Whether the report carries the digest of the bytes.
@@ -134,14 +132,7 @@ def failed_to_read(error: Exception, where: Where) -> SplitscanError:
 
 
 class BlockRejects:
-    """Counts the rejects of one block, and hands them on.
-
-    Args:
-        request: Says who takes them.
-
-    Attributes:
-        count: How many there were.
-    """
+    """Counts the rejects of one block, and hands them on."""
 
     def __init__(self, request: BlockRequest) -> None:
         self._file, self._start = request.block.file, request.block.start
@@ -162,7 +153,6 @@ class BlockRejects:
         """Take the next rejects, in order, making objects only where somebody takes them.
 
         Args:
-            rejects: The rejects.
             given_up: Which of them are records that were given up: counted even where a row shows them.
         """
         if self._on_reject is not None:
@@ -205,9 +195,6 @@ class BlockRejects:
 
 class RequestedReader(ABC):
     """Reads what was requested, and reports it.
-
-    Args:
-        request: What to read, and what is wanted of it.
 
     Attributes:
         result: The line of the ledger, or ``None`` if the block was not read to its end.

@@ -51,13 +51,7 @@ def is_at_hand(file: FileMetadata) -> bool:
 
 
 def open_reader(spec: ScanSpec, block: BlockMetadata, **wanted: Any) -> BlockReader:
-    """Open the reader of one block, whatever finds its records.
-
-    Args:
-        spec: What to deliver.
-        block: What to read.
-        wanted: The other attributes of :class:`BlockRequest`.
-    """
+    """Open the reader of one block, whatever finds its records."""
     request = BlockRequest(spec, block, **wanted)
     if isinstance(spec.framing, ManagedReading):
         return ManagedBlockReader(request, spec.framing)
@@ -70,10 +64,6 @@ class ConsecutiveBlocks:
 
     A block of a compressed file that begins where the last one stopped goes on with the record that the last one left:
     nothing is decompressed, or looked through for a record, again. All other blocks are read on their own.
-
-    Args:
-        spec: What to deliver.
-        watch: See :class:`BlockRequest`.
 
     Thread safety: none.
     """
@@ -133,12 +123,9 @@ def scan_blocks(
     and the scan does not.
 
     Args:
-        spec: What to deliver.
-        blocks: What to read, in order.
         limit: Most rows of all blocks together; ``None`` for all.
         on_reject: Given the records that break a rule, in order.
         on_new_columns: Given, at the end, the columns that records have and the scan does not.
-        watch: Given each file when it is opened.
     """
     losses, reading = RejectCounter(spec.options, on_new_columns), spec.options.reading
     try:

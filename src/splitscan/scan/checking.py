@@ -17,7 +17,7 @@ from splitscan.read.line_ends import CountedLines
 from splitscan.scan.block_scan import in_threads, open_reader
 from splitscan.scan.oddities import OddRecords, of_file, total_oddities
 from splitscan.scan.planner import ScanPlanner
-from splitscan.scan.reject_rows import LineNumbers, reject_rows
+from splitscan.scan.rejects import LineNumbers, reject_rows
 from splitscan.scan.spec import ScanSpec
 
 MOST_EXAMPLES = 3
@@ -32,7 +32,6 @@ class BrokenRecords:
 
     Attributes:
         code: The rule, of ``docs/errors.md``.
-        records: How many there are.
         examples: The first of them: ``path``, ``line`` (``None`` where records are no lines), ``offset``, ``length``,
             ``reason``, and ``raw``, their first bytes.
     """
@@ -47,7 +46,6 @@ class CheckedColumn:
     """A column, and the type that would hold all its values.
 
     Attributes:
-        name: Its name.
         type: The type with which it was read.
         holds: That type, where it held them; else the narrowest one that does, ``None`` where the format finds no types
             or the column is not in the files.
@@ -63,12 +61,10 @@ class CheckReport:
     """The answer of :meth:`splitscan.Scan.check`.
 
     Attributes:
-        files: Number of files.
         bytes: Of the files as they are stored.
         rows: That a scan in mode ``PERMISSIVE`` delivers, or in ``DROPMALFORMED`` if that was asked for.
         broken: The records that break a rule, by code, the most frequent first.
         odd: The records that are read, and not as anybody expects, by code.
-        columns: Those of the scan.
     """
 
     files: int

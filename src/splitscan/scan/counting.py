@@ -39,8 +39,6 @@ def spec_for_counting(options: ReadOptions, framing: Reading | None, spec: Calla
     else none is looked for. Where no file has a record to find one in, there is nothing to count.
 
     Args:
-        options: Of the scan.
-        framing: The user's own format, if it is one.
         spec: Gives what reading must know; called only where that decides.
     """
     nothing = ScanSpec(options, pa.schema([]), (), framing)
@@ -59,7 +57,6 @@ def with_kept(counted: RowCount, spec: Callable[[], ScanSpec]) -> RowCount:
     """The number of rows that reading delivers: with records that are given up, where a column keeps their text.
 
     Args:
-        counted: Rows, and records that are given up.
         spec: Gives what reading must know; called only where that decides.
     """
     try:
@@ -75,11 +72,6 @@ def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata], on_bytes: OnByte
     """Count blocks on all cores of this machine.
 
     Small files are counted many at a time: to hand over each of them costs as much as counting it.
-
-    Args:
-        spec: What would be delivered.
-        blocks: What to count.
-        on_bytes: Told how many bytes were read, each time that some were.
     """
     portions = balance_blocks(blocks, _SHARE_BYTES, _OPEN_BYTES, cores())
     for portion, counted in zip(portions, in_threads(partial(count_blocks, spec), portions), strict=True):
@@ -100,10 +92,8 @@ def count_rows(
     its records on the way: a file is read once. Everything else is counted block by block.
 
     Args:
-        spec: What would be delivered.
         blocks: All blocks of some files, those of a file as neighbours and in order.
         indexer: How to run summaries in parallel; all cores of this machine by default.
-        counter: How to count blocks in parallel.
     """
     format = spec.record_format
     if format is None or format.splittability is not Splittability.CONTEXT:
@@ -153,11 +143,6 @@ def count_up_to(spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int) -> 
 def check_layout(options: ReadOptions, paths: Sequence[str], counted: Callable[[ReadOptions], RowCount]) -> None:
     """Count records as samples say they are written, and in the other layout that the format knows.
 
-    Args:
-        options: Of the scan.
-        paths: What it reads.
-        counted: Counts its records with other options.
-
     Raises:
         UsageError: ``[dialect-contradicted]`` with both counts, if they differ.
     """
@@ -181,10 +166,6 @@ def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> RowCount:
     """Number of rows of blocks: by framing alone in mode PERMISSIVE, by structure in the other modes.
 
     Equal to the rows that reading delivers, where no column keeps records that are given up.
-
-    Args:
-        spec: What would be delivered; of its columns none is read.
-        blocks: What to count.
 
     Raises:
         SourceError: If the file cannot be read or has changed.

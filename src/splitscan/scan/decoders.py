@@ -27,7 +27,7 @@ from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import RecordChunk
 from splitscan.read.reader_context import ContextReader, Converted
-from splitscan.scan.noticing import Noticing, noticing_decoder
+from splitscan.scan.new_columns import Noticing, noticing_decoder
 from splitscan.scan.spec import ScanSpec
 
 
@@ -38,7 +38,6 @@ def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
     fails the scan. In mode PERMISSIVE nothing is done here: whoever assembles rows fails.
 
     Args:
-        spec: What is delivered.
         decoded: Columns of ``spec.validated``, with their defaults filled in.
     """
     if spec.options.reading.mode is Mode.PERMISSIVE:
@@ -72,9 +71,6 @@ def step_decoder(
     """Decoder of the steps of a block's reader into columns.
 
     Args:
-        spec: What to deliver.
-        block: What is read.
-        reader: Its reader.
         validate: Whether somebody wants to know which records are broken. If not, nothing is decoded where nothing of
             the records is delivered, and no record is dropped.
         on_notice: Given what notices columns, where there is that.

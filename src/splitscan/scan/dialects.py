@@ -45,8 +45,6 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
     """Replace ``dialect=auto`` and ``dialect=excel`` by the options that the files show.
 
     Args:
-        paths: Of the scan.
-        format: Its record format.
         raw: Its options, as the user wrote them; those of the dialect narrow the search.
 
     Returns:
@@ -76,11 +74,6 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
 def needed_options(paths: Paths, format: object, raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The options that samples of the files need and nobody gave, where the format can tell: see :func:`contradiction`.
 
-    Args:
-        paths: Of the scan.
-        format: Its record format, one without ``dialect=auto``.
-        raw: Its options, as the user wrote them.
-
     Raises:
         UsageError: For an option that has no meaning.
         SourceError: If a path leads nowhere.
@@ -97,12 +90,7 @@ def needed_options(paths: Paths, format: object, raw: Mapping[str, Any]) -> Mapp
 
 
 def sniff(paths: Paths, raw: Mapping[str, Any]) -> Dialect:
-    """Find the dialect of files; see :func:`sniff_files`.
-
-    Args:
-        paths: Of the files.
-        raw: Options of CSV, as the user wrote them.
-    """
+    """Find the dialect of files; see :func:`sniff_files`."""
     options = _while_open(DEFAULT_FORMAT, raw)
     return sniff_files(options, FileSet.of(as_paths(paths), options.files).files)
 
@@ -130,7 +118,6 @@ def sniff_files(options: ReadOptions, files: Sequence[FileMetadata]) -> Dialect:
 
     Args:
         options: Of the scan; those of the dialect that were given are taken as they are.
-        files: Of the scan.
 
     Raises:
         SourceError: If a file cannot be read.
@@ -357,7 +344,6 @@ def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[
     """Contradiction between a sample of the files and the options, if the format can tell.
 
     Args:
-        options: Of the scan.
         files: Those to be read; of a few of them the beginning, the middle and the end are looked at.
 
     Returns:

@@ -15,21 +15,20 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import UsageError, Where
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.options.files import FileOptions
-from splitscan.plan.files import FileListing, find_root
-from splitscan.plan.inputs import advice_on, no_files
+from splitscan.plan.files import FileListing, advice_on, find_root, no_files
 from splitscan.redaction import redact
 from splitscan.scan.columns.condition_text import parse_condition
-from splitscan.scan.columns.condition_values import Typed
-from splitscan.scan.columns.conditions import Condition, Test
-from splitscan.scan.columns.file_columns import (
+from splitscan.scan.columns.conditions import Condition, Test, Typed
+from splitscan.scan.columns.partitions import (
     METADATA_TYPES,
     Grain,
+    Partitions,
+    find_partitions,
     grain_of,
     metadata_field,
     metadata_name,
     metadata_value,
 )
-from splitscan.scan.columns.partitions import Partitions, find_partitions
 from splitscan.sizes import count_of
 
 FileTest: TypeAlias = Callable[[FileMetadata], Any]
@@ -187,7 +186,6 @@ class Listing:
 
     Attributes:
         paths: Files, directories, globs, URIs.
-        options: Which files are wanted.
         schema: The user's, or DDL text of it, which says the types of partition columns; ``None`` if there is none.
         chosen: The files, where the caller knows them already.
 
@@ -265,7 +263,6 @@ class FileSet:
 
     Attributes:
         listing: All files that there are; shared by all who narrow it.
-        selection: The conditions.
 
     Thread safety: immutable but for caches; share it freely.
     Pickling: yes; what was listed is not taken along.

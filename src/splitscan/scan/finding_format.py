@@ -162,14 +162,7 @@ def check_beginning(path: str, head: bytes) -> None:
 
 
 def about_beginning(format: str, head: bytes, encoding: str, given: Collection[str] = ()) -> str | None:
-    """Objection of the first bytes of a file to its encoding and format, be that said by its name or by the user.
-
-    Args:
-        format: Of the records.
-        head: The first bytes.
-        encoding: As which they are read.
-        given: Names of the options that the user gave.
-    """
+    """Objection of the first bytes of a file to its encoding and format, be that said by its name or by the user."""
     wanted = _wide_encoding(head, encoding)
     if wanted is not None and _marked(head) is not None:
         return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
@@ -250,9 +243,7 @@ def find_format(
     bytes decide nothing. Where no file is there it is CSV, too.
 
     Args:
-        paths: As the user gave them.
         format: As the user gave it; ``None`` if he did not.
-        raw: Options, as the user wrote them.
 
     Raises:
         UsageError: ``[not-records]`` for files that are no records, or need options to be some; ``[bad-option]`` where

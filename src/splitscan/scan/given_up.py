@@ -40,7 +40,6 @@ class RowCount(NamedTuple):
     """How many rows there are, and which records are none because they were given up.
 
     Attributes:
-        rows: Number of rows.
         given_up: Number of records that were given up.
         path: File of the first of those; empty where there is none.
         offset: Its first byte; -1 where there is none.
@@ -85,7 +84,6 @@ class RejectCounter:
     and what is odd about records that are read.
 
     Args:
-        options: Of the scan.
         on_new_columns: Given these columns; a warning names them if nobody is.
         of_messages: Whether records are messages: they have offsets, and no list of those that are broken.
 
@@ -115,7 +113,6 @@ class RejectCounter:
         """Count rejects for which there are rows that do not show it.
 
         Args:
-            count: How many there are.
             first: Makes the first of them; called if it is the first of all.
         """
         if self._first_delivered is None:

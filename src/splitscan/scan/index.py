@@ -22,10 +22,9 @@ from splitscan.formats.oddities import Suspects
 from splitscan.formats.registry import format_of
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
-from splitscan.read.boundaries import FileIndex, index_file
+from splitscan.read.boundaries import FileIndex, find_start_nearby, guess_start, index_file
 from splitscan.read.contents import open_content, read_preamble
 from splitscan.read.pieces import Piece, summarise_block
-from splitscan.read.split_points import find_start_nearby, guess_start
 from splitscan.scan.block_scan import in_threads, is_at_hand
 from splitscan.scan.own_formats import Reading
 
@@ -163,11 +162,6 @@ def index_by_reading(
 
     Args:
         blocks: The blocks of one file are all there, and neighbours.
-        format: How records are found.
-        options: As for reading.
-        read: Reads a block; may be run elsewhere.
-        run: Runs it.
-        indexer: Runs the summaries, where they are needed.
     """
     if format.splittability is not Splittability.CONTEXT:
         yield from zip(blocks, run(read, blocks), strict=True)
@@ -219,7 +213,6 @@ def probable_start(
     Args:
         block: Not the first one of its file.
         format: How records are found; it needs context.
-        options: As for reading.
         guesses: Whether to take what is probable, where the bytes do not tell it for sure.
 
     Returns:

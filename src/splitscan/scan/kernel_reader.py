@@ -33,7 +33,7 @@ from splitscan.scan.block_request import BlockRequest, FileBlockReader, failed_t
 from splitscan.scan.framework.columns import prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import RowCount
-from splitscan.scan.noticing import Noticing
+from splitscan.scan.new_columns import Noticing
 from splitscan.scan.oddities import of_file
 from splitscan.scan.rejects import RejectBatch, failed_fast
 from splitscan.scan.spec import ScanDocument, ScanSpec
@@ -77,12 +77,7 @@ def rejects_of(path: str, batch: pa.RecordBatch) -> RejectBatch:
 
 
 class KernelBlockReader(FileBlockReader):
-    """Reads the records of one block in the kernel.
-
-    Args:
-        request: What to read, and what is wanted of it.
-        scan: Of the scan, as the kernel is told of it.
-    """
+    """Reads the records of one block in the kernel."""
 
     def __init__(self, request: BlockRequest, scan: ScanDocument) -> None:
         super().__init__(request)

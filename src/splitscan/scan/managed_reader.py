@@ -17,12 +17,7 @@ from splitscan.scan.spec import ScanSpec
 
 
 class ManagedBlockReader(RequestedReader):
-    """Reads a block by a reader of the user's own.
-
-    Args:
-        request: What to read, and what is wanted of it.
-        reading: Makes the reader.
-    """
+    """Reads a block by a reader of the user's own."""
 
     def __init__(self, request: BlockRequest, reading: ManagedReading) -> None:
         super().__init__(request)

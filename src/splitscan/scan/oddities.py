@@ -53,8 +53,6 @@ class OddRecords(NamedTuple):
 
     Attributes:
         code: Which.
-        records: How many records have it.
-        path: The file of the first.
         offset: Where it is there, in the content of the file.
         unit: Of the offset.
     """
@@ -95,8 +93,6 @@ class Oddities:
         are_utf8: Whether records are texts in UTF-8 that are looked at.
         header: Tells the header of the file from other records.
         dropped: Tells of lines that are no records.
-        source: The open file.
-        block: Which part of it is looked at.
 
     Thread safety: none.
     """
@@ -125,7 +121,6 @@ class Oddities:
         """Look at the next records.
 
         Args:
-            step: The records.
             most: How many of them are wanted; ``None`` for all.
         """
         starts, stops = step.frames.starts[:most], step.frames.stops[:most]

@@ -31,9 +31,6 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 class ContextReading:
     """Reading by a reader context: every block gets a new one, so that blocks never see each other's state.
 
-    Args:
-        make: Makes a context that was never initialised.
-
     Pickling: if *make* can be pickled. The ``repr`` is the same in every process for the same configuration: it tells
     whether an ingest is run again or is another one.
     """
@@ -137,9 +134,6 @@ def _no_format(given: Any) -> UsageError:
 @dataclass(frozen=True, repr=False)
 class ManagedReading:
     """Reading by a reader of the user's own: every file or block gets a new one.
-
-    Args:
-        make: Makes a reader that was never opened.
 
     Pickling: if *make* can be pickled. The ``repr`` is the same in every process for the same configuration: it tells
     whether an ingest is run again or is another one.

@@ -15,7 +15,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import Advice, SchemaError
 from splitscan.formats.framing.contract import CountingFormat
 from splitscan.options import Mode, ReadOptions, SchemaMode
-from splitscan.plan.splitter import MOST_SHARES, BlockLengths
+from splitscan.plan.cutting import MOST_SHARES, BlockLengths
 from splitscan.plan.tasks import TaskPlanner
 from splitscan.scan.block_scan import cores
 from splitscan.scan.counting import (
@@ -34,9 +34,8 @@ from splitscan.scan.index import Indexer, OnBytes, fill_index, index_here
 from splitscan.scan.new_columns import SOME_RECORDS
 from splitscan.scan.own_formats import OwnFormat, Reading
 from splitscan.scan.request import ReadRequest
-from splitscan.scan.schema.explanation import ColumnSource
 from splitscan.scan.schema.inference import WORKERS_HERE, Workers
-from splitscan.scan.schema.resolution import ResolvedSchema
+from splitscan.scan.schema.resolution import ColumnSource, ResolvedSchema
 from splitscan.scan.spec import ScanSpec
 
 _LOG = logging.getLogger("splitscan")
@@ -48,8 +47,6 @@ class _Sample:
     """Findings of a look at the files, once for all scans of them, whatever these select.
 
     Attributes:
-        asked: What the user said of the records.
-        file_set: The files.
         names_all: Whether the names in all headers count, and not only in those of a sample.
         workers: Who looks for the columns.
 
@@ -92,8 +89,6 @@ class ScanPlanner:
     """An immutable description of reading record files; files are listed when they are asked for.
 
     Attributes:
-        asked: What the user said of the records.
-        file_set: The files.
         sample: What a look at them shows.
         selected: What is selected; ``None`` for everything.
         lengths: How long blocks are, where the options do not say it.
@@ -304,7 +299,6 @@ class ScanPlanner:
 
         Args:
             indexer: How to run the summaries of the boundary index in parallel; all cores of this machine by default.
-            most_shares: See :meth:`blocks`.
         """
         cut = self.task_planner.blocks(self.framing, most_shares)
         if not self.chooses_blocks:
@@ -371,7 +365,6 @@ class ScanPlanner:
         """Number of rows, whatever the limit.
 
         Args:
-            slots: How many blocks can be counted at a time.
             indexer: How to run the summaries of the boundary index; all cores of this machine by default.
             counter: How to count blocks; all cores of this machine by default.
         """

@@ -35,7 +35,7 @@ from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import first_row, has_forbidden_null, is_required_somewhere, prune_array
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import RowCount, counted_in, reason_of
-from splitscan.scan.noticing import Noticing
+from splitscan.scan.new_columns import Noticing
 from splitscan.scan.oddities import Oddities, of_file
 from splitscan.scan.own_formats import ContextReading
 from splitscan.scan.rejects import RejectBatch, beside_rows, failed_fast, reason_array, reason_text, slices
@@ -45,7 +45,6 @@ class _Rows(NamedTuple):
     """The rows of a step, and where they begin in the file: found when an error has to name a place.
 
     Attributes:
-        step: The records.
         keep: Which of them are rows; ``None`` for all.
     """
 
@@ -59,11 +58,7 @@ class _Rows(NamedTuple):
 
 
 class RecordBlockReader(FileBlockReader):
-    """Reads the records of one block that a record format or a reader context finds.
-
-    Args:
-        request: What to read, and what is wanted of it.
-    """
+    """Reads the records of one block that a record format or a reader context finds."""
 
     _records: FramedRecords | ContextReader
 

@@ -19,9 +19,8 @@ from splitscan.formats.registry import parse_options, record_format
 from splitscan.options import ReadOptions, SchemaMode
 from splitscan.scan.columns.partitions import Partitions
 from splitscan.scan.own_formats import ManagedReading, OwnFormat, Reading, as_reading, columns_of, options_for
-from splitscan.scan.schema.explanation import ColumnSource
 from splitscan.scan.schema.inference import WORKERS_HERE, Workers, discover_schema, infer_schema
-from splitscan.scan.schema.resolution import ResolvedSchema, resolve_schema
+from splitscan.scan.schema.resolution import ColumnSource, ResolvedSchema, resolve_schema
 from splitscan.scan.spec import ScanSpec, make_spec
 
 
@@ -30,8 +29,6 @@ class ReadRequest:
     """Request for records, wherever they are.
 
     Attributes:
-        options: The options, typed.
-        own: The user's own format, if it is one.
         given: The user's full schema.
 
     Pickling: plain values, and the user's format.
@@ -113,9 +110,7 @@ class ReadRequest:
         """The columns that files show, beside what the options say of them.
 
         Args:
-            files: The files.
             names_all: Whether the names in all headers count, and not only in those of a sample.
-            workers: Who looks for them.
         """
         own = self.own
         named = partial(infer_schema, names_all=names_all, workers=workers)
@@ -126,7 +121,6 @@ class ReadRequest:
         """Specification for every task.
 
         Args:
-            columns: Of the records.
             partitions: The columns that directories give; none for records that come without their files.
         """
         if self.given is None:

@@ -33,8 +33,6 @@ def facts(
     """Facts known of a scan without a look at its files, as names and texts; secrets are masked.
 
     Args:
-        paths: What is read.
-        options: How.
         columns: Which columns; ``None`` for those that the files show.
         reader: Name of what reads, where it is the user's own.
     """
@@ -168,27 +166,15 @@ class Rows(ABC):
         return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The rows by Arrow's interface for C, which every library of data frames takes.
-
-        Args:
-            requested_schema: What the taker would like; casts that lose nothing are made.
-        """
+        """The rows by Arrow's interface for C, which every library of data frames takes."""
         return self._reader().__arrow_c_stream__(requested_schema)
 
     def head(self, rows: int = 10) -> pa.Table:
-        """The first rows; no more is read than they need.
-
-        Args:
-            rows: How many, at most.
-        """
+        """The first rows; no more is read than they need."""
         return pa.Table.from_batches(first_rows(lambda: iter(self.to_batches()), rows), schema=self.schema)
 
     def show(self, rows: int = 10) -> None:
-        """Print the first rows, as ``DataFrame.show`` does; no more is read than they need.
-
-        Args:
-            rows: How many, at most.
-        """
+        """Print the first rows, as ``DataFrame.show`` does; no more is read than they need."""
         print(as_grid(self.head(rows)))  # noqa: T201 -- what it is for
 
     def to_arrow(self) -> pa.Table:
@@ -197,9 +183,6 @@ class Rows(ABC):
 
     def to_pandas(self, **options: Any) -> Any:
         """All rows as a pandas DataFrame.
-
-        Args:
-            options: Of :meth:`pyarrow.Table.to_pandas`.
 
         Raises:
             UsageError: If pandas is not installed.

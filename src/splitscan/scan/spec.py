@@ -22,8 +22,7 @@ from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
-from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_field, metadata_value
-from splitscan.scan.columns.partitions import Partitions
+from splitscan.scan.columns.partitions import Grain, Partitions, grain_of, metadata_field, metadata_value
 from splitscan.scan.columns.projection import project
 from splitscan.scan.own_formats import ContextReading, ManagedReading, Reading
 
@@ -68,12 +67,10 @@ class ScanSpec:
     """Specification of a scan for every task.
 
     Attributes:
-        options: What the user said.
         fields: The records' own columns, in file order; their metadata says how each is read.
         columns: Names of the columns to deliver, in order: partition columns, those of ``fields``, the corrupt record
             column, metadata columns. A name that is several of these is the first of them.
         framing: A format of the user's own, in place of the one that ``options`` describe.
-        partitions: The partition columns there are.
         narrowed: Columns of ``fields`` of which some members only are delivered, in the type that is left.
         elements: Indexes that are wanted of the array of all fields; ``None`` for all.
         wildcard: Names that ``*`` stands for: what is delivered when nothing is selected.
@@ -282,10 +279,7 @@ def make_spec(
     columns that the schema does not place are added after it, then metadata columns likewise.
 
     Args:
-        options: What the user said.
         schema: Of the records, as the user gave it or as it was found.
-        framing: A format of the user's own.
-        partitions: Partition columns of the files.
         declared: Whether the user gave the schema: then it says the types of partition columns, and what it calls like
             one is no field of the records. In a schema that was found, such a field stays one, and is hidden.
 

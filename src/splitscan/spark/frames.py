@@ -11,8 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from splitscan.block_json import read_blocks, write_blocks
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import BlockMetadata, read_blocks, write_blocks
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.scan import RowCount, ScanPlanner, ScanSpec, count_blocks, scan_blocks
 from splitscan.scan.block_documents import for_tasks

@@ -17,7 +17,7 @@ from splitscan.content.storage import check_unchanged
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.framing.frames import Run, Summary
 from splitscan.options import OnFileChange, ReadOptions
-from splitscan.plan.splitter import split_file
+from splitscan.plan.cutting import split_file
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.contents import open_content
 from splitscan.read.pieces import Piece

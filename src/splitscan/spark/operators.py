@@ -16,10 +16,8 @@ from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.registry import parse_options
 from splitscan.options import ReadOptions
-from splitscan.plan.cutting import Splittable, cut_file
-from splitscan.plan.files import check_inside, list_files
-from splitscan.plan.inputs import no_files
-from splitscan.plan.splitter import BlockLengths, split_file
+from splitscan.plan.cutting import BlockLengths, Splittable, cut_file, split_file
+from splitscan.plan.files import check_inside, list_files, no_files
 from splitscan.scan import ScanSpec, fill_index, scan_blocks
 from splitscan.scan.block_documents import for_tasks
 from splitscan.scan.dialects import advise

@@ -23,7 +23,7 @@ from splitscan.blocks import BlockMetadata
 from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, UsageError
 from splitscan.scan import Indexer, ScanPlanner, ScanSpec
 from splitscan.scan.block_documents import TaskDocuments
-from splitscan.scan.columns.file_columns import Grain, grain_of, metadata_name
+from splitscan.scan.columns.partitions import Grain, grain_of, metadata_name
 from splitscan.spark.connector import Looker, check_version, is_switched_on, plan_lines, why_not
 from splitscan.spark.pruning import file_columns, may_hold
 from splitscan.spark.source import SplitscanDataSource, path_not_found

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.scan.block_documents import METADATA, METADATA_MEMBERS
-from splitscan.scan.columns.file_columns import Grain, file_value, grain_of, metadata_field, metadata_name
+from splitscan.scan.columns.partitions import Grain, file_value, grain_of, metadata_field, metadata_name
 from splitscan.scan.spec import ScanSpec
 
 Outcomes: TypeAlias = "frozenset[bool | None]"

@@ -16,7 +16,7 @@ from splitscan.content.storage import ByteSource
 from splitscan.errors import UsageError
 from splitscan.read.line_ends import CountingSource
 from splitscan.scan import ScanPlanner, ScanSpec, scan_blocks
-from splitscan.scan.reject_rows import REJECTED, counted_source, has_lines, reject_rows
+from splitscan.scan.rejects import REJECTED, counted_source, has_lines, reject_rows
 from splitscan.spark.frames import plan_payloads, unpack_payload
 from splitscan.spark.indexing import spark_workers
 from splitscan.spark.interpreter import check_interpreter

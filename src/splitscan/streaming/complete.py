@@ -12,7 +12,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, Where
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options.stream import CleanSource, OnModified, StreamOptions
-from splitscan.plan.splitter import BlockLengths
+from splitscan.plan.cutting import BlockLengths
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 from splitscan.streaming.directory import DirectoryListing

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from splitscan.block_json import plain_file, read_file
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BlockMetadata, FileMetadata, plain_file, read_file
 from splitscan.streaming.windows import PlannedFile, Window, check_format
 
 _FORMAT = 1

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
-from splitscan.block_json import BLOCK_FIELDS, plain_block, plain_file, read_block, read_file
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BLOCK_FIELDS, BlockMetadata, FileMetadata, plain_block, plain_file, read_block, read_file
 from splitscan.errors import StreamError, UsageError, Where
 from splitscan.path_text import native_path, portable_path
 from splitscan.redaction import redact

@@ -36,7 +36,7 @@ from splitscan.options.database import Snapshot
 from splitscan.ranges import ByteKeyRange
 from splitscan.redaction import redact
 from splitscan.scan.rejects import OnRejects
-from splitscan.scan.schema.explanation import shown_type
+from splitscan.scan.schema.resolution import shown_type
 from splitscan.tables.address import Relation
 from splitscan.tables.planning import KeyPiece, TablePlan, TableSpec
 from splitscan.tables.reading import read_pieces

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.content.storage import ByteSource, digest_of
 from splitscan.formats.framing.contract import ContextFormat, RecordFormat, Splittability
-from splitscan.plan.splitter import split_file
+from splitscan.plan.cutting import split_file
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.boundaries import FileIndex, index_file
 from splitscan.read.contents import read_preamble

@@ -16,7 +16,7 @@ from splitscan.content.storage import digest_of
 from splitscan.formats.framing.contract import ContextFormat, Need
 from splitscan.formats.framing.frames import Summary
 from splitscan.options import Mode
-from splitscan.plan.splitter import split_file
+from splitscan.plan.cutting import split_file
 from splitscan.read.contents import open_content
 from splitscan.scan import fill_index, open_reader
 from splitscan.scan.counting import count_blocks, count_rows, with_kept

@@ -8,7 +8,7 @@ from backports import zstd
 
 import splitscan as ss
 from splitscan.content.kept import JsonCache
-from splitscan.read import split_points
+from splitscan.read import boundaries
 
 ROWS = b"".join(b'%d,"a\nb ""%d"""\n' % (i, i) for i in range(400))
 
@@ -133,7 +133,7 @@ def test_the_cache_directory_follows_the_environment(tmp_path, monkeypatch):
 
 
 def test_the_index_of_a_compressed_file_is_kept_without_decompressing_to_believe_it(kept, monkeypatch):
-    monkeypatch.setattr(split_points, "LOOKS_BYTES", (1,))  # nothing near a block tells of it
+    monkeypatch.setattr(boundaries, "LOOKS_BYTES", (1,))  # nothing near a block tells of it
     path, directory = kept
     packed = path.with_name("a.csv.zst")
     packed.write_bytes(b"".join(zstd.compress(ROWS[i : i + 200]) for i in range(0, len(ROWS), 200)))

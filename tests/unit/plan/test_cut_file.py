@@ -10,8 +10,7 @@ from backports import zstd
 
 import splitscan as ss
 from splitscan.blocks import UNKNOWN_END
-from splitscan.plan.cutting import cut_file
-from splitscan.plan.splitter import BlockLengths
+from splitscan.plan.cutting import BlockLengths, cut_file
 
 from ..content.codecs.bzip2_files import bzip2_streams
 

@@ -15,8 +15,8 @@ import splitscan as ss
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression
 from splitscan.content.codecs.content import estimate_content_bytes
 from splitscan.content.codecs.formats import CODECS
-from splitscan.plan.splitter import MOST_SHARES
-from splitscan.read import block_reader, split_points
+from splitscan.plan.cutting import MOST_SHARES
+from splitscan.read import block_reader, boundaries
 from splitscan.scan.block_scan import ConsecutiveBlocks
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import BlockResult, read_block
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def short_looks(monkeypatch):
     """Blocks begin far after the head of the file, as seen by who looks at what is right before them."""
-    monkeypatch.setattr(split_points, "LOOKS_BYTES", (40, 160))
+    monkeypatch.setattr(boundaries, "LOOKS_BYTES", (40, 160))
 
 
 CSV, ODD_CSV, LINES = csv_of(100), odd_csv_of(30), lines_of(100)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import splitscan as ss
 from splitscan.content.codecs.content import ContentStream
-from splitscan.plan.cutting import cut_files, describe_cut
-from splitscan.plan.splitter import MOST_SHARES, BlockLengths
+from splitscan.plan.cutting import MOST_SHARES, BlockLengths, cut_files, describe_cut
 from splitscan.scan import fill_index, scan_blocks
 from splitscan.sizes import MIB
 

@@ -15,7 +15,7 @@ from splitscan.content.codecs.formats import CODECS
 from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.codecs.tables import find_members
 from splitscan.errors import SourceError
-from splitscan.read import split_points
+from splitscan.read import boundaries
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import read_block
 
@@ -27,7 +27,7 @@ from ..read.compressed_scans import CSV, LINES, SCANS, check_cuts, json_of, piec
 @pytest.fixture(autouse=True)
 def short_looks(monkeypatch):
     """Blocks begin far after the head of the file, as seen by who looks at what is right before them."""
-    monkeypatch.setattr(split_points, "LOOKS_BYTES", (40, 160))
+    monkeypatch.setattr(boundaries, "LOOKS_BYTES", (40, 160))
 
 
 END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # the empty member that ends BGZF
@@ -170,7 +170,7 @@ def test_every_cut_of_the_container_gives_what_one_reading_gives(tmp_path, name,
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["csv with newlines", "odd csv"])
 def test_records_of_which_nothing_near_a_block_tells_are_found_by_all_that_comes_before(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(split_points, "LOOKS_BYTES", (1,))
+    monkeypatch.setattr(boundaries, "LOOKS_BYTES", (1,))
     data, scan_of = SCANS[name]
     path = tmp_path / "a.csv.gz"
     path.write_bytes(bgzf(pieces_of(data, 211)))

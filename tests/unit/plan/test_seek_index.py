@@ -22,7 +22,7 @@ from splitscan.content.storage import open_source
 from splitscan.errors import UsageError
 from splitscan.plan.cutting import describe_cut
 from splitscan.plan.seek_index import IndexState, build_seek_index, keep_seek_index
-from splitscan.read import split_points
+from splitscan.read import boundaries
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import read_block
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def short_looks(monkeypatch):
     """Blocks begin far after the head of the file, as seen by who looks at what is right before them."""
-    monkeypatch.setattr(split_points, "LOOKS_BYTES", (40, 160))
+    monkeypatch.setattr(boundaries, "LOOKS_BYTES", (40, 160))
 
 
 def gzip_members(contents):

@@ -8,7 +8,7 @@ from tests.counting import steps_of
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import opening
 from splitscan.errors import UsageError
-from splitscan.plan.splitter import split_file
+from splitscan.plan.cutting import split_file
 
 
 def _file(size, name="a.csv"):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata
 from splitscan.errors import UsageError
-from splitscan.plan.splitter import BlockLengths, split_file
+from splitscan.plan.cutting import BlockLengths, split_file
 from splitscan.plan.tasks import (
     balance_blocks,
     fill_evenly,

@@ -18,7 +18,7 @@ from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage
 from splitscan.content.codecs.content import DamagedStream
 from splitscan.content.codecs.formats import CODECS
 from splitscan.errors import SourceError
-from splitscan.plan.splitter import BlockLengths
+from splitscan.plan.cutting import BlockLengths
 from splitscan.scan.counting import count_blocks
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.scan_laws import check_ledger_law, read_block

@@ -14,14 +14,13 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, RecordError, SchemaError, SourceError, SplitscanError, UsageError
 from splitscan.formats.framing.contract import Splittability
 from splitscan.formats.text.delimited import DelimitedFormat
-from splitscan.read.block_stream import open_stream
 from splitscan.read.cursor import Skipped
 from splitscan.read.framed_contexts import (
     FixedBytesReaderContext,
     LineReaderContext,
     ReadAheadLineReaderContext,
 )
-from splitscan.read.reader_context import ContextReader, Converted, Entity, ReaderContext
+from splitscan.read.reader_context import ContextReader, Converted, Entity, ReaderContext, open_stream
 from splitscan.scan.own_formats import ContextReading, as_reading
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import FailingSource, RecordingSource, TruncatedSource

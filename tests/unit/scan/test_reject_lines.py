@@ -10,7 +10,7 @@ import pytest
 import splitscan as ss
 from splitscan.read import line_ends
 from splitscan.read.line_ends import counting
-from splitscan.scan import reject_rows
+from splitscan.scan import rejects as scan_rejects
 from splitscan.testing import MemorySource
 
 SCHEMA = "n int, t string"
@@ -32,7 +32,7 @@ def drawn(seed, most=60):
 @pytest.fixture
 def nothing_twice(monkeypatch):
     """No file is opened for the lines."""
-    monkeypatch.setattr(reject_rows, "open_file", lambda *_: pytest.fail("a file is read a second time"))
+    monkeypatch.setattr(scan_rejects, "open_file", lambda *_: pytest.fail("a file is read a second time"))
 
 
 def lines_of(scan):

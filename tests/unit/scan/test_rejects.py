@@ -11,7 +11,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import UsageError
-from splitscan.scan.reject_rows import REJECTED
+from splitscan.scan.rejects import REJECTED
 
 DATA = b"1,a\r\nx,b\r\n3,c,d\n\r4,e\n5," + b"y" * 3000 + b"\n6,f\n"
 SCHEMA = "n int, t string"

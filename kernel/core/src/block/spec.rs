@@ -369,7 +369,7 @@ pub enum Source {
 pub struct BlockSpec {
     /// [`VERSION`].
     pub version: u32,
-    /// The file as `splitscan.block_json.plain_file` spells it.
+    /// The file as `splitscan.blocks.plain_file` spells it.
     pub file: Vec<Value>,
     /// The block as `plain_block` does: start, stop, index, first record start, place to decompress from.
     pub block: (u64, u64, u64, Option<u64>, Value),

@@ -149,7 +149,6 @@ class ArchiveMember:
         offset: Where it lies in the archive (of a compressed one, in its content): its bytes, or, in a zip file, its
             header.
         stored_bytes: How many bytes of the archive are its own.
-        content_bytes: Length of what it holds.
         crc: CRC-32 of that in a zip file, else 0.
         fault: Set if it cannot be read.
         head: Its first bytes, of a compressed archive.

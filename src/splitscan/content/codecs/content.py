@@ -46,8 +46,6 @@ class ContentStream:
     """Decompresses a file from the beginning, or from a place that its codec can begin at, to the end of the file.
 
     Args:
-        file: The compressed file.
-        codec: What it is in.
         point: Where to begin: with a member, or inside one whose codec can resume there.
         max_ratio: Content of so many bytes for one of the compressed file is taken for a bomb.
 

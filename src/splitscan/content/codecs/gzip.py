@@ -109,12 +109,7 @@ def resume_gzip(point: SeekPoint, make_inflate: Callable[[bytes], Decompressor])
 
 
 class InsideGzip:
-    """Decompresses the rest of a gzip member, and passes its trailer, which only who began at the beginning can verify.
-
-    Args:
-        inflate: Decompresses deflate without a header.
-        bit: Bits of the first byte that belong to what is before.
-    """
+    """Decompresses the rest of a gzip member; passes its trailer, which only who began at the beginning can verify."""
 
     def __init__(self, inflate: Decompressor, bit: int) -> None:
         self._inflate = inflate
@@ -152,7 +147,6 @@ def index_gzip(stream: BinaryIO, size_bytes: int, spacing_bytes: int | None = No
 
     Args:
         stream: The compressed file; all of it is read.
-        size_bytes: Its length.
         spacing_bytes: Content between two places; by default 4 MiB, more in files of many gigabytes.
 
     Returns:

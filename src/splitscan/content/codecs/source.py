@@ -48,19 +48,14 @@ class CompressedSource:
 
     Args:
         file: The compressed file; it is closed with this source.
-        codec: What it is in.
         seek: Where decompressing may begin, besides the beginning of the file.
-        places: More of these.
-        max_ratio: As for :class:`ContentStream`.
         on_members: Gets the members of a file of several, once it was decompressed from its beginning to its end.
         on_damage: Told where the file is damaged, once that place was reached: there its content ends. Without it
             damage is an error.
 
     Attributes:
-        file: The compressed file.
         path: The file, as the user would name it.
         fingerprint: Identity of the compressed file's version.
-        codec: Name of the codec.
 
     Thread safety: reads wait for each other.
     Pickling: never; open it again where it is needed.

@@ -36,7 +36,6 @@ def find_members(file: ByteSource, codec: Codec, most_member_bytes: int) -> Memb
 
     Args:
         file: The compressed file; without an index it is read from beginning to end.
-        codec: What it is in.
         most_member_bytes: A longer member is not worth the walk: then the file cannot be cut well.
 
     Returns:

@@ -88,9 +88,7 @@ def guarded(
     Args:
         call: A read-only storage operation; it may run several times.
         doing: What is being done, as in ``"read"``: ``cannot read file``.
-        where: The file and offset.
         storage_options: Options whose secrets must not show.
-        retries: How often.
 
     Returns:
         What *call* returned.
@@ -224,7 +222,6 @@ class FileTree(Protocol):
         The order is that of the full paths of all files below: a directory sorts as if its name ended in ``/``.
 
         Args:
-            directory: Canonical path.
             keep: Asked before anything else is found out about an entry.
             ignore_missing: Skip entries (and a directory) that vanish meanwhile, and links that lead nowhere.
 
@@ -240,12 +237,8 @@ class RangedSource(ABC):
     Bytes appended later are not seen, and a file that became shorter is an error instead of a silent end.
 
     Args:
-        path: The file.
-        size_bytes: Its length.
-        fingerprint: Identity of its content.
         read_some: Reads, of at most so many bytes from an offset on, at least one; none where the file ends.
         storage_options: Options whose secrets must not show.
-        retries: How transient failures are retried.
     """
 
     def __init__(
@@ -375,9 +368,6 @@ def locate(path: str | os.PathLike[str]) -> Location:
     Relative paths become absolute, ``file:`` URIs become plain paths, ``s3a:`` becomes ``s3:``, trailing and
     doubled slashes go away (only locally: in an object store they are part of the name). Percent signs are
     literal, as in Spark; only a ``file:`` URI whose literal name does not exist is decoded.
-
-    Args:
-        path: What the user wrote.
 
     Returns:
         The location. That something exists there is not checked.

@@ -52,10 +52,6 @@ def local_fingerprint(status: os.stat_result) -> str:
 class LocalByteSource(RangedSource):
     """A regular file, open for reading at any offset.
 
-    Args:
-        path: Absolute path.
-        retries: How transient failures (a network mount) are retried.
-
     Raises:
         SourceMissingError: If there is no such file.
         SourceError: If it cannot be opened, or is not a regular file.
@@ -307,10 +303,6 @@ def _open_if_planned(path: str, file: FileMetadata, storage_options: Mapping[str
 def open_storage(root: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Storage:
     """Open a destination folder; it need not exist yet.
 
-    Args:
-        root: Local path or URI of the folder.
-        storage_options: Settings of a remote file system.
-
     Returns:
         The storage, bound to the folder.
 
@@ -328,7 +320,7 @@ def open_storage(root: str | os.PathLike[str], storage_options: Mapping[str, Any
     location = locate(root)
     if location.is_local:
         return LocalStorage(location.path)
-    from splitscan.content.storage.remote_destination import RemoteStorage  # noqa: PLC0415 -- local paths never pay for fsspec
+    from splitscan.content.storage.remote import RemoteStorage  # noqa: PLC0415 -- local paths never pay for fsspec
 
     return RemoteStorage(location, storage_options or {})
 

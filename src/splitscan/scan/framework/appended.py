@@ -32,8 +32,6 @@ class AppendedRows:
     """Some rows of one append, next to each other.
 
     Attributes:
-        batch: The rows.
-        origin: Where they come from.
         bad: Values that are of no use, by row of *batch*.
         ragged: Number of values of rows that have too many or too few, by row of *batch*.
         width: How many values a row should have.
@@ -51,8 +49,6 @@ class Appended:
     """All rows of one append.
 
     Attributes:
-        batches: The rows.
-        origin: Where they come from.
         bad: Values that are of no use, by row.
         ragged: Number of values of rows that have too many or too few, by row.
         width: How many values a row should have.
@@ -67,12 +63,7 @@ class Appended:
     def parts(
         self, most_bytes: int, too_large: Callable[[pa.RecordBatch, Origin], Exception]
     ) -> Iterator[AppendedRows]:
-        """The rows, cut until every part fits into one Arrow array.
-
-        Args:
-            most_bytes: Most bytes of a part.
-            too_large: Makes the error for a single row that has more.
-        """
+        """The rows, cut until every part fits into one Arrow array."""
         first = 0
         for batch in self.batches:
             for piece in _pieces(batch, most_bytes):
@@ -184,13 +175,7 @@ def _from_values(
 
 
 class RejectHandler:
-    """Takes the bad rows and records of one reader, and does with them what the mode says.
-
-    Args:
-        plan: Names the mode and the column for the text of broken rows.
-        location: Where the reader is at work.
-        on_reject: Told of rejects.
-    """
+    """Takes the bad rows and records of one reader, and does with them what the mode says."""
 
     def __init__(self, plan: OutputPlan, location: ReaderPosition, on_reject: OnRejects | None) -> None:
         self._fails = plan.mode is Mode.FAILFAST
@@ -210,8 +195,6 @@ class RejectHandler:
         """Report the bad rows of an append, up to the last row that is wanted; take out those that the mode drops.
 
         Args:
-            batch: The conformed rows.
-            part: What is wrong with them.
             first_row: Number of the first one, among all rows of the reader.
             remaining: Rows that are still wanted; ``None`` for all.
 

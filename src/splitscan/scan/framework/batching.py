@@ -23,11 +23,6 @@ class Batcher:
     was added, without a copy; only small appends, and what follows them directly, are copied into batches of a
     useful size, so that there is no batch of one row where there are more rows to come. Rows keep their order.
 
-    Args:
-        rows: Most rows of a batch.
-        nbytes: Most bytes of a batch of several rows.
-        least_rows: What fewer rows, in less than a MiB, are put together to.
-
     Attributes:
         rows: Rows that are held.
     """
@@ -160,11 +155,6 @@ class Batcher:
 
 def join_batches(batches: Iterable[pa.RecordBatch], rows: int, nbytes: int) -> Iterator[pa.RecordBatch]:
     """Join small batches, in order: each batch costs whoever takes it.
-
-    Args:
-        batches: Of one schema.
-        rows: Most rows of a batch.
-        nbytes: Most bytes of a batch of several rows.
 
     Raises:
         Exception: What *batches* raises, after the rows that came before it.

@@ -89,7 +89,6 @@ class Delivery(NamedTuple):
     """How the batches of a reader become what is delivered.
 
     Attributes:
-        conformer: Makes the columns.
         narrowed: Columns, by index, of which some members only are delivered.
         delivered: How many of the conformer's columns are delivered.
         required: Columns, by index, in which there is something that must not be null.
@@ -105,9 +104,6 @@ class Columns:
     """Which columns are delivered, and how batches come to have them.
 
     One object serves all readers of a scan, so that a later reader keeps to the columns of the earlier ones.
-
-    Args:
-        plan: What the scan delivers.
 
     Attributes:
         version: 0 before a schema is known, then raised whenever names, order, types or nullability change.

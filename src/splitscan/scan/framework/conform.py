@@ -28,7 +28,6 @@ def cast_column(array: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Ar
     """Cast a column; nothing is rounded, cut or wrapped. A blank text is no value: it is null where it is no text.
 
     Args:
-        array: The column.
         kind: The type wanted; :func:`can_cast` must allow it.
         rules: How values are written, for columns of text.
 
@@ -198,8 +197,6 @@ class BadValue(NamedTuple):
     """A value that does not convert.
 
     Attributes:
-        row: Its row in the batch.
-        column: Name of the column.
         value: What the reader brought.
         wanted: Type of the column.
     """
@@ -229,10 +226,8 @@ class Conformer:
     A batch that has it already passes as it is: nothing is copied, and no row is looked at.
 
     Args:
-        target: The wanted columns.
         constants: Columns that hold the same value in every row; they go before what a reader brings.
         defaults: What a column holds that a reader does not bring, in place of null.
-        extra: What happens to columns that are not wanted.
         rules: How values are written, for columns of text.
         ignored: Names in lower case of columns that are not wanted, and no surprise either.
 

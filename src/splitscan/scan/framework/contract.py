@@ -87,7 +87,6 @@ class ReaderPosition:
     """A reader, what it reads, and how far it came.
 
     Args:
-        split: The file or block.
         reader: Name of the reader; ``None`` if messages need not name it.
     """
 
@@ -266,7 +265,6 @@ class ReaderPlan:
         constants: Columns whose value is the same in all its rows, such as the name of the file.
         name: What messages call the reader; empty for its own name, ``None`` if they need not name it.
         provided_schema: What the user says of the columns of the file, whatever is projected.
-        options: What the user said.
         read_bytes: Bytes asked of the storage at a time.
     """
 
@@ -306,10 +304,6 @@ class NamedState(enum.Enum):
 
 class Machine(Generic[S, E]):
     """A state and the table that moves it.
-
-    Args:
-        table: What follows a state and an event.
-        start: The first state.
 
     Example:
         >>> Light, Event = enum.Enum("Light", "GREEN RED"), enum.Enum("Event", "STOP")

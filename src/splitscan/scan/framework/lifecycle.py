@@ -14,7 +14,7 @@ from splitscan.blocks import BlockMetadata, Reject
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, RecordError, SchemaError, SourceError, SourceMissingError, SplitscanError
 from splitscan.options import OnFileChange, ReadOptions
-from splitscan.read.block_stream import open_stream
+from splitscan.read.reader_context import open_stream
 from splitscan.scan.framework.appended import RejectHandler
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.contract import (
@@ -246,11 +246,7 @@ class ReaderLife:
     """One reader from ``open`` to ``close``.
 
     Args:
-        plan: What the scan delivers.
-        reader_plan: What is read, and by whom.
-        columns: The columns of the scan.
         remaining_rows: Rows that are still wanted; ``None`` for all.
-        on_reject: Told of rejects.
     """
 
     def __init__(

@@ -62,7 +62,6 @@ class ScanOperator:
     iterator that is dropped - every reader that was opened is closed exactly once.
 
     Args:
-        plan: What is delivered.
         readers: The readers, taken one at a time.
         on_reject: Told of the rows and records that break a rule, in order, as many at once as are found together.
 

@@ -21,7 +21,6 @@ class PythonRows:
 
     Attributes:
         columns: Values by the name of the column.
-        rows: Number of rows.
         ragged: Number of values of each row that has too many or too few.
     """
 
@@ -35,7 +34,6 @@ def transpose(rows: Iterable[Any], names: Sequence[str], defaults: Mapping[str, 
 
     Args:
         rows: Mappings, sequences in the order of *names*, or plain values where there is one name.
-        names: Names of the columns of a sequence.
         defaults: By name in lower case, what an omitted value is, in place of ``None``.
 
     Raises:
@@ -87,10 +85,8 @@ def make_column(
     """Values as a column.
 
     Args:
-        name: Of the column, for messages.
         values: The values; ``None`` is null.
         kind: The type wanted, if it is known.
-        rules: How values are written as text.
 
     Returns:
         The column, of *kind* or of a type that can be cast to it; and the rows whose value is no *kind* (null there).

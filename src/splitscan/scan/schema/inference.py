@@ -24,7 +24,7 @@ from splitscan.formats.framing.frames import Frames, records_of
 from splitscan.formats.merge import Evidence, merge_schemas
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import OnFileChange, ReadOptions
-from splitscan.plan.splitter import BlockLengths
+from splitscan.plan.cutting import BlockLengths
 from splitscan.plan.tasks import TaskPlanner
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.contents import head_of, open_content, open_file
@@ -75,10 +75,7 @@ def infer_schema(
     kept: the same files are not read again for it.
 
     Args:
-        options: What the user said.
-        files: The files.
         names_all: Whether the names in the header of every file count, and not only in those of a sample.
-        workers: Who reads them.
 
     Raises:
         SchemaError: If files disagree in a way that the options do not allow.
@@ -366,8 +363,6 @@ def discover_schema(reading: ManagedReading, options: ReadOptions, files: Sequen
     A reader that declares its columns in ``open`` is asked for no row; another one is read for ``sampleBytes`` of rows.
 
     Args:
-        reading: Makes the readers.
-        options: How many files are looked at, and how far.
         files: The files; which ones are looked at does not depend on their order.
     """
     evidence = Evidence()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -12,21 +13,101 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.column_rules import options_of
 from splitscan.formats.contract import FoundSchema
+from splitscan.formats.decoding.contract import format_ddl, type_name
 from splitscan.formats.decoding.ddl import Hint, parse_ddl, parse_hints
 from splitscan.formats.merge import ELEMENT, Sighting
 from splitscan.options import ReadOptions, SchemaConflicts, SchemaMode
 from splitscan.redaction import redact
-from splitscan.scan.schema.explanation import (
-    ColumnExplanation,
-    ColumnSource,
-    SchemaConflict,
-    SchemaExplanation,
-    SeenType,
-    shown_type,
-)
 from splitscan.scan.schema.inference import infer_schema
 from splitscan.scan.spec import ScanSpec
 from splitscan.sizes import count_of
+
+
+class ColumnSource(enum.Enum):
+    """Source of a column of a schema."""
+
+    SCHEMA = "schema"  # the full schema that the caller gave
+    FILE = "file"
+    PROVIDED = "provided"
+    HINT = "hint"
+    DEFAULT = "default"  # provided, and in no sampled file: every row has its default, or null
+    FORMAT = "format"  # the record format has this column, whatever the files hold
+    PATH = "path"  # the names of directories give it
+    OPTION = "option"  # an option adds it
+
+
+@dataclass(frozen=True, slots=True)
+class SeenType:
+    """A type that a column has in a file, in Spark's DDL; ``void`` where no value was seen."""
+
+    type: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnExplanation:
+    """One column of a schema.
+
+    Attributes:
+        type: Its type, in Spark's DDL.
+        source: Where it comes from.
+        path: The first of the sampled files that has it, by path; ``None`` if none has.
+        seen: The types it has in sampled files, each with the first file that has it so.
+        default: Text of what stands where a record does not have it; ``None`` for null.
+    """
+
+    name: str
+    type: str
+    nullable: bool
+    source: ColumnSource
+    path: str | None = None
+    seen: tuple[SeenType, ...] = ()
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaConflict:
+    """A column, or a part of one, whose types in sampled files have nothing in common.
+
+    Attributes:
+        column: Its path, as ``m.x``.
+        seen: The types that its column has, each with the first file that has it so.
+        outcome: The type that the column was given.
+    """
+
+    column: str
+    seen: tuple[SeenType, ...]
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaExplanation:
+    """A scan's schema with its provenance.
+
+    Attributes:
+        schema: The schema of the rows.
+        columns: One explanation for each column, in order.
+        conflicts: Where sampled files do not agree.
+        files: Number of files; ``None`` where none had to be listed.
+        sampled_files: Number of files that were looked at.
+    """
+
+    schema: pa.Schema
+    columns: tuple[ColumnExplanation, ...]
+    conflicts: tuple[SchemaConflict, ...]
+    files: int | None
+    sampled_files: int
+
+    @property
+    def ddl(self) -> str:
+        """The schema in Spark's DDL."""
+        return format_ddl(self.schema)
+
+
+def shown_type(kind: pa.DataType) -> str:
+    """Spark's name of a type, ``void`` for none."""
+    return "void" if pa.types.is_null(kind) else type_name(kind)
+
 
 Infer: TypeAlias = Callable[[ReadOptions, Sequence[FileMetadata]], FoundSchema]
 """Finds what the data says about the columns."""
@@ -38,7 +119,6 @@ def apply_hint(field: pa.Field | None, path: tuple[str, ...], hint: pa.Field) ->
     Args:
         field: The column; ``None`` if there is none.
         path: Its name; then members of structs, and ``element`` for what is in an array.
-        hint: Type and nullability.
 
     Example:
         >>> str(apply_hint(pa.field("m", pa.struct([("x", pa.int64())])), ("m", "y"), pa.field("y", pa.date32())).type)
@@ -69,8 +149,6 @@ class ResolvedColumn:
     """A column of the records.
 
     Attributes:
-        field: Name, type, nullability.
-        source: Where they come from.
         sightings: The column in sampled files, by path.
         wanted: Whether it is delivered; else it is only there to be counted.
     """
@@ -119,11 +197,6 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: I
 
     What files show is merged; provided columns come first, under their own names and types; hints decide the types of
     columns that are not provided. What then is left in conflict is a string or an error, as ``schemaConflicts`` says.
-
-    Args:
-        options: What the user says.
-        files: The files.
-        infer: Finds what files show.
 
     Raises:
         UsageError: If provided columns or hints are no DDL, or contradict each other.

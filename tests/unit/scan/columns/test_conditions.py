@@ -20,7 +20,7 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.steps import IngestTarget, plan_ingest
 from splitscan.scan import open_reader
 from splitscan.scan.columns.condition_text import parse_condition
-from splitscan.scan.columns.condition_values import Typed, matcher
+from splitscan.scan.columns.conditions import Typed, matcher
 from splitscan.scan.columns.partitions import find_partitions
 from splitscan.scan.files import Selection
 

@@ -4,7 +4,7 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage.contract import locate
-from splitscan.scan.columns.file_columns import METADATA_TYPES, file_value, metadata_value
+from splitscan.scan.columns.partitions import METADATA_TYPES, file_value, metadata_value
 
 SECRET = "hunter2"
 

@@ -14,8 +14,7 @@ import splitscan as ss
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError
 from splitscan.scan import format_ddl
-from splitscan.scan.columns.file_columns import file_value
-from splitscan.scan.columns.partitions import find_partitions, infer_type, partition_of
+from splitscan.scan.columns.partitions import file_value, find_partitions, infer_type, partition_of
 
 
 def file(relative_path: str, root: str = "/t") -> FileMetadata:

@@ -13,8 +13,7 @@ import splitscan as ss
 from splitscan.errors import SchemaError, UsageError
 from splitscan.formats.decoding.contract import type_name
 from splitscan.scan import parse_ddl
-from splitscan.scan.columns.paths import Every, Index, Member, parse_path
-from splitscan.scan.columns.projection import OutputColumns, project
+from splitscan.scan.columns.projection import Every, Index, Member, OutputColumns, parse_path, project
 from splitscan.scan.framework.columns import prune_array
 
 KNOWN = parse_ddl(

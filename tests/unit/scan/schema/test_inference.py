@@ -13,7 +13,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError
 from splitscan.formats.contract import spread
 from splitscan.scan import format_ddl
-from splitscan.scan.schema.explanation import ColumnSource, SeenType
+from splitscan.scan.schema.resolution import ColumnSource, SeenType
 
 from ..results import rows_of
 
