@@ -68,11 +68,7 @@ class JsonCache:
         return kept if isinstance(kept, dict) else None
 
     def write(self, key: str, kept: dict[str, Any]) -> bool:
-        """Keep something under *key*.
-
-        Returns:
-            Whether it could be written: a cache that cannot be costs time, never rows.
-        """
+        """Keep something under *key*; ``False`` if it could not be: a cache that fails costs time, never rows."""
         with contextlib.suppress(OSError):
             self._directory.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=self._directory, suffix=".tmp", delete=False) as out:

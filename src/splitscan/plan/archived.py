@@ -38,9 +38,6 @@ def with_members(
 ) -> Iterator[FileMetadata]:
     """Put the members of archives in the place of these, many archives at once.
 
-    Returns:
-        The files, lazily.
-
     Raises:
         UsageError: If the glob is malformed, at once.
     """

@@ -55,9 +55,6 @@ def split_file(file: FileMetadata, block_bytes: int, splittable: bool = True) ->
         block_bytes: Length of each block; the last may be shorter, and is never empty.
         splittable: Whether reading can start in the middle; if not, the whole file is one block.
 
-    Returns:
-        A lazy iterator over the blocks, lowest offset first.
-
     Raises:
         UsageError: If *block_bytes* is not positive or the file's length is negative; before the first block.
 

@@ -18,17 +18,7 @@ _FORWARD = "claim records in key order; to read again, make a new tracker"
 
 
 def as_key(key: object) -> bytes:
-    """Check that *key* is bytes.
-
-    Args:
-        key: The key. A ``bytearray`` or ``memoryview`` may change under the tracker, so it is refused.
-
-    Returns:
-        It.
-
-    Raises:
-        UsageError: If it is anything but ``bytes``.
-    """
+    """Refuse keys that are not ``bytes``: a ``bytearray`` may change under the tracker."""
     if not isinstance(key, bytes):
         raise UsageError(
             "a key must be bytes", seen=quote(key), fix="encode it, keeping the order", code="bad-position"
@@ -287,9 +277,6 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
 
     def position_at_fraction(self, fraction: float | Fraction) -> bytes:
         """Find the key that lies a fraction into the range, computed exactly.
-
-        Returns:
-            A key of the range; see :meth:`ByteKeyRange.key_at`.
 
         Raises:
             UsageError: If *fraction* is not between 0 and 1.

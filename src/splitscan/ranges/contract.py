@@ -202,9 +202,6 @@ def exact_fraction(fraction: float | Fraction) -> Fraction:
     A float means the decimal that it prints as: ``0.3`` of 100 positions is 30, not the 29 that the binary value
     just below 0.3 would give.
 
-    Returns:
-        The exact fraction.
-
     Raises:
         UsageError: If *fraction* is not a number from 0 to 1.
 

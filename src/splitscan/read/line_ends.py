@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.content.codecs.source import ContentSource
 from splitscan.content.storage import ByteSource
-from splitscan.read.opened_file import Lent, LentContent
+from splitscan.read.opened_file import Lent
 from splitscan.sizes import MIB
 
 _MOST_PLACES = 4 * MIB  # line ends whose places are kept; of parts further back only their number is
@@ -64,13 +63,11 @@ class CountingSource(Lent):
         source: The file, or what it holds; this one closes it.
         stop: First byte behind it; ``None`` for the end of the file.
         is_whole: Whether the range is counted to its end when the source is closed, if others read no further.
-
-    Thread safety: none.
     """
 
-    def __init__(self, source: ByteSource, start: int, stop: int | None, is_whole: bool) -> None:
+    def __init__(self, source: ByteSource, start: int, stop: int | None, *, is_whole: bool = False) -> None:
         super().__init__(source)
-        self._lent, self.start, self._stop, self._is_whole = source, start, stop, is_whole
+        self.start, self._stop, self._is_whole = start, stop, is_whole
         self.reached, self.ends = start, 0
         self._parts: list[_Part] = []
         self._kept = 0
@@ -78,7 +75,7 @@ class CountingSource(Lent):
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         """Read up to *length_bytes* bytes from *offset*; fewer only at the end."""
-        data = self._lent.read_at(offset, length_bytes)
+        data = self._source.read_at(offset, length_bytes)
         if offset <= self.reached < offset + len(data):
             self._take(data, self.reached - offset)
         return data
@@ -89,7 +86,7 @@ class CountingSource(Lent):
             if self._is_whole and self._stop is not None:
                 self.before(self._stop)
         finally:
-            self._lent.close()
+            self._source.close()
 
     @property
     def counted(self) -> CountedLines:
@@ -114,13 +111,13 @@ class CountingSource(Lent):
 
     def _count_again(self, start: int, stop: int) -> int:
         """Line ends in a part further back whose places were dropped."""
-        data = self._lent.read_at(max(start - 1, 0), stop - max(start - 1, 0))
+        data = self._source.read_at(max(start - 1, 0), stop - max(start - 1, 0))
         return len(line_ends(data[1:], data[:1]) if start else line_ends(data, b""))
 
     def _take(self, data: bytes, begin: int) -> None:
         """Count in the bytes of *data* from *begin* on, which come next."""
         if self._last is None:
-            self._last = bytes(data[begin - 1 : begin]) if begin else bytes(self._lent.read_at(self.start - 1, 1))
+            self._last = bytes(data[begin - 1 : begin]) if begin else bytes(self._source.read_at(self.start - 1, 1))
         end = len(data) if self._stop is None else min(len(data), begin + self._stop - self.reached)
         new = memoryview(data)[begin:end]
         if not len(new):
@@ -137,13 +134,3 @@ class CountingSource(Lent):
             if part.places is not None:
                 self._kept -= len(part.places)
                 part.places = None
-
-
-class CountingContent(CountingSource, LentContent):
-    """Counts in the content of a compressed file."""
-
-
-def counting(source: ByteSource, start: int, stop: int | None, *, is_whole: bool = False) -> CountingSource:
-    """A source that counts the line ends of a range of what it reads; see :class:`CountingSource`."""
-    kind = CountingContent if isinstance(source, ContentSource) else CountingSource
-    return kind(source, start, stop, is_whole)

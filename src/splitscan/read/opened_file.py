@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
-from splitscan.blocks import Damage, FileMetadata
+from splitscan.blocks import FileMetadata
 from splitscan.content.codecs.contract import ContainerError
-from splitscan.content.codecs.source import ContentSource
 from splitscan.content.storage import ByteSource
 from splitscan.errors import Where
 from splitscan.formats.framing.contract import Preamble, RecordFormat
@@ -15,6 +15,7 @@ from splitscan.read.contents import preamble_for
 from splitscan.read.cursor import RecordCursor, Records, first_boundary
 
 _FRESH_SECONDS = 5.0  # how long an open file is believed to be the one that was planned; opening may be a request
+_OF_CONTENT = frozenset({"codec", "content_bytes", "damage"})  # members of ContentSource
 
 
 class OpenedFile:
@@ -26,8 +27,6 @@ class OpenedFile:
     Args:
         open_source: Opens it, and raises if it is not the one that was planned.
         fresh_seconds: When to open it again.
-
-    Thread safety: none.
     """
 
     def __init__(
@@ -61,8 +60,7 @@ class OpenedFile:
         """
         if self._source is not None and time.monotonic() - self._opened_seconds > self._fresh_seconds:
             self.close()
-        source = self._current()
-        return LentContent(source) if isinstance(source, ContentSource) else Lent(source)
+        return Lent(self._current())
 
     def preamble(self, format: RecordFormat, start: int) -> Preamble:
         """Preamble for a reader of a range from *start* on; looked at once.
@@ -110,7 +108,7 @@ class OpenedFile:
 
 
 class Lent:
-    """A source that whoever borrowed it cannot close."""
+    """A source that whoever borrowed it cannot close; it says of its content what that one says."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
@@ -118,25 +116,13 @@ class Lent:
         self.size_bytes = source.size_bytes
         self.fingerprint = source.fingerprint
 
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_CONTENT:
+            return getattr(self._source, name)
+        raise AttributeError(name)
+
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         return self._source.read_at(offset, length_bytes)
 
     def close(self) -> None:
         """Leave the file open: somebody else closes it."""
-
-
-class LentContent(Lent):
-    """Lent content of a compressed file."""
-
-    def __init__(self, source: ContentSource) -> None:
-        super().__init__(source)
-        self._content = source
-        self.codec = source.codec
-
-    @property
-    def content_bytes(self) -> int | None:
-        return self._content.content_bytes
-
-    @property
-    def damage(self) -> Damage | None:
-        return self._content.damage

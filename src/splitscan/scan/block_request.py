@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,35 +24,6 @@ from splitscan.scan.new_columns import Noticing
 from splitscan.scan.oddities import of_file
 from splitscan.scan.rejects import OnRejects, RejectBatch
 from splitscan.scan.spec import ScanSpec
-
-
-class BlockReader(Protocol):
-    """Reads one block. Iterate once: the batches have exactly the schema of the scan."""
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Exactly the records whose first byte lies in the block, in order.
-
-        Raises:
-            SourceError: If the file cannot be read or has changed.
-            RecordError: In mode FAILFAST, for the first record that breaks a rule.
-            SchemaError: If a header disagrees, or a column that must not be null is.
-        """
-
-    def count(self) -> RowCount:
-        """Number of rows that iteration would give, by framing alone where that can tell. Call it instead."""
-
-    @property
-    def report(self) -> BlockReport:
-        """The line of the ledger; known once the block was read to its end, without a limit."""
-
-    @property
-    def result(self) -> BlockReport | None:
-        """The line of the ledger, or ``None`` if the block was not read to its end."""
-
-    @property
-    def passed_bytes(self) -> int:
-        """Bytes of the block that were read so far; 0 to the end where a reader of the user's own does not say."""
-
 
 Watch: TypeAlias = Callable[[BlockMetadata, ByteSource], ByteSource]
 """Given a block and its open file; what it returns is read in place of that."""
@@ -193,14 +164,15 @@ class BlockRejects:
         self.take([Reject(self._file.path, damage.content_offset, 0, damage.code, str(damage), b"", delivered=False)])
 
 
-class RequestedReader(ABC):
-    """Reads what was requested, and reports it.
+class BlockReader(ABC):
+    """Reads the block of a request, and reports it. Iterate once: the batches have exactly the schema of the scan.
 
     Attributes:
         result: The line of the ledger, or ``None`` if the block was not read to its end.
-
-    Thread safety: none.
     """
+
+    passed_bytes: int
+    """Bytes of the block that were read so far; 0 to the end where a reader of the user's own does not say."""
 
     def __init__(self, request: BlockRequest) -> None:
         self._request, self._spec, self._block = request, request.spec, request.block
@@ -215,14 +187,21 @@ class RequestedReader(ABC):
         return self.result
 
     @abstractmethod
-    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Exactly the records whose first byte lies in the block, in order.
+
+        Raises:
+            SourceError: If the file cannot be read or has changed.
+            RecordError: In mode FAILFAST, for the first record that breaks a rule.
+            SchemaError: If a header disagrees, or a column that must not be null is.
+        """
 
     def count(self) -> RowCount:
-        """Number of rows that iteration would give. Call it instead."""
+        """Number of rows that iteration would give, by framing alone where that can tell. Call it instead."""
         return RowCount(sum(batch.num_rows for batch in self))
 
 
-class FileBlockReader(RequestedReader):
+class FileBlockReader(BlockReader):
     """Reads the records of one block of an open file, however they are found."""
 
     _noticing: Noticing | None = None
@@ -246,7 +225,6 @@ class FileBlockReader(RequestedReader):
                     self._rejects.take_oddities(self._odd())
 
     def count(self) -> RowCount:
-        """Count the rows: by framing alone in mode PERMISSIVE. Call it instead of iterating."""
         if self._spec.options.reading.mode is not Mode.PERMISSIVE:
             return super().count()
         with self._failing():

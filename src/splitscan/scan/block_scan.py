@@ -64,8 +64,6 @@ class ConsecutiveBlocks:
 
     A block of a compressed file that begins where the last one stopped goes on with the record that the last one left:
     nothing is decompressed, or looked through for a record, again. All other blocks are read on their own.
-
-    Thread safety: none.
     """
 
     def __init__(self, spec: ScanSpec, watch: Watch | None = None) -> None:

@@ -265,9 +265,6 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata], *, has_schema: b
     escape is a backslash, where others double quotes (RFC 4180): read with the wrong one, fields keep their quotes, and
     separators inside them cut the record. So do line ends in quotes without ``multiLine``, and a separator the file has
     not. With a schema, lines of units and second headers are rejects, and are not looked for.
-
-    Returns:
-        The advice, or ``None``.
     """
     first = next((file for file in files if file.size_bytes), None)
     encoding = options.format.text_encoding

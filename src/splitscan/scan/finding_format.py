@@ -300,11 +300,7 @@ def _is_for_csv(raw: Mapping[str, Any], format: str) -> bool:
 
 
 def _check_required(paths: Paths, format: str, raw: Mapping[str, Any]) -> None:
-    """Refuse options without one that is required and whose value the files can tell: the hint names some.
-
-    Raises:
-        UsageError: ``[bad-option]``.
-    """
+    """Refuse options without one that is required and whose value the files can tell: the hint names some."""
     for name, candidates_in in KNOWN[format].candidates.items():
         spellings = {spelling for spelling, option in by_spellings(options_of(format)).items() if option.name == name}
         if any(given.lower() in spellings and value is not None for given, value in raw.items()):

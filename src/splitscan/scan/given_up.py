@@ -152,11 +152,7 @@ class RejectCounter:
 
 
 def report_given_up(counted: RowCount, options: ReadOptions) -> int:
-    """Log warnings of records that were given up while rows were counted, and of those that are odd.
-
-    Returns:
-        The number of rows.
-    """
+    """Log warnings of records that were given up while rows were counted, and of odd ones; the number of rows."""
     if counted.code is not None:
         reason = reason_of(counted.code, options.reading.max_record_bytes)
         _warn(options, counted.given_up, counted.path, counted.offset, f"{reason} [{counted.code}]")

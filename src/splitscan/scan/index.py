@@ -255,11 +255,7 @@ class _Indexing:
         return self._blocks
 
     def take_spans(self, answers: Sequence[list[Any]]) -> bool:
-        """Take the first record starts from the spans of the blocks.
-
-        Returns:
-            Whether each begins where the one before it ends, or all starts were known before.
-        """
+        """Take first record starts from spans; ``True`` if each begins where the one before it ends, or is known."""
         if not any(map(_needs_start, self._blocks)):
             return True
         pairs = list(zip(answers, answers[1:], self._blocks[1:], strict=False))

@@ -10,13 +10,13 @@ from splitscan.blocks import BlockReport, ByteRange
 from splitscan.content.storage import ByteSource, digest_of
 from splitscan.errors import SourceMissingError, UsageError
 from splitscan.formats.column_rules import default_of, rules_of_format
-from splitscan.scan.block_request import BlockRequest, RequestedReader
+from splitscan.scan.block_request import BlockReader, BlockRequest
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.own_formats import ManagedReading
 from splitscan.scan.spec import ScanSpec
 
 
-class ManagedBlockReader(RequestedReader):
+class ManagedBlockReader(BlockReader):
     """Reads a block by a reader of the user's own."""
 
     def __init__(self, request: BlockRequest, reading: ManagedReading) -> None:
@@ -24,10 +24,7 @@ class ManagedBlockReader(RequestedReader):
         self._reading = reading
         self._is_missing = False
 
-    @property
-    def passed_bytes(self) -> int:
-        """Readers of the user's own do not say how far they are."""
-        return 0
+    passed_bytes = 0
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         request, spec = self._request, self._request.spec

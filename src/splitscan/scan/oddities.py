@@ -93,8 +93,6 @@ class Oddities:
         are_utf8: Whether records are texts in UTF-8 that are looked at.
         header: Tells the header of the file from other records.
         dropped: Tells of lines that are no records.
-
-    Thread safety: none.
     """
 
     def __init__(

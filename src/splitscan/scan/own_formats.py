@@ -27,54 +27,6 @@ T = TypeVar("T")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-@dataclass(frozen=True, repr=False)
-class ContextReading:
-    """Reading by a reader context: every block gets a new one, so that blocks never see each other's state.
-
-    Pickling: if *make* can be pickled. The ``repr`` is the same in every process for the same configuration: it tells
-    whether an ingest is run again or is another one.
-    """
-
-    make: Callable[[], ReaderContext]
-
-    def reader(
-        self,
-        source: ByteSource,
-        block: BlockMetadata,
-        *,
-        max_record_bytes: int,
-        read_bytes: int,
-        with_digest: bool = False,
-    ) -> ContextReader:
-        """A reader of one block, with a context of its own; the arguments are those of :class:`ContextReader`."""
-        return ContextReader(
-            source,
-            block,
-            self.make(),
-            max_record_bytes=max_record_bytes,
-            read_bytes=read_bytes,
-            with_digest=with_digest,
-        )
-
-    @property
-    def name(self) -> str:
-        """Name of the context's class."""
-        return type(self.make()).__name__
-
-    @property
-    def schema(self) -> Any | None:
-        """Columns that the context declares: DDL text, an Arrow schema, or ``None``."""
-        return getattr(self.make(), "schema", None)
-
-    @property
-    def splittability(self) -> Splittability:
-        """Local, unless the context says that only whole files can be read."""
-        return Splittability.LOCAL if getattr(self.make(), "splittable", True) else Splittability.WHOLE
-
-    def __repr__(self) -> str:
-        return describe(self.make())
-
-
 def describe(thing: object) -> str:
     """A configured object as text, the same in every process: its class and its state, without addresses."""
     kind = type(thing)
@@ -97,16 +49,8 @@ class CopiesOf(Generic[T]):
         return copy.deepcopy(self.original)
 
 
-Framing: TypeAlias = RecordFormat | ContextReading
-"""How records are found."""
-
-
 def _make_one(factory: Callable[[], object]) -> object:
-    """One of what a user's class or function makes, to see what that is.
-
-    Raises:
-        UsageError: ``[bad-format]`` if it fails.
-    """
+    """One of what a user's class or function makes, to see what that is."""
     try:
         return factory()
     except Exception as error:
@@ -132,19 +76,47 @@ def _no_format(given: Any) -> UsageError:
 
 
 @dataclass(frozen=True, repr=False)
-class ManagedReading:
-    """Reading by a reader of the user's own: every file or block gets a new one.
+class _OwnReading(Generic[T]):
+    """Reading in a user's own way: every block or file gets a new object, which sees no state of another.
+
+    Attributes:
+        make: Makes one that was never used.
 
     Pickling: if *make* can be pickled. The ``repr`` is the same in every process for the same configuration: it tells
     whether an ingest is run again or is another one.
     """
 
-    make: Callable[[], ManagedReader]
+    make: Callable[[], T]
 
     @property
     def name(self) -> str:
-        """Name of the reader in messages."""
+        """Name in messages: a ``name`` of a reader, or its class."""
         return name_of(self.make())
+
+    def __repr__(self) -> str:
+        return describe(self.make())
+
+
+class ContextReading(_OwnReading[ReaderContext]):
+    """Reading by a reader context."""
+
+    def reader(self, source: ByteSource, block: BlockMetadata, **bounds: Any) -> ContextReader:
+        """A reader of one block, with a context of its own; the arguments are those of :class:`ContextReader`."""
+        return ContextReader(source, block, self.make(), **bounds)
+
+    @property
+    def schema(self) -> Any | None:
+        """Columns that the context declares: DDL text, an Arrow schema, or ``None``."""
+        return getattr(self.make(), "schema", None)
+
+    @property
+    def splittability(self) -> Splittability:
+        """Local, unless the context says that only whole files can be read."""
+        return Splittability.LOCAL if getattr(self.make(), "splittable", True) else Splittability.WHOLE
+
+
+class ManagedReading(_OwnReading[ManagedReader]):
+    """Reading by a reader that gets whole files, unless it says that it reads blocks."""
 
     @property
     def schema(self) -> pa.Schema | None:
@@ -155,9 +127,6 @@ class ManagedReading:
     def splittability(self) -> Splittability:
         """Whole files, unless the reader says that it reads blocks."""
         return Splittability.LOCAL if getattr(self.make(), "splittable", False) else Splittability.WHOLE
-
-    def __repr__(self) -> str:
-        return describe(self.make())
 
 
 Reading: TypeAlias = RecordFormat | ContextReading | ManagedReading

@@ -22,7 +22,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.registry import record_format
 from splitscan.options import ReadOptions
 from splitscan.read.contents import open_file
-from splitscan.read.line_ends import CountedLines, CountingSource, counting
+from splitscan.read.line_ends import CountedLines, CountingSource
 from splitscan.redaction import redact
 
 OnReject: TypeAlias = Callable[[Reject], None]
@@ -210,18 +210,16 @@ def reject_rows(rejects: Iterable[tuple[Reject, int | None]]) -> pa.RecordBatch:
 
 
 def counted_source(block: BlockMetadata, source: ByteSource, *, is_whole: bool = False) -> CountingSource:
-    """The file of a block, whose line ends are counted as far as the block goes; see :func:`counting`."""
+    """The file of a block, whose line ends are counted as far as the block goes; see :class:`CountingSource`."""
     is_file = isinstance(source, ContentSource) and block.file.compression is None
     stop = None if is_file or block.stop == UNKNOWN_END else block.stop
-    return counting(source, block.start, stop, is_whole=is_whole)
+    return CountingSource(source, block.start, stop, is_whole=is_whole)
 
 
 class LineNumbers:
     """Makes rows of rejects, and finds their lines in the bytes that are read anyway: see :meth:`watch`.
 
     Bytes in front of a reject that nobody reads, because of conditions on blocks, are read for it.
-
-    Thread safety: none.
     """
 
     def __init__(self, options: ReadOptions, files: Iterable[FileMetadata]) -> None:
@@ -305,7 +303,7 @@ class LineNumbers:
         if self._path is None or stop <= start:
             return 0
         with closing(open_file(self._files[self._path], self._options.files, record_format(self._options))) as source:
-            return counting(source, start, stop).before(stop)
+            return CountingSource(source, start, stop).before(stop)
 
 
 def has_lines(options: ReadOptions) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.read import line_ends
-from splitscan.read.line_ends import counting
+from splitscan.read.line_ends import CountingSource
 from splitscan.scan import rejects as scan_rejects
 from splitscan.testing import MemorySource
 
@@ -145,7 +145,7 @@ def test_a_range_counts_what_is_in_it_whatever_is_read_in_whatever_order(monkeyp
     ends = [at for at, byte in enumerate(data) if byte == 13 or (byte == 10 and data[at - 1 : at] != b"\r")]
     start = rng.randint(0, len(data))
     stop = rng.choice([None, rng.randint(start, len(data))])
-    source = counting(MemorySource(data), start, stop)
+    source = CountingSource(MemorySource(data), start, stop)
     for _ in range(rng.randint(0, 10)):
         source.read_at(rng.randint(0, len(data)), rng.randint(0, 20))
     for offset in sorted(rng.randint(start, len(data) if stop is None else stop) for _ in range(10)):

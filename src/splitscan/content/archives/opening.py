@@ -50,7 +50,6 @@ class MemberSource:
         ContainerError: If something else lies there.
 
     Thread safety: as that of the archive's source.
-    Pickling: never; open it again where it is needed.
     """
 
     def __init__(self, archive: ByteSource, path: str, member: ArchiveMember) -> None:

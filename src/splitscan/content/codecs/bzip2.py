@@ -234,14 +234,7 @@ class _BlockWalk:
         self.position: int | None = position
 
     def step(self) -> int:
-        """Pass a block.
-
-        Returns:
-            The length of what it holds; 0 at the end of a stream.
-
-        Raises:
-            _DamagedError: If there is none, or it is damaged, or what was passed is taken for a bomb.
-        """
+        """Pass a block, and return the length of what it holds; 0 at the end of a stream. Raises ``_DamagedError``."""
         while (content := self._next_block()) is None and not self._blocks.eof:
             data = self._file.read_at(self._fed_to, _READ_BYTES)
             if not data:

@@ -248,11 +248,7 @@ class HadoopLz4Decoder(HadoopDecoder):
 
 
 def look_at_block(read_at: Callable[[int, int], bytes], offset: int, most_bytes: int) -> tuple[int, int] | None:
-    """Length of the block of snappy at *offset*, and how much it holds: its chunks say it, nothing is decompressed.
-
-    Returns:
-        Both lengths; ``None`` if no block of snappy is there.
-    """
+    """Lengths of the block of snappy at *offset* and of its content, as its chunks say; ``None`` if there is none."""
     header = read_at(offset, _LENGTH_BYTES)
     content_bytes = left = read_length(header)
     position = offset + _LENGTH_BYTES

@@ -51,8 +51,6 @@ class ContentStream:
 
     Attributes:
         damage: Where the file cannot be decompressed any further, if that is no error; known at the end of the content.
-
-    Thread safety: none.
     """
 
     damage: Damage | None = None
@@ -224,8 +222,6 @@ class DamagedStream(ContentStream):
 
     A decoder that fails gives nothing of what it was fed last. So the member is decompressed again, and fed byte by
     byte near its damage, for everything that comes before it.
-
-    Thread safety: none.
     """
 
     def __init__(self, file: ByteSource, codec: Codec, *, max_ratio: int) -> None:

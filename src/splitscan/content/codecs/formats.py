@@ -12,7 +12,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from splitscan.blocks import SeekPoint
 from splitscan.content.codecs.bzip2 import bzip2_block_by_block, resume_bzip2
 from splitscan.content.codecs.chunks import (
     SNAPPY_SIGNATURE,
@@ -25,7 +24,6 @@ from splitscan.content.codecs.chunks import (
 from splitscan.content.codecs.contract import Codec, Decompressor
 from splitscan.content.codecs.gzip import ZLIB_SIGNATURES, ZlibDecoder, begins_deflate, begins_zlib, resume_gzip
 from splitscan.content.codecs.listed_parts import MOST_XZ_MEMORY_BYTES, XZ_MAGIC, resume_seekable, resume_xz
-from splitscan.content.storage.contract import ByteSource
 from splitscan.errors import UsageError
 
 _LIBRARIES = {"backports.zstd": "backports.zstd", "lz4.frame": "lz4", "lz4.block": "lz4", "cramjam": "cramjam"}
@@ -50,34 +48,25 @@ def _isal() -> Any | None:
         return None
 
 
-def _gzip() -> Decompressor:
+def _deflate(flag: str, window_bits: int, history: bytes | None = None) -> Decompressor:
     isal = _isal()
     if isal is None:
-        return ZlibDecoder()
-    decoder: Decompressor = isal.IgzipDecompressor(flag=isal.DECOMP_GZIP)
+        return ZlibDecoder(history, window_bits)
+    decoder: Decompressor = isal.IgzipDecompressor(flag=getattr(isal, flag), zdict=history or b"")
     return decoder
+
+
+def _gzip() -> Decompressor:
+    return _deflate("DECOMP_GZIP", 16 + zlib.MAX_WBITS)
 
 
 def _zlib() -> Decompressor:
-    isal = _isal()
-    if isal is None:
-        return ZlibDecoder(window_bits=zlib.MAX_WBITS)
-    decoder: Decompressor = isal.IgzipDecompressor(flag=isal.DECOMP_ZLIB)
-    return decoder
+    return _deflate("DECOMP_ZLIB", zlib.MAX_WBITS)
 
 
 def inflate(history: bytes = b"") -> Decompressor:
     """A decoder of deflate without a header, after this content."""
-    isal = _isal()
-    if isal is None:
-        return ZlibDecoder(history)
-    decoder: Decompressor = isal.IgzipDecompressor(flag=isal.DECOMP_DEFLATE, zdict=history)
-    return decoder
-
-
-def _resume_gzip(file: ByteSource, point: SeekPoint) -> Decompressor:
-    del file  # the point holds all it takes
-    return resume_gzip(point, inflate)
+    return _deflate("DECOMP_DEFLATE", -zlib.MAX_WBITS, history)
 
 
 def _zstd() -> Decompressor:
@@ -86,31 +75,17 @@ def _zstd() -> Decompressor:
     return decoder
 
 
-def _resume_zstd(file: ByteSource, point: SeekPoint) -> Decompressor:
-    return resume_seekable(file, point, _zstd)
-
-
-def _bzip2() -> Decompressor:
-    return bz2.BZ2Decompressor()
-
-
 def _xz() -> Decompressor:
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES)
 
 
 def _lz4() -> Decompressor:
-    lz4: Any = _library("lz4.frame", "lz4")
-    decoder: Decompressor = lz4.LZ4FrameDecompressor()
+    decoder: Decompressor = _library("lz4.frame", "lz4").LZ4FrameDecompressor()
     return decoder
 
 
 def _snappy() -> SnappyDecoder:
     return SnappyDecoder(_library("cramjam", "snappy"))
-
-
-def _resume_snappy(file: ByteSource, point: SeekPoint) -> Decompressor:
-    del file, point  # the chunk itself tells whether it is one
-    return _snappy()
 
 
 def _hadoop_lz4() -> HadoopLz4Decoder:
@@ -121,24 +96,33 @@ def _hadoop_snappy() -> HadoopSnappyDecoder:
     return HadoopSnappyDecoder(_library("cramjam", "snappy"))
 
 
-def _resume_hadoop_snappy(file: ByteSource, point: SeekPoint) -> Decompressor:
-    del file, point  # the block itself tells whether it is one
-    return _hadoop_snappy()
-
-
 SKIPPABLE = tuple(bytes((0x50 + n,)) + b"\x2a\x4d\x18" for n in range(16))
 """What frames of zstd and lz4 without content begin with."""
 
 # What a container begins with, as much of it as plain text does not begin with by accident.
-GZIP = Codec("gzip", (".gz", ".gzip", ".bgz", ".bgzf"), (b"\x1f\x8b\x08",), _gzip, is_fast=True, resume=_resume_gzip)
-ZSTD = Codec("zstd", (".zst", ".zstd"), (b"\x28\xb5\x2f\xfd", *SKIPPABLE), _zstd, is_fast=True, resume=_resume_zstd)
+GZIP = Codec(
+    "gzip",
+    (".gz", ".gzip", ".bgz", ".bgzf"),
+    (b"\x1f\x8b\x08",),
+    _gzip,
+    is_fast=True,
+    resume=lambda _, point: resume_gzip(point, inflate),
+)
+ZSTD = Codec(
+    "zstd",
+    (".zst", ".zstd"),
+    (b"\x28\xb5\x2f\xfd", *SKIPPABLE),
+    _zstd,
+    is_fast=True,
+    resume=lambda file, point: resume_seekable(file, point, _zstd),
+)
 BZIP2 = Codec(
     "bzip2",
     (".bz2",),
     tuple(
         b"BZh%d" % level + magic for level in range(1, 10) for magic in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")
     ),
-    _bzip2,
+    bz2.BZ2Decompressor,
     is_fast=False,
     resume=resume_bzip2,
     make_block_decoder=bzip2_block_by_block,
@@ -151,7 +135,7 @@ SNAPPY = Codec(
     (SNAPPY_SIGNATURE,),
     _snappy,
     is_fast=True,
-    resume=_resume_snappy,
+    resume=lambda *_: _snappy(),  # the chunk itself tells whether it is one
     make_block_decoder=_snappy,
 )
 
@@ -176,7 +160,7 @@ HADOOP_SNAPPY = Codec(
     (),
     _hadoop_snappy,
     is_fast=True,
-    resume=_resume_hadoop_snappy,
+    resume=lambda *_: _hadoop_snappy(),  # the block itself tells whether it is one
     make_block_decoder=_hadoop_snappy,
     proves=begins_hadoop_snappy,
     option="snappy",

@@ -58,7 +58,6 @@ class CompressedSource:
         fingerprint: Identity of the compressed file's version.
 
     Thread safety: reads wait for each other.
-    Pickling: never; open it again where it is needed.
     """
 
     def __init__(

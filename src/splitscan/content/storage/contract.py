@@ -90,9 +90,6 @@ def guarded(
         doing: What is being done, as in ``"read"``: ``cannot read file``.
         storage_options: Options whose secrets must not show.
 
-    Returns:
-        What *call* returned.
-
     Raises:
         SourceMissingError: If there is no such file.
         SourceError: If the storage failed otherwise.

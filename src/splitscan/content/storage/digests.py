@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Protocol
+from typing import Any
 
 from splitscan.content.storage.contract import ByteSource
 from splitscan.engine import kernel
@@ -20,24 +20,6 @@ NEEDS_KERNEL = "needs-kernel"
 _BLAKE3, _SHA256 = "blake3:", "sha256:"
 _CHUNK_BYTES = 4 * MIB
 _PATTERN = re.compile(rf"(?:{_BLAKE3}|{_SHA256})?[0-9a-f]{{64}}")
-
-
-class _Hash(Protocol):
-    def update(self, data: bytes, start: int, stop: int, /) -> object: ...
-    def hexdigest(self) -> str: ...
-
-
-class _Sha256:
-    """SHA-256 as the kernel's hash is called."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-
-    def update(self, data: bytes, start: int, stop: int) -> None:
-        self._hash.update(memoryview(data)[start:stop])
-
-    def hexdigest(self) -> str:
-        return self._hash.hexdigest()
 
 
 class ContentDigest:
@@ -63,18 +45,22 @@ class ContentDigest:
                 "digests by BLAKE3 can be compared only with the native kernel", seen=f"{like[:20]}... and no kernel",
                 fix="pip install ./kernel, and do not set SPLITSCAN_ENGINE=reference", code=NEEDS_KERNEL,
             )  # fmt: skip
-        self._hash: _Hash = native.Blake3() if native else _Sha256()
+        self._hash: Any = native.Blake3() if native else hashlib.sha256()
+        self._is_native = native is not None
         self._name = _BLAKE3 if native else "" if like is not None and ":" not in like else _SHA256
 
     def update(self, data: memoryview | bytes, start: int = 0, stop: int | None = None) -> None:
         """Take the bytes from *start* to *stop*, or to the end, as the next ones; only ``bytes`` are not copied."""
+        if not self._is_native:
+            self._hash.update(memoryview(data)[start:stop])
+            return
         whole = data if isinstance(data, bytes) else bytes(data)
         self._hash.update(whole, start, len(whole) if stop is None else stop)
 
     @property
     def text(self) -> str:
         """The digest of all bytes so far: the algorithm's name, a colon, hexadecimal digits."""
-        return self._name + self._hash.hexdigest()
+        return f"{self._name}{self._hash.hexdigest()}"
 
 
 def digest_of(source: ByteSource, start: int, stop: int, like: str | None = None) -> str:

@@ -303,9 +303,6 @@ def _open_if_planned(path: str, file: FileMetadata, storage_options: Mapping[str
 def open_storage(root: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Storage:
     """Open a destination folder; it need not exist yet.
 
-    Returns:
-        The storage, bound to the folder.
-
     Raises:
         UsageError: If the path has no meaning, or no file system serves it.
 
@@ -326,14 +323,7 @@ def open_storage(root: str | os.PathLike[str], storage_options: Mapping[str, Any
 
 
 def open_tree(location: Location, storage_options: Mapping[str, Any] | None = None) -> FileTree:
-    """Open the storage of a location for listing.
-
-    Returns:
-        The tree; it looks up paths of that bucket or host.
-
-    Raises:
-        UsageError: If no file system serves the location.
-    """
+    """Open the storage of a location for listing; ``[bad-storage]`` if no file system serves it."""
     if location.is_local:
         return LocalTree()
     from splitscan.content.storage.remote import RemoteTree  # noqa: PLC0415 -- local paths never pay for fsspec

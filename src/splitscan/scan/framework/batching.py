@@ -74,14 +74,7 @@ class Batcher:
             self._make_ready(batch, nbytes)
 
     def take(self, *, flush: bool) -> pa.RecordBatch | None:
-        """The next batch.
-
-        Args:
-            flush: Whether a small one will do, because no more rows will come.
-
-        Returns:
-            A batch, or ``None`` when none is ready.
-        """
+        """The next batch; ``None`` when none is ready. With *flush* a small one will do: no more rows will come."""
         if not self._ready and flush and self._small:
             self._join_small()
         if not self._ready:

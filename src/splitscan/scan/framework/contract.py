@@ -1,11 +1,11 @@
-"""Contract of managed readers: input, origin of rows, output; the machine of every life cycle."""
+"""Contract of managed readers: input, origin of rows, output."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,18 +13,15 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import ByteSource
-from splitscan.errors import InvariantError, SplitscanError, UsageError, Where
+from splitscan.errors import SplitscanError, UsageError, Where
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.options import Mode, ReadOptions
 from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
-    from splitscan.scan.framework.lifecycle import SchemaNegotiator
     from splitscan.scan.framework.loader import ResultSetLoader
-
-S = TypeVar("S", bound=enum.Enum)
-E = TypeVar("E", bound=enum.Enum)
+    from splitscan.scan.framework.negotiator import SchemaNegotiator
 
 Positions: TypeAlias = int | Sequence[int] | npt.NDArray[Any]
 
@@ -294,38 +291,3 @@ def name_of(reader: object) -> str:
     """Name of a reader in messages: its ``name``, or its class."""
     name = getattr(reader, "name", None)
     return name if isinstance(name, str) and name else type(reader).__name__
-
-
-class NamedState(enum.Enum):
-    """Members that are looked up for every file: they hash as fast as any object, without Python's own method."""
-
-    __hash__ = object.__hash__
-
-
-class Machine(Generic[S, E]):
-    """A state and the table that moves it.
-
-    Example:
-        >>> Light, Event = enum.Enum("Light", "GREEN RED"), enum.Enum("Event", "STOP")
-        >>> machine = Machine({(Light.GREEN, Event.STOP): Light.RED}, Light.GREEN)
-        >>> machine.move(Event.STOP)
-        >>> machine.state.name
-        'RED'
-    """
-
-    def __init__(self, table: Mapping[tuple[S, E], S], start: S) -> None:
-        self._table = table
-        self.state = start
-
-    def move(self, event: E, where: Where | None = None) -> None:
-        """Go to the next state.
-
-        Raises:
-            InvariantError: If nothing follows: the framework itself is wrong.
-        """
-        following = self._table.get((self.state, event))
-        if following is None:
-            raise InvariantError(
-                f"{event.name} must not happen in state {self.state.name} of a {type(self.state).__name__}", where
-            )
-        self.state = following

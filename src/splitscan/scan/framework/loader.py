@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,39 +20,16 @@ from splitscan.scan.framework.appended import Appendable, Appended, AppendedRows
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import Columns, first_row, has_forbidden_null, may_widen, prune_array
 from splitscan.scan.framework.conform import duplicate_column, find_columns, rows_without_columns
-from splitscan.scan.framework.contract import Machine, NamedState, Origin, OutputPlan, ReaderPosition, as_origin
+from splitscan.scan.framework.contract import Origin, OutputPlan, ReaderPosition, as_origin
 
 
-class LoaderState(NamedState):
+class LoaderState(enum.Enum):
     """State of a loader."""
 
     IDLE = "between two calls of next()"
     LOADING = "inside next(): rows are taken"
     LIMITED = "the limit is reached: rows are dropped"
     CLOSED = "all is released"
-
-
-class LoaderEvent(NamedState):
-    """Event in the life of a loader."""
-
-    BEGIN = "next() is called"
-    FINISH = "next() returns"
-    LIMIT = "as many rows as wanted were taken"
-    CLOSE = "close()"
-
-
-LOADER_TABLE: Mapping[tuple[LoaderState, LoaderEvent], LoaderState] = {
-    (LoaderState.IDLE, LoaderEvent.BEGIN): LoaderState.LOADING,
-    (LoaderState.LOADING, LoaderEvent.FINISH): LoaderState.IDLE,
-    (LoaderState.LOADING, LoaderEvent.LIMIT): LoaderState.LIMITED,
-    (LoaderState.IDLE, LoaderEvent.LIMIT): LoaderState.LIMITED,
-    (LoaderState.LIMITED, LoaderEvent.FINISH): LoaderState.LIMITED,
-    (LoaderState.IDLE, LoaderEvent.CLOSE): LoaderState.CLOSED,
-    (LoaderState.LOADING, LoaderEvent.CLOSE): LoaderState.CLOSED,
-    (LoaderState.LIMITED, LoaderEvent.CLOSE): LoaderState.CLOSED,
-    (LoaderState.CLOSED, LoaderEvent.CLOSE): LoaderState.CLOSED,
-}
-"""What a loader does next."""
 
 
 class ResultSetLoader:
@@ -66,8 +44,6 @@ class ResultSetLoader:
 
     Memory: what was appended and not yet delivered. A reader that returns from ``next`` when the loader is ``full``
     never makes it hold more than one batch and one append.
-
-    Thread safety: none.
 
     Args:
         plan: What the scan delivers.
@@ -95,7 +71,7 @@ class ResultSetLoader:
         self._rejects = rejects
         self._constants = constants
         self._remaining = remaining_rows
-        self._machine = Machine(LOADER_TABLE, LoaderState.IDLE)
+        self._state = LoaderState.LIMITED if remaining_rows == 0 else LoaderState.IDLE
         self._batcher = Batcher(plan.batch_rows, plan.batch_bytes)
         self._declared: dict[str, pa.Field] = {}
         wanted = columns.wanted(constants)
@@ -103,8 +79,6 @@ class ResultSetLoader:
         self._appended = 0
         self._failure: SplitscanError | None = None
         self._refresh()
-        if remaining_rows == 0:
-            self._machine.move(LoaderEvent.LIMIT)
 
     # --------------------------------------------------------- what is wanted
 
@@ -122,7 +96,7 @@ class ResultSetLoader:
     @property
     def full(self) -> bool:
         """True if a batch is complete, or the limit is reached: time to return from ``next``."""
-        return self._batcher.is_full or self._machine.state is LoaderState.LIMITED
+        return self._batcher.is_full or self._state is LoaderState.LIMITED
 
     @property
     def remaining_rows(self) -> int | None:
@@ -251,7 +225,7 @@ class ResultSetLoader:
             RecordError: In mode FAILFAST.
         """
         self._require("reject", LoaderState.LOADING, LoaderState.LIMITED)
-        if self._machine.state is LoaderState.LOADING:
+        if self._state is LoaderState.LOADING:
             data = raw.encode("utf-8", "replace") if isinstance(raw, str) else bytes(raw)
             with self._remembering():
                 self._rejects.take_record(as_origin(origin), code, reason, data, length_bytes, delivered=delivered)
@@ -266,7 +240,7 @@ class ResultSetLoader:
             RecordError: In mode FAILFAST, for the first of them.
         """
         self._require("reject_records", LoaderState.LOADING, LoaderState.LIMITED)
-        if self._machine.state is LoaderState.LOADING:
+        if self._state is LoaderState.LOADING:
             with self._remembering():
                 self._rejects.take_records(rejects)
 
@@ -287,8 +261,7 @@ class ResultSetLoader:
 
     def begin(self) -> None:
         """``next`` is called."""
-        if self._machine.state is not LoaderState.LIMITED:
-            self._machine.move(LoaderEvent.BEGIN)
+        self._state = LoaderState.LOADING
 
     def finish(self) -> None:
         """``next`` has returned.
@@ -296,14 +269,15 @@ class ResultSetLoader:
         Raises:
             SplitscanError: That a call of the reader raised and the reader kept to itself.
         """
-        self._machine.move(LoaderEvent.FINISH)
+        if self._state is LoaderState.LOADING:
+            self._state = LoaderState.IDLE
         if self._failure is not None:
             raise self._failure
 
     @property
     def is_limited(self) -> bool:
         """True if no more rows are wanted."""
-        return self._machine.state is LoaderState.LIMITED
+        return self._state is LoaderState.LIMITED
 
     def take(self, *, flush: bool) -> pa.RecordBatch | None:
         """The next batch, or ``None``."""
@@ -312,17 +286,15 @@ class ResultSetLoader:
     def close(self) -> None:
         """Release what is held; every later call is an error."""
         self._batcher.clear()
-        self._machine.move(LoaderEvent.CLOSE)
+        self._state = LoaderState.CLOSED
 
     # --------------------------------------------------------------- inside
 
     def _require(self, call: str, *states: LoaderState) -> None:
-        state = self._machine.state
-        if state not in states:
+        if (state := self._state) not in states:
             with self._remembering():
-                raise self._location.misused(
-                    f"loader.{call}() must not be called now", f"state {state.name}: {state.value}"
-                )
+                seen = f"state {state.name}: {state.value}"
+                raise self._location.misused(f"loader.{call}() must not be called now", seen)
 
     @contextmanager
     def _remembering(self) -> Iterator[None]:
@@ -357,7 +329,7 @@ class ResultSetLoader:
         for batch in appended.batches:
             self._bring(batch.schema)
         for part in appended.parts(self._plan.largest_batch_bytes, self._too_large):
-            if self._machine.state is LoaderState.LIMITED:
+            if self._state is LoaderState.LIMITED:
                 return
             conformed = self._conformer.conform(part.batch)
             if not (conformed.bad or part.bad or part.ragged):
@@ -383,8 +355,8 @@ class ResultSetLoader:
         self._appended += rows
         if self._remaining is not None:
             self._remaining -= batch.num_rows
-            if not self._remaining and self._machine.state is LoaderState.LOADING:
-                self._machine.move(LoaderEvent.LIMIT)
+            if not self._remaining:
+                self._state = LoaderState.LIMITED
 
     def _null_in(self, column: pa.Array, field: pa.Field, origin: Origin, part: AppendedRows | None) -> SchemaError:
         row = first_row(column, lambda some: has_forbidden_null(some, field))

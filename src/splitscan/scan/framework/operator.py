@@ -1,57 +1,173 @@
-"""The scan operator: one reader after the other, one open at a time."""
+"""The scan operator: runs readers one at a time, each made, opened, read, drained, and closed exactly once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from typing import Self
 
+import numpy as np
 import pyarrow as pa
 
-from splitscan.errors import InvariantError, UsageError
+from splitscan.blocks import Reject
+from splitscan.errors import InvariantError, RecordError, SourceError, SplitscanError, UsageError
+from splitscan.scan.framework.appended import RejectHandler
 from splitscan.scan.framework.columns import Columns
 from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.framework.contract import Machine, NamedState, OutputPlan, ReaderPlan
-from splitscan.scan.framework.lifecycle import ReaderLife
+from splitscan.scan.framework.contract import (
+    ManagedReader,
+    OutputPlan,
+    ReaderPlan,
+    ReaderPosition,
+    declared_schema,
+    name_of,
+)
+from splitscan.scan.framework.loader import ResultSetLoader
+from splitscan.scan.framework.negotiator import SchemaNegotiator
 from splitscan.scan.rejects import OnRejects
 
 
-class ScanState(NamedState):
-    """State of a scan."""
+class ReaderLife:
+    """One reader from ``open`` to ``close``.
 
-    START = "nothing was read"
-    READER = "readers are read, one at a time"
-    EMPTY = "one empty batch shows the schema"
-    END = "everything was read"
-    FAILED = "an error was raised"
-    CLOSED = "all is released"
+    Args:
+        remaining_rows: Rows that are still wanted; ``None`` for all.
+    """
 
+    def __init__(
+        self,
+        plan: OutputPlan,
+        reader_plan: ReaderPlan,
+        columns: Columns,
+        remaining_rows: int | None,
+        on_reject: OnRejects | None,
+    ) -> None:
+        self._plan = plan
+        self._location = ReaderPosition(reader_plan.split, reader_plan.name or None)
+        self._has_more = False  # next() is to be called
+        self._rejects = RejectHandler(plan, self._location, on_reject)
+        provided = reader_plan.provided_schema
+        self._loader = ResultSetLoader(
+            plan,
+            columns,
+            self._location,
+            self._rejects,
+            reader_plan.constants,
+            remaining_rows,
+            None if provided is None else provided.names,
+        )
+        self._negotiator = SchemaNegotiator(reader_plan, columns, self._location, self._loader)
+        try:
+            self._reader: ManagedReader = reader_plan.make()
+        except Exception as error:
+            self._blame("__init__", error)
+            raise
+        if reader_plan.name == "":
+            self._location.reader = name_of(self._reader)
 
-class ScanEvent(NamedState):
-    """Event in the life of a scan."""
+    @property
+    def has_schema(self) -> bool:
+        """True if the reader has said which columns there are: in ``open``, or with its rows."""
+        return self.has_declared_schema or bool(self._loader.rows_appended)
 
-    BEGIN = "the first batch is asked for"
-    BATCH = "a batch is delivered"
-    NO_ROWS = "no row was found, but a schema"
-    EXHAUSTED = "no reader or row is left"
-    FAILURE = "a reader fails"
-    CLOSE = "close()"
+    @property
+    def has_declared_schema(self) -> bool:
+        """True if the reader has declared all its columns."""
+        return self._negotiator.has_schema
 
+    def open(self) -> bool:
+        """Open the reader; ``False`` if it has nothing to read. It has to be closed whatever happens."""
+        try:
+            said = declared_schema(self._reader)
+            if said is not None:
+                self._negotiator.foresee(said)
+            answer = self._reader.open(self._negotiator)
+            self._negotiator.end()
+            self._has_more = self._as_bool("open", answer)
+        except Exception as error:
+            self._blame("open", error)
+            if not self._plan.ignore_missing or error is not self._negotiator.missing:
+                raise
+            self._report_missing()
+        return self._has_more
 
-SCAN_TABLE: Mapping[tuple[ScanState, ScanEvent], ScanState] = {
-    (ScanState.START, ScanEvent.BEGIN): ScanState.READER,
-    (ScanState.READER, ScanEvent.BATCH): ScanState.READER,
-    (ScanState.READER, ScanEvent.NO_ROWS): ScanState.EMPTY,
-    (ScanState.READER, ScanEvent.EXHAUSTED): ScanState.END,
-    (ScanState.READER, ScanEvent.FAILURE): ScanState.FAILED,
-    (ScanState.EMPTY, ScanEvent.EXHAUSTED): ScanState.END,
-    (ScanState.START, ScanEvent.CLOSE): ScanState.CLOSED,
-    (ScanState.READER, ScanEvent.CLOSE): ScanState.CLOSED,
-    (ScanState.EMPTY, ScanEvent.CLOSE): ScanState.CLOSED,
-    (ScanState.END, ScanEvent.CLOSE): ScanState.CLOSED,
-    (ScanState.FAILED, ScanEvent.CLOSE): ScanState.CLOSED,
-    (ScanState.CLOSED, ScanEvent.CLOSE): ScanState.CLOSED,
-}
-"""What a scan does next."""
+    def read_schema(self) -> None:
+        """Read until the columns are known, or the reader ends; rows that come with them are kept."""
+        while self._has_more and not self.has_schema:
+            self._step()
+
+    def read(self) -> Iterator[pa.RecordBatch]:
+        """All batches; then, or when it fails, the reader has to be closed.
+
+        Raises:
+            SplitscanError: If the reader fails.
+        """
+        while True:
+            while (batch := self._loader.take(flush=not self._has_more)) is not None:
+                yield batch
+            if not self._has_more:
+                return
+            self._step()
+
+    def close(self) -> None:
+        """Close the reader and all it has opened.
+
+        Raises:
+            SplitscanError: If the reader fails to close. What it has opened is closed all the same.
+        """
+        self._loader.close()
+        try:
+            try:
+                self._reader.close()
+            finally:
+                self._negotiator.release()
+        except Exception as error:
+            self._blame("close", error)
+            raise
+
+    # --------------------------------------------------------------- inside
+
+    def _step(self) -> None:
+        """Call the reader once, unless no more rows are wanted."""
+        self._has_more = False
+        if self._loader.is_limited:
+            return
+        try:
+            self._loader.begin()
+            answer = self._reader.next(self._loader)
+            self._loader.finish()
+            self._has_more = self._as_bool("next", answer)
+        except Exception as error:
+            self._blame("next", error)
+            raise
+
+    def _as_bool(self, call: str, answer: object) -> bool:
+        """A reader that forgets to say so must not be taken for one that has nothing more."""
+        if isinstance(answer, bool | np.bool_):
+            return bool(answer)
+        raise self._location.misused(f"{call}() returns True or False", repr(answer))
+
+    def _blame(self, call: str, error: Exception) -> None:
+        """Complete an error of ours with the location; whatever else a method of the reader raised becomes one."""
+        if isinstance(error, SplitscanError):
+            self._location.locate(error)
+            return
+        kind = SourceError if isinstance(error, OSError) else RecordError
+        raise kind(
+            f"{self._location.reader or 'the reader'}.{call}() failed",
+            self._location.where_now(),
+            seen=f"{type(error).__name__}: {error}",
+            fix="correct the file or the reader; report a bad record with loader.reject() to read on after it",
+            code="reader-failed",
+        ) from error
+
+    def _report_missing(self) -> None:
+        """A file that may be missing in every mode: its bytes are one reject, so that nothing is lost silently."""
+        block, error = self._negotiator.split, self._negotiator.missing
+        if block is None or error is None:
+            raise InvariantError("only a reader with a file can miss it", self._location.where())
+        self._rejects.report(
+            Reject(block.file.path, block.start, block.length_bytes, error.reason_code, error.rule, b"", False)
+        )
 
 
 class ScanOperator:
@@ -64,8 +180,6 @@ class ScanOperator:
     Args:
         readers: The readers, taken one at a time.
         on_reject: Told of the rows and records that break a rule, in order, as many at once as are found together.
-
-    Thread safety: none.
 
     Example:
         >>> class Numbers:
@@ -91,16 +205,11 @@ class ScanOperator:
         self._readers = iter(readers)
         self._on_reject = on_reject
         self._columns = Columns(plan)
-        self._machine = Machine(SCAN_TABLE, ScanState.START)
+        self._batches = self._read()
+        self._over = ""  # why no more batches can be asked for
         self._current: ReaderLife | None = None
         self._opened = 0
         self._rows = 0
-        self._has_shown_schema = False
-
-    @property
-    def state(self) -> ScanState:
-        """State of the scan."""
-        return self._machine.state
 
     @property
     def schema(self) -> pa.Schema | None:
@@ -129,32 +238,15 @@ class ScanOperator:
             SplitscanError: If a reader fails. It is closed by then, and the scan has failed for good.
             UsageError: ``[scan-protocol]``, after a failure or ``close``.
         """
-        if self.state in {ScanState.FAILED, ScanState.CLOSED}:
+        if self._over:
             raise UsageError(
                 "a scan that has failed or was closed gives no more batches",
-                seen=f"state {self.state.name}: {self.state.value}",
-                fix="make a new scan",
-                code="scan-protocol",
-            )
-        if self.state is ScanState.EMPTY:
-            self._machine.move(ScanEvent.EXHAUSTED)
-        if self.state is ScanState.END:
-            return None
-        if self.state is ScanState.START:
-            self._machine.move(ScanEvent.BEGIN)
+                seen=f"state {self._over}", fix="make a new scan", code="scan-protocol",
+            )  # fmt: skip
         try:
-            if self._plan.schema_first and not self._has_shown_schema:
-                self._find_schema()
-                if self._columns.schema is not None:
-                    return self._show_schema()
-            while (current := self._open_next()) is not None:
-                batch = current.read()
-                if batch is not None:
-                    return self._checked(batch)
-                self._close_current()
-            return self._end()
+            return next(self._batches, None)
         except BaseException as error:
-            self._machine.move(ScanEvent.FAILURE)
+            self._over = "FAILED: an error was raised"
             self._abandon(error)
             raise
 
@@ -171,7 +263,8 @@ class ScanOperator:
         Raises:
             SplitscanError: If the reader fails to close.
         """
-        self._machine.move(ScanEvent.CLOSE)
+        self._over = "CLOSED: all is released"
+        self._batches.close()
         self._close_current()
 
     def __enter__(self) -> Self:
@@ -182,13 +275,19 @@ class ScanOperator:
 
     # --------------------------------------------------------------- inside
 
-    def _end(self) -> pa.RecordBatch | None:
-        """No reader has a row any more; a scan without any may show its schema."""
-        if self._rows or self._has_shown_schema or self._columns.schema is None or not self._plan.empty_result:
-            self._machine.move(ScanEvent.EXHAUSTED)
-            return None
-        self._machine.move(ScanEvent.NO_ROWS)
-        return self._empty_batch()
+    def _read(self) -> Generator[pa.RecordBatch, None, None]:
+        """All batches; a scan without any row shows its schema in an empty one."""
+        has_shown_schema = False
+        if self._plan.schema_first:
+            self._find_schema()
+            if self._columns.schema is not None:
+                has_shown_schema = True
+                yield self._empty_batch()
+        while (current := self._open_next()) is not None:
+            yield from map(self._checked, current.read())
+            self._close_current()
+        if not (self._rows or has_shown_schema or self._columns.schema is None) and self._plan.empty_result:
+            yield self._empty_batch()
 
     def _open_next(self) -> ReaderLife | None:
         """The reader that is open, or the next one; ``None`` if there is none left that could give a row."""
@@ -219,11 +318,6 @@ class ScanOperator:
                 return
             self._close_current()
 
-    def _show_schema(self) -> pa.RecordBatch:
-        self._has_shown_schema = True
-        self._machine.move(ScanEvent.BATCH)
-        return self._empty_batch()
-
     def _empty_batch(self) -> pa.RecordBatch:
         schema = self._columns.schema
         if schema is None or not len(schema):
@@ -237,7 +331,6 @@ class ScanOperator:
                 "every batch has the columns that were promised", seen=f"{batch.schema}; promised: {self._plan.schema}"
             )
         self._rows += batch.num_rows
-        self._machine.move(ScanEvent.BATCH)
         return batch
 
     def _close_current(self) -> None:

@@ -342,11 +342,7 @@ def _with_hint(columns: list[ResolvedColumn], hint: Hint, options: ReadOptions) 
 def _open_conflicts(
     found: FoundSchema, columns: list[ResolvedColumn], hints: Sequence[Hint], options: ReadOptions
 ) -> tuple[SchemaConflict, ...]:
-    """Conflicts about types that the files decide.
-
-    Raises:
-        SchemaError: ``[schema-conflict]`` if there is one and ``schemaConflicts=error``.
-    """
+    """Conflicts about types that the files decide."""
     by_files = {column.field.name for column in columns if column.source in {ColumnSource.FILE, ColumnSource.HINT}}
     settled = [_path(hint, options) for hint in hints]
     conflicts = tuple(

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from splitscan.errors import InvariantError, RecordError, SchemaError, SourceError, SplitscanError, UsageError
-from splitscan.scan.framework.lifecycle import ReaderLife
-from splitscan.scan.framework.operator import ScanState
+from splitscan.scan.framework.operator import ReaderLife
 
 from .scripted import AB, A, Scripted, operator, rows
 
@@ -34,7 +33,7 @@ def test_no_readers_are_no_rows(schema: pa.Schema | None) -> None:  # parity 1
     scan = operator([], schema)
     assert [batch.num_rows for batch in drain(scan)] == ([] if schema is None else [0])
     assert scan.next_batch() is None
-    assert scan.state is ScanState.END
+    assert scan.next_batch() is None
 
 
 def test_readers_are_made_one_at_a_time_and_the_next_one_behind_the_close_of_the_last() -> None:  # parity 15
@@ -74,7 +73,6 @@ def test_an_error_at_any_stage_names_the_place_and_closes_once(
     assert delivered == (2000 if stage in {"second next", "close"} else 0)
     assert log.count("mine close") == 1
     assert "never made" not in log
-    assert scan.state is ScanState.FAILED
     text = str(caught.value)
     assert "/data/x.log" in text
     assert "reader mine" in text
@@ -88,7 +86,7 @@ def test_an_error_at_any_stage_names_the_place_and_closes_once(
         assert f"{type(error).__name__}: {error}" in text
         assert isinstance(caught.value, SourceError if isinstance(error, OSError) else RecordError)
     assert str(pickle.loads(pickle.dumps(caught.value))) == text
-    with pytest.raises(UsageError, match="scan-protocol"):
+    with pytest.raises(UsageError, match="state FAILED"):
         scan.next_batch()
     scan.close()
     scan.close()
@@ -151,7 +149,8 @@ def test_a_scan_that_is_closed_early_closes_its_reader_once() -> None:  # parity
         scan.close()
         scan.close()
         assert log.count("scripted close") == (1 if steps else 0)
-        assert scan.state is ScanState.CLOSED
+        with pytest.raises(UsageError, match="state CLOSED"):
+            scan.next_batch()
 
 
 def test_an_iterator_that_is_dropped_closes_the_reader() -> None:
@@ -328,7 +327,7 @@ def test_no_batch_leaves_that_is_not_what_was_promised(monkeypatch: pytest.Monke
     ):
         scan = operator([Scripted(good)], AB)
         with monkeypatch.context() as patch:
-            patch.setattr(ReaderLife, "read", lambda _, bad=bad: bad)  # it makes batches what was promised
+            patch.setattr(ReaderLife, "read", lambda _, bad=bad: iter([bad]))  # it makes batches what was promised
             with pytest.raises(InvariantError, match=r"every batch has the columns that were promised"):
                 scan.next_batch()
     shapes = [
