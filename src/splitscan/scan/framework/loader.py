@@ -1,7 +1,5 @@
 """The loader: takes rows from a reader in any shape, and gives batches that are exactly what the scan promises."""
 
-# Over 400 lines: one class takes rows in every shape in which readers have them.
-
 from __future__ import annotations
 
 import enum
