@@ -141,7 +141,7 @@ def _reading_all(planner: ScanPlanner) -> ScanPlanner:
     reading = planner.options.reading
     mode = Mode.PERMISSIVE if reading.mode is Mode.FAILFAST else reading.mode
     options = replace(planner.options, reading=replace(reading, mode=mode, limit=None))
-    return replace(planner, asked=replace(planner.asked, options=options))
+    return planner.with_options(options)
 
 
 def _read(spec: ScanSpec, block: BlockMetadata) -> _Found:

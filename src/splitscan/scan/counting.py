@@ -7,65 +7,24 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-import pyarrow as pa
-
 from splitscan.blocks import BlockMetadata
-from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.registry import format_of
-from splitscan.options import Mode, ReadOptions
+from splitscan.options import Mode
 from splitscan.plan.tasks import balance_blocks
-from splitscan.redaction import redact
 from splitscan.scan.block_scan import cores, in_threads, open_reader
 from splitscan.scan.decoders import check_header
 from splitscan.scan.given_up import RowCount, counted_in, total
 from splitscan.scan.index import Indexer, OnBytes, index_files
 from splitscan.scan.oddities import OddRecords
-from splitscan.scan.own_formats import Reading
 from splitscan.scan.spec import ScanSpec
-from splitscan.sizes import KIB, MIB, count_of
+from splitscan.sizes import KIB, MIB
 
 _SHARE_BYTES = MIB  # what is counted at a time, in some hundred microseconds at least
 _OPEN_BYTES = 64 * KIB  # counted in the time in which a file is opened
 
 BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[RowCount]]
 """Counts the rows of blocks, in parallel if it can; the order of the answers does not matter."""
-
-
-def spec_for_counting(options: ReadOptions, framing: Reading | None, spec: Callable[[], ScanSpec]) -> ScanSpec:
-    """Specification for counting, so that it gives the number of rows that reading delivers, or its error.
-
-    A schema decides only in modes that drop or refuse records, and where the headers of CSV are compared with it;
-    else none is looked for. Where no file has a record to find one in, there is nothing to count.
-
-    Args:
-        spec: Gives what reading must know; called only where that decides.
-    """
-    nothing = ScanSpec(options, pa.schema([]), (), framing)
-    compares_headers = framing is None and options.format.compares_headers
-    if options.reading.mode is Mode.PERMISSIVE and not compares_headers:
-        return nothing
-    try:
-        return spec().select(())
-    except SchemaError as error:
-        if error.reason_code == "no-schema":
-            return nothing
-        raise
-
-
-def with_kept(counted: RowCount, spec: Callable[[], ScanSpec]) -> RowCount:
-    """The number of rows that reading delivers: with records that are given up, where a column keeps their text.
-
-    Args:
-        spec: Gives what reading must know; called only where that decides.
-    """
-    try:
-        keeps = counted.given_up > 0 and spec().keeps_given_up
-    except SchemaError as error:
-        if error.reason_code != "no-schema":
-            raise
-        return counted
-    return RowCount(counted.rows + counted.given_up, odd=counted.odd) if keeps else counted
 
 
 def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata], on_bytes: OnBytes | None = None) -> Iterator[RowCount]:
@@ -138,28 +97,6 @@ def count_up_to(spec: ScanSpec, blocks: Iterable[BlockMetadata], limit: int) -> 
         if counted.rows >= limit:
             return RowCount(limit)  # all rows that were asked for are there
     return counted
-
-
-def check_layout(options: ReadOptions, paths: Sequence[str], counted: Callable[[ReadOptions], RowCount]) -> None:
-    """Count records as samples say they are written, and in the other layout that the format knows.
-
-    Raises:
-        UsageError: ``[dialect-contradicted]`` with both counts, if they differ.
-    """
-    other = format_of(options).other_layout(options.format)
-    if other is None:
-        return
-    lenient = replace(options, reading=replace(options.reading, mode=Mode.PERMISSIVE))
-    here, there = (each.rows + each.given_up for each in map(counted, (lenient, replace(lenient, format=other.own))))
-    if here != there:
-        raise UsageError(
-            "a look at the files decided how their records are written, and the rest of them contradicts it",
-            Where(redact(paths[0])) if len(paths) == 1 else None,
-            seen=f"{count_of(here, 'record')} with {other.this_option}, {there:,} with {other.other_option}",
-            fix=f"say which it is: {other.this_option} or {other.other_option}; where each gives up some, take out "
-            "what stands around or between the values, or read lines with recordFormat=text",
-            code="dialect-contradicted",
-        )
 
 
 def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> RowCount:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.codecs.formats import named_after
@@ -32,6 +32,8 @@ from splitscan.read.contents import open_file
 from splitscan.redaction import redact
 from splitscan.scan.files import Paths, as_paths
 from splitscan.scan.own_formats import OwnFormat
+
+F = TypeVar("F", bound=str | OwnFormat)
 
 _NAMED_FILES = 100  # of a directory or glob whose own name says nothing
 _TEXT = "text"
@@ -222,19 +224,7 @@ def lenient(encoding: str) -> str:
     return encoding if _is_wide(encoding) else "latin-1"
 
 
-@overload
-def find_format(paths: Paths, format: str | None, raw: Mapping[str, Any]) -> tuple[str, dict[str, Any]]: ...
-
-
-@overload
-def find_format(
-    paths: Paths, format: str | OwnFormat | None, raw: Mapping[str, Any]
-) -> tuple[str | OwnFormat, dict[str, Any]]: ...
-
-
-def find_format(
-    paths: Paths, format: str | OwnFormat | None, raw: Mapping[str, Any]
-) -> tuple[str | OwnFormat, dict[str, Any]]:
+def find_format(paths: Paths, format: F | None, raw: Mapping[str, Any]) -> tuple[F | str, dict[str, Any]]:
     r"""The record format of a scan, and its options with those that the names of files say.
 
     A format that is given stands. Else the endings of the paths decide, in front of one that names a compression; then,

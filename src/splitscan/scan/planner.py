@@ -1,5 +1,7 @@
 """Planner of a scan of files: its files, its columns, its blocks and tasks."""
 
+# Over 400 lines: everything that can be asked of a scan, in a few lines each.
+
 from __future__ import annotations
 
 import logging
@@ -12,20 +14,19 @@ from typing import Any, Self
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import Advice, SchemaError
+from splitscan.errors import Advice, SchemaError, UsageError, Where
 from splitscan.formats.framing.contract import CountingFormat
+from splitscan.formats.registry import format_of
 from splitscan.options import Mode, ReadOptions, SchemaMode
 from splitscan.plan.cutting import MOST_SHARES, BlockLengths
 from splitscan.plan.tasks import TaskPlanner
+from splitscan.redaction import redact
 from splitscan.scan.block_scan import cores
 from splitscan.scan.counting import (
     BlockCounter,
-    check_layout,
     count_here,
     count_rows,
     count_up_to,
-    spec_for_counting,
-    with_kept,
 )
 from splitscan.scan.dialects import advise
 from splitscan.scan.files import FileSet, FileTest, Paths, as_paths
@@ -37,6 +38,7 @@ from splitscan.scan.request import ReadRequest
 from splitscan.scan.schema.inference import WORKERS_HERE, Workers
 from splitscan.scan.schema.resolution import ColumnSource, ResolvedSchema
 from splitscan.scan.spec import ScanSpec
+from splitscan.sizes import count_of
 
 _LOG = logging.getLogger("splitscan")
 _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower than others
@@ -168,8 +170,24 @@ class ScanPlanner:
 
     @cached_property
     def counting_spec(self) -> ScanSpec:
-        """Specification for counting; no schema is looked for where none decides."""
-        return spec_for_counting(self.options, self.asked.own, lambda: self.spec)
+        """Specification for counting, so that it gives the number of rows that reading delivers, or its error.
+
+        A schema decides only in modes that drop or refuse records, and where the headers of CSV are compared with it;
+        else none is looked for. Where no file has a record to find one in, there is nothing to count.
+        """
+        compares_headers = self.asked.own is None and self.options.format.compares_headers
+        decides = compares_headers or self.options.reading.mode is not Mode.PERMISSIVE
+        spec = self._found_spec() if decides else None
+        return ScanSpec(self.options, pa.schema([]), (), self.asked.own) if spec is None else spec.select(())
+
+    def _found_spec(self) -> ScanSpec | None:
+        """The specification; ``None`` where no file has a record to find a schema in."""
+        try:
+            return self.spec
+        except SchemaError as error:
+            if error.reason_code != "no-schema":
+                raise
+            return None
 
     @property
     def schema(self) -> pa.Schema:
@@ -200,6 +218,10 @@ class ScanPlanner:
     def limit(self, rows: int) -> Self:
         """A copy that stops after so many rows."""
         return replace(self, asked=self.asked.limit(rows))
+
+    def with_options(self, options: ReadOptions) -> Self:
+        """A copy that reads the same files with other options."""
+        return replace(self, asked=replace(self.asked, options=options))
 
     def in_zone(self, zone: str) -> Self:
         return replace(self, asked=self.asked.in_zone(zone))
@@ -385,9 +407,30 @@ class ScanPlanner:
         Raises:
             UsageError: ``[dialect-contradicted]`` with both counts.
         """
-        asked = partial(replace, self.asked)
-        check_layout(self.options, self.paths, lambda o: replace(self, asked=asked(options=o)).counted(cores()))
+        other = format_of(self.options).other_layout(self.options.format)
+        if other is None:
+            return
+        lenient = replace(self.options, reading=replace(self.options.reading, mode=Mode.PERMISSIVE))
+        layouts = lenient, replace(lenient, format=other.own)
+        counted = (self.with_options(each).counted(cores()) for each in layouts)
+        here, there = (each.rows + each.given_up for each in counted)
+        if here != there:
+            raise UsageError(
+                "a look at the files decided how their records are written, and the rest of them contradicts it",
+                Where(redact(self.paths[0])) if len(self.paths) == 1 else None,
+                seen=f"{count_of(here, 'record')} with {other.this_option}, {there:,} with {other.other_option}",
+                fix=f"say which it is: {other.this_option} or {other.other_option}; where each gives up some, take out "
+                "what stands around or between the values, or read lines with recordFormat=text",
+                code="dialect-contradicted",
+            )
+
+    def delivered(self, counted: RowCount) -> RowCount:
+        """The rows that reading delivers: with records that are given up, where a column keeps their text."""
+        spec = self._found_spec() if counted.given_up else None
+        if spec is None or not spec.keeps_given_up:
+            return counted
+        return RowCount(counted.rows + counted.given_up, odd=counted.odd)
 
     def _rows(self, counted: RowCount) -> int:
         """Number of rows; a warning says which records are none."""
-        return report_given_up(with_kept(counted, lambda: self.spec), self.options)
+        return report_given_up(self.delivered(counted), self.options)

@@ -19,7 +19,7 @@ from splitscan.options import Mode
 from splitscan.plan.cutting import split_file
 from splitscan.read.contents import open_content
 from splitscan.scan import fill_index, open_reader
-from splitscan.scan.counting import count_blocks, count_rows, with_kept
+from splitscan.scan.counting import count_blocks, count_rows
 from splitscan.scan.given_up import GIVEN_UP, RowCount
 from splitscan.scan.index import index_by_reading
 from splitscan.scan.own_formats import ContextReading
@@ -132,7 +132,7 @@ def check_block_law(scan: Scan, block_sizes: Iterable[int]) -> int:
 
 
 def _count(scan: Scan, counted: RowCount) -> RowCount:
-    return with_kept(counted, lambda: scan.planner.spec)
+    return scan.planner.delivered(counted)
 
 
 def check_ledger_law(scan: Scan, reports: Sequence[BlockReport]) -> None:

@@ -14,7 +14,8 @@ from splitscan.blocks import UNKNOWN_END, Damage, SeekPoint
 from splitscan.content.codecs.contract import Codec, ContainerError, MemberTable
 from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.storage import ByteSource
-from splitscan.errors import SourceError, UsageError, Where
+from splitscan.content.storage.contract import refused_read
+from splitscan.errors import SourceError, Where
 from splitscan.redaction import redact
 from splitscan.sizes import MIB, format_size
 
@@ -118,8 +119,7 @@ class SharedArchive:
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         with self._lock:
             if self._is_closed:
-                where = Where(redact(self._member_path))
-                raise UsageError("this source is closed", where, fix="open it again", code="closed-source")
+                raise refused_read(redact(self._member_path))
             try:
                 return self._open_content(offset).read_at(offset, length_bytes)
             except ContainerError as error:

@@ -34,7 +34,8 @@ from splitscan.content.archives.member import (
 from splitscan.content.codecs.contract import Codec, Decompressor
 from splitscan.content.codecs.formats import CODECS
 from splitscan.content.storage import ByteSource
-from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
+from splitscan.content.storage.contract import refused_read
+from splitscan.errors import SourceError, SourceMissingError, Where
 from splitscan.redaction import redact
 from splitscan.sizes import count_of
 
@@ -96,10 +97,7 @@ class MemberSource:
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         if offset < 0 or length_bytes < 0:
-            raise UsageError(
-                "read_at needs a non-negative offset and length", Where(redact(self._path)),
-                f"offset {offset}, length {length_bytes}", code="bad-read",
-            )  # fmt: skip
+            raise refused_read(redact(self._path), offset, length_bytes)
         left = max(self._member.stored_bytes - offset, 0)
         return self._archive.read_at(min(self._start + offset, self._archive.size_bytes), min(length_bytes, left))
 

@@ -12,8 +12,7 @@ from typing import Protocol, runtime_checkable
 from splitscan.blocks import ByteRange, Damage, SeekPoint
 from splitscan.content.codecs.content import BEGINNING, ContentStream, DamagedStream
 from splitscan.content.codecs.contract import Codec, MemberTable
-from splitscan.content.storage.contract import ByteSource
-from splitscan.errors import UsageError, Where
+from splitscan.content.storage.contract import ByteSource, refused_read
 from splitscan.protocols import QuickProtocol
 from splitscan.sizes import MIB
 
@@ -104,10 +103,7 @@ class CompressedSource:
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         if offset < 0 or length_bytes < 0 or self._closed:
-            raise UsageError(
-                "read_at needs a source that is open, and a non-negative offset and length",
-                Where(path=self.path), f"offset {offset}, length {length_bytes}", code="bad-read",
-            )  # fmt: skip
+            raise refused_read(self.path, offset, length_bytes)
         with self._lock:
             nearest = self._points[bisect_right(self._points, offset, key=_PLACE) - 1]
             if offset < self._kept_from or nearest.content_offset > self._kept_to:

@@ -255,7 +255,7 @@ class RangedSource(ABC):
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         if offset < 0 or length_bytes < 0 or self._is_closed():
-            raise self._refused(offset, length_bytes)
+            raise refused_read(self._shown_path, offset, length_bytes)
         wanted = min(length_bytes, max(0, self.size_bytes - offset))
         pieces: list[bytes] = []
         while wanted > 0:
@@ -280,21 +280,22 @@ class RangedSource(ABC):
         """The path as messages show it."""
         return self.path
 
-    def _refused(self, offset: int, length_bytes: int) -> UsageError:
-        where = Where(path=self._shown_path)
-        if offset >= 0 and length_bytes >= 0:
-            return UsageError("this source is closed", where, fix="open it again", code="closed-source")
-        return UsageError(
-            "read_at needs a non-negative offset and length", where, f"offset {offset}, length {length_bytes}",
-            code="bad-read",
-        )  # fmt: skip
-
     def _became_shorter(self, offset: int) -> SourceChangedError:
         return SourceChangedError(
             "the file became shorter while it was read", Where(path=self._shown_path, offset=offset),
             f"no byte at {offset}, but the file had {self.size_bytes} bytes when it was opened",
             "read files that nobody writes to any more, and run the job again", "source-truncated",
         )  # fmt: skip
+
+
+def refused_read(path: str, offset: int = 0, length_bytes: int = 0) -> UsageError:
+    """Build the error for a read at a negative offset, or of a negative length, or else of a source that is closed."""
+    if offset >= 0 and length_bytes >= 0:
+        return UsageError("this source is closed", Where(path=path), fix="open it again", code="closed-source")
+    return UsageError(
+        "read_at needs a non-negative offset and length", Where(path=path), f"offset {offset}, length {length_bytes}",
+        code="bad-read",
+    )  # fmt: skip
 
 
 def not_a_file(path: str) -> SourceError:

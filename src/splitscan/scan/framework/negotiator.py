@@ -78,11 +78,7 @@ class SchemaNegotiator:
         """
         self._require("open_source")
         if self._reader.open_source is None or self.split is None:
-            raise self._fail(
-                self._location.misused(
-                    "a reader that has no file must not open one", "a scan without split or open_source"
-                )
-            )
+            raise self._misused("a reader that has no file must not open one", "a scan without split or open_source")
         try:
             source = self._reader.open_source()
         except SourceMissingError as error:
@@ -106,11 +102,9 @@ class SchemaNegotiator:
         """
         self._require("table_schema")
         if self._is_built:
-            raise self._fail(self._location.misused("table_schema() comes before build()"))
+            raise self._misused("table_schema() comes before build()")
         if not isinstance(schema, pa.Schema):
-            raise self._fail(
-                self._location.misused("table_schema() takes an Arrow schema", f"a {type(schema).__name__}")
-            )
+            raise self._misused("table_schema() takes an Arrow schema", f"a {type(schema).__name__}")
         try:
             self._loader.declare(schema)
         except SchemaError as error:
@@ -126,11 +120,9 @@ class SchemaNegotiator:
         """
         self._require("batch_hint")
         if self._is_built:
-            raise self._fail(self._location.misused("batch_hint() comes before build()"))
+            raise self._misused("batch_hint() comes before build()")
         if (rows is not None and rows < 1) or (nbytes is not None and nbytes < 1):
-            raise self._fail(
-                self._location.misused("batch_hint() takes sizes of 1 and more", f"rows={rows}, nbytes={nbytes}")
-            )
+            raise self._misused("batch_hint() takes sizes of 1 and more", f"rows={rows}, nbytes={nbytes}")
         self._loader.bound(rows, nbytes)
 
     def context(self, **values: object) -> None:
@@ -142,7 +134,7 @@ class SchemaNegotiator:
         """The loader that ``next`` gets. Needs not be called: after ``open`` it is there anyway."""
         self._require("build")
         if self._is_built:
-            raise self._fail(self._location.misused("build() is called once"))
+            raise self._misused("build() is called once")
         self._is_built = True
         return self._loader
 
@@ -176,7 +168,10 @@ class SchemaNegotiator:
 
     def _require(self, call: str) -> None:
         if not self._is_open:
-            raise self._fail(self._location.misused(f"negotiator.{call}() must be called inside open()"))
+            raise self._misused(f"negotiator.{call}() must be called inside open()")
+
+    def _misused(self, rule: str, seen: str | None = None) -> SplitscanError:
+        return self._fail(self._location.misused(rule, seen))
 
     def _fail(self, error: SplitscanError) -> SplitscanError:
         self._location.locate(error)
