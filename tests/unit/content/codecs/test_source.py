@@ -237,7 +237,7 @@ def test_reading_goes_on_in_bounded_memory(codec):
 def test_a_closed_source_gives_nothing():
     source = open_bytes(gzip.compress(CONTENT), "gzip")
     source.close()
-    with pytest.raises(UsageError, match="bad-read"):
+    with pytest.raises(UsageError, match="closed-source"):
         source.read_at(0, 1)
 
 
