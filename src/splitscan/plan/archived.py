@@ -36,11 +36,7 @@ _THREADS = 16  # mostly waiting for the storage
 def with_members(
     files: Iterator[FileMetadata], options: FileOptions, is_hidden: Callable[[str], bool]
 ) -> Iterator[FileMetadata]:
-    """Put the members of archives in the place of these, many archives at once.
-
-    Raises:
-        UsageError: If the glob is malformed, at once.
-    """
+    """Put the members of archives in the place of these, many archives at once."""
     wanted = _choice(options, is_hidden)
 
     def look(file: FileMetadata) -> list[FileMetadata]:

@@ -97,10 +97,6 @@ def expand_glob(tree: FileTree, pattern: str, hidden: Callable[[str], bool], ign
 
     Returns:
         What was found, each once, sorted by path; empty when nothing matches.
-
-    Raises:
-        UsageError: If the pattern is malformed.
-        SourceError: If the storage fails.
     """
     found: dict[str, Entry] = {}
     for alternative in expand_braces(pattern):

@@ -84,12 +84,7 @@ def _find(source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) 
 
 
 def build_seek_index(source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) -> MemberTable:
-    """Find the places that decompressing can begin at: blocks of bzip2, members and frames, and inside gzip members.
-
-    Raises:
-        UsageError: ``[no-codec]`` if the library that it takes is not installed.
-        SourceError: If the file cannot be read, or breaks off or is damaged.
-    """
+    """Find the places that decompressing can begin at: blocks of bzip2, members and frames, and inside gzip members."""
     blocks = index_bzip2(source, os.cpu_count() or 1, max_ratio=max_ratio) if codec.name == "bzip2" else None
     if blocks is not None:
         return blocks

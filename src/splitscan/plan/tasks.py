@@ -165,9 +165,6 @@ def balance_blocks(
     Shares of one stream are fewer tasks where that is faster, and perhaps longer ones: a task that begins inside a
     stream decompresses all that comes before, and goes on from a share to the next at no cost.
 
-    Raises:
-        UsageError: If a size or number has no meaning.
-
     Example:
         >>> from splitscan.blocks import FileMetadata
         >>> file = FileMetadata("/data/a.csv", 14, 0, "14-0", "a.csv")

@@ -133,9 +133,6 @@ class ByteKeyRange(_KeyBounds):
             ``count + 1`` keys in strict order, from ``start`` to ``stop``; just these two for a range that
             has no room for that many.
 
-        Raises:
-            UsageError: If *count* is not positive.
-
         Example:
             >>> ByteKeyRange(b"a", b"e").split(4)
             [b'a', b'b', b'c', b'd', b'e']
@@ -246,9 +243,6 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
         Returns:
             The residual, which this tracker will never claim a record of, or ``None`` if refused.
 
-        Raises:
-            UsageError: If *split_position* is not bytes.
-
         Example:
             >>> tracker = ByteKeyRangeTracker(b"a", b"z")
             >>> tracker.try_return_record_at(True, b"a"), tracker.try_split_off(b"m")
@@ -277,9 +271,6 @@ class ByteKeyRangeTracker(LockedTracker[bytes]):
 
     def position_at_fraction(self, fraction: float | Fraction) -> bytes:
         """Find the key that lies a fraction into the range, computed exactly.
-
-        Raises:
-            UsageError: If *fraction* is not between 0 and 1.
 
         Example:
             >>> ByteKeyRangeTracker(b"a", b"e").position_at_fraction(0.5)

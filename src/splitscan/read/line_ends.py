@@ -94,11 +94,7 @@ class CountingSource(Lent):
         return CountedLines(self.start, self.reached, self.ends)
 
     def before(self, offset: int) -> int:
-        """Number of line ends in the range in front of *offset*, which lies in it.
-
-        Raises:
-            SourceError: If what nobody has read cannot be read.
-        """
+        """Number of line ends in the range in front of *offset*, which lies in it."""
         while self.reached < offset and self.read_at(self.reached, min(MIB, offset - self.reached)):
             pass
         index = bisect_right(self._parts, offset, key=lambda part: part.start) - 1

@@ -53,22 +53,13 @@ class OpenedFile:
         return self._file
 
     def lend(self) -> ByteSource:
-        """The open file, for a reader that closes it: that leaves it open.
-
-        Raises:
-            SourceError: If it cannot be opened, or is another version than the one that was planned.
-        """
+        """The open file, for a reader that closes it: that leaves it open."""
         if self._source is not None and time.monotonic() - self._opened_seconds > self._fresh_seconds:
             self.close()
         return Lent(self._current())
 
     def preamble(self, format: RecordFormat, start: int) -> Preamble:
-        """Preamble for a reader of a range from *start* on; looked at once.
-
-        Raises:
-            RecordError: If the head never ends.
-            SourceError: If the file cannot be read, or is compressed.
-        """
+        """Preamble for a reader of a range from *start* on; looked at once."""
         key = (format, start == 0 or (format, True) in self._preambles)  # whoever began the file knows all of it
         if key not in self._preambles:
             try:

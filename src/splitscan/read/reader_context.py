@@ -68,9 +68,6 @@ def open_stream(source: ByteSource, file: FileMetadata, buffer_bytes: int) -> io
 
     The stream ends where the file ended when it was planned: bytes that were appended since are not seen. A read that
     returns less than was asked for is not taken for the end; a file that really became shorter is an error.
-
-    Raises:
-        SourceChangedError: From a read, if the source ends before the planned size.
     """
     return io.BufferedReader(_SourceBytes(source, file), max(buffer_bytes, 1))
 

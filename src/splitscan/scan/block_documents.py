@@ -159,11 +159,7 @@ class TaskDocuments:
         return f"[{shown},{block_document(request, block, self._head(block.file), constants)}]"
 
     def look_at(self, file: FileMetadata, source: ByteSource) -> None:
-        """Take what the head of an open file says, where only Python understands it.
-
-        Raises:
-            SplitscanError: Those of :meth:`write`.
-        """
+        """Take what the head of an open file says, where only Python understands it."""
         scan, format = self._scan, self._spec.record_format
         if scan is not None and scan.needs_head and format is not None:
             preamble = preamble_for(source, file, format, 0)

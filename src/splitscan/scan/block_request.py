@@ -72,11 +72,7 @@ class BlockRequest:
         return Where(self.block.file.path, block=(self.block.start, self.block.stop))
 
     def open_source(self) -> ByteSource:
-        """Open the file, and make sure that it is the one that was planned.
-
-        Raises:
-            SourceError: If it cannot be opened, or has changed.
-        """
+        """Open the file, and make sure that it is the one that was planned."""
         files = self.spec.options.files
         source = open_content(self.block, files, self.spec.reading) if self.opened is None else self.opened.lend()
         try:

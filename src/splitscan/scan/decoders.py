@@ -74,9 +74,6 @@ def step_decoder(
         validate: Whether somebody wants to know which records are broken. If not, nothing is decoded where nothing of
             the records is delivered, and no record is dropped.
         on_notice: Given what notices columns, where there is that.
-
-    Raises:
-        SchemaError: If the file's header does not agree with the schema.
     """
     if reader.preamble is not None:
         records = decoder(spec, block.file, reader.preamble)
@@ -110,11 +107,7 @@ def encoding_of(spec: ScanSpec, reader: FramedRecords | ContextReader) -> Encodi
 
 
 def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
-    """The decoder for one file; files with the same header share one, unless it names the file.
-
-    Raises:
-        SchemaError: If the file's header does not agree with the schema.
-    """
+    """The decoder for one file; files with the same header share one, unless it names the file."""
     if spec.framing is not None:
         return BinaryDecoder(wanted=bool(spec.validated))
     key = (preamble.format, preamble.header)

@@ -72,12 +72,7 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
 
 
 def needed_options(paths: Paths, format: object, raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The options that samples of the files need and nobody gave, where the format can tell: see :func:`contradiction`.
-
-    Raises:
-        UsageError: For an option that has no meaning.
-        SourceError: If a path leads nowhere.
-    """
+    """The options that samples of files need and nobody gave, where the format can tell: see :func:`contradiction`."""
     options = parse_options(str(format), raw)
     if not format_of(options).advises:
         return {}  # and nothing is listed for it
@@ -118,9 +113,6 @@ def sniff_files(options: ReadOptions, files: Sequence[FileMetadata]) -> Dialect:
 
     Args:
         options: Of the scan; those of the dialect that were given are taken as they are.
-
-    Raises:
-        SourceError: If a file cannot be read.
     """
     given = _known(options)
     found = [(file, _sniff(options, file, given)) for file in spread(files, _SAMPLED_FILES)]

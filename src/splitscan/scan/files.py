@@ -52,11 +52,7 @@ class Selection:
         return bool(self.conditions or self.tests)
 
     def narrowed(self, condition: str | FileTest | None) -> Selection:
-        """A copy with one more condition; ``None`` is none.
-
-        Raises:
-            UsageError: ``[bad-where]`` if a text is no condition.
-        """
+        """A copy with one more condition; ``None`` is none."""
         if condition is None:
             return self
         if not isinstance(condition, str):
@@ -69,11 +65,7 @@ class Selection:
         return Selection(tuple(c for c in self.conditions if any(_is_of_block(name) for name in c.columns())))
 
     def files(self, files: Iterable[FileMetadata], partitions: Partitions) -> list[FileMetadata]:
-        """The files that may hold blocks to read.
-
-        Raises:
-            UsageError: ``[bad-where]`` if a condition has no meaning for these files.
-        """
+        """The files that may hold blocks to read."""
         bound = [(condition.bind(_scope(partitions)), condition) for condition in self.conditions]
         whole = [test for test, condition in bound if condition not in self.of_blocks.conditions]
         kept = [file for file in files if all(test(_whole(file)) for test in whole)]
@@ -143,11 +135,7 @@ class NamedPaths(tuple[str, ...]):
         return type(self), (tuple(self),)
 
     def listed(self, options: FileOptions) -> tuple[tuple[FileMetadata, ...], str | None]:
-        """All files, sorted by path, and what to warn of that is not read.
-
-        Raises:
-            SourceMissingError: If a path matches nothing.
-        """
+        """All files, sorted by path, and what to warn of that is not read."""
         if self._known is None or self._known[0] != options:
             listing = FileListing(options)
             files = tuple(listing.files(self))
@@ -233,11 +221,7 @@ class Listing:
 
     @property
     def files(self) -> tuple[FileMetadata, ...]:
-        """All files, sorted by path.
-
-        Raises:
-            SourceMissingError: If a path matches nothing, or all paths together name no file.
-        """
+        """All files, sorted by path."""
         found, _ = self._found
         if not found and self.chosen is None:
             raise no_files(self.paths, self.options)
@@ -245,11 +229,7 @@ class Listing:
 
     @cached_property
     def partitions(self) -> Partitions:
-        """The columns that partition directories give, found in the names of all files.
-
-        Raises:
-            SchemaError: ``[conflicting-partitions]`` if files disagree about them.
-        """
+        """The columns that partition directories give, found in the names of all files."""
         if self.options.recursive_file_lookup:
             return Partitions()
         found = find_partitions(self._found[0], infer_types=self.options.partition_column_type_inference)

@@ -150,11 +150,7 @@ def _fix(path: str, kind: str) -> str:
 
 
 def check_beginning(path: str, head: bytes) -> None:
-    """Refuse the beginning of a file that is no text.
-
-    Raises:
-        UsageError: ``[not-records]``.
-    """
+    """Refuse the beginning of a file that is no text."""
     if head.startswith(_ZIP):
         kind = "Excel" if _EXCEL_PART in head else _ARCHIVE
         raise not_records(path, kind, f"its first bytes are {_ZIP!r}")

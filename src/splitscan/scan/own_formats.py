@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -36,17 +37,6 @@ def describe(thing: object) -> str:
         state = {**getattr(thing, "__dict__", {})}
         text = ", ".join(f"{name}={value!r}" for name, value in sorted(state.items()))
     return f"{kind.__module__}.{kind.__qualname__}({_ADDRESS.sub('', text)})"
-
-
-@dataclass(frozen=True)
-class CopiesOf(Generic[T]):
-    """Makes copies of a reader that is itself never used."""
-
-    original: T
-
-    def __call__(self) -> T:
-        """A copy."""
-        return copy.deepcopy(self.original)
 
 
 def _make_one(factory: Callable[[], object]) -> object:
@@ -90,8 +80,8 @@ class _OwnReading(Generic[T]):
 
     @property
     def name(self) -> str:
-        """Name in messages: a ``name`` of a reader, or its class."""
-        return name_of(self.make())
+        """Name in messages: the class of what is made."""
+        return type(self.make()).__name__
 
     def __repr__(self) -> str:
         return describe(self.make())
@@ -119,6 +109,10 @@ class ManagedReading(_OwnReading[ManagedReader]):
     """Reading by a reader that gets whole files, unless it says that it reads blocks."""
 
     @property
+    def name(self) -> str:
+        return name_of(self.make())
+
+    @property
     def schema(self) -> pa.Schema | None:
         """Columns that the reader declares before it is opened, if any."""
         return declared_schema(self.make())
@@ -135,14 +129,12 @@ Reading: TypeAlias = RecordFormat | ContextReading | ManagedReading
 
 def record_format_of(reading: Reading) -> RecordFormat | None:
     """Record format of a file; ``None`` where a reader of the user's own does."""
-    return None if isinstance(reading, ContextReading | ManagedReading) else reading
+    return None if isinstance(reading, _OwnReading) else reading
 
 
 def name_of_own(reading: Reading) -> str:
     """Name of a user's own format where a scan is shown."""
-    if isinstance(reading, ManagedReading):
-        return reading.name
-    return type(reading.make() if isinstance(reading, ContextReading) else reading).__name__
+    return reading.name if isinstance(reading, _OwnReading) else type(reading).__name__
 
 
 OwnFormat: TypeAlias = (
@@ -163,7 +155,7 @@ def as_reading(given: Any) -> Reading:
     """
     if isinstance(given, ContextReading | ManagedReading):
         return given
-    found = None if isinstance(given, type) else _reading_of(given, CopiesOf(given))
+    found = None if isinstance(given, type) else _reading_of(given, partial(copy.deepcopy, given))
     if found is not None:
         return found
     if not callable(given):

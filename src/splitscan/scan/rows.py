@@ -182,20 +182,12 @@ class Rows(ABC):
         return pa.Table.from_batches(self.to_batches(), schema=self.schema)
 
     def to_pandas(self, **options: Any) -> Any:
-        """All rows as a pandas DataFrame.
-
-        Raises:
-            UsageError: If pandas is not installed.
-        """
+        """All rows as a pandas DataFrame."""
         _check_installed("pandas")
         return self._reader().read_all().to_pandas(**options)
 
     def to_polars(self) -> pl.DataFrame:
-        """All rows as a Polars DataFrame.
-
-        Raises:
-            UsageError: If Polars is not installed.
-        """
+        """All rows as a Polars DataFrame."""
         _check_installed("polars")
         import polars  # noqa: PLC0415 -- optional
 

@@ -233,11 +233,7 @@ class ScanSpec:
         return replace(self, columns=kept, wildcard=wildcard)
 
     def constants(self, block: BlockMetadata) -> dict[str, pa.Scalar]:
-        """Values that all records of a block share, by column: of partition directories, of the file, of the block.
-
-        Raises:
-            SchemaError: If the name of a partition directory does not fit its column's type.
-        """
+        """Values that all records of a block share, by column: of partition directories, of the file, of the block."""
         own = {*self.fields.names, *self.speaking}
         values: dict[str, pa.Scalar] = {}
         for name in self.columns:

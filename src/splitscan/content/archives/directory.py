@@ -130,10 +130,6 @@ def read_directory(source: ByteSource, kind: str) -> Archive | None:
 
     Returns:
         The archive; ``None`` if the file is none, whatever its name says.
-
-    Raises:
-        ContainerError: If it breaks off or its directory is damaged.
-        SourceError: If it cannot be read.
     """
     head = source.read_at(0, _TAR_BLOCK)
     is_cut_off = isinstance(source, ArchiveContent) and source.damage is not None and len(head) < _TAR_BLOCK

@@ -185,24 +185,14 @@ def open_source(path: str | os.PathLike[str], storage_options: Mapping[str, Any]
 
 
 def open_listed(file: FileMetadata, storage_options: Mapping[str, Any] | None = None) -> ByteSource:
-    """Open what now has the name of a listed file. While its archive is the same, a member is found without directory.
-
-    Raises:
-        SourceMissingError: If there is no such file.
-        SourceError: If it cannot be opened.
-    """
+    """Open what has the name of a listed file now; no directory is read for a member while its archive is the same."""
     return open_member(file, storage_options) or storage.open_source(file.path, storage_options)
 
 
 def open_planned(
     file: FileMetadata, storage_options: Mapping[str, Any] | None = None, seek: SeekPoint | None = None
 ) -> ByteSource:
-    """Open a file that was planned: a member of an archive, or one that may have grown and been renamed since.
-
-    Raises:
-        SourceMissingError: If there is no such file.
-        SourceError: If it cannot be opened.
-    """
+    """Open a file that was planned: a member of an archive, or one that may have grown and been renamed since."""
     found = open_member(file, storage_options, seek)
     return found or storage.open_source(file.path, storage_options, file)
 
@@ -210,12 +200,7 @@ def open_planned(
 def open_member(
     file: FileMetadata, storage_options: Mapping[str, Any] | None = None, seek: SeekPoint | None = None
 ) -> ByteSource | None:
-    """Open a member of an archive that was planned; ``None`` for any other file.
-
-    Raises:
-        SourceMissingError: If there is no such member.
-        SourceError: If it cannot be opened.
-    """
+    """Open a member of an archive that was planned; ``None`` for any other file."""
     known = () if file.packed is None else file.packed.points
     points = known if seek is None else (*known, seek)
     return _open_member(file.path, file.fingerprint, storage_options, points)

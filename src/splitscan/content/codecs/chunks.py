@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from splitscan.sizes import MIB
 
@@ -96,22 +96,12 @@ _FIRST_SKIPPABLE = 0x80  # and the padding 0xfe: chunks that readers pass over
 _MOST_FRAMED_BYTES = 65_536  # of the content of a framed chunk
 
 
-class SnappyChunk(NamedTuple):
-    """Header of a chunk: its length with the header, and the length of its content."""
-
-    length_bytes: int
-    content_bytes: int
-
-
-def look_at_chunk(head: bytes) -> SnappyChunk | None:
-    r"""The chunk that begins with *head*: what the decoder finds there, unless it finds damage.
-
-    Returns:
-        The chunk; ``None`` if no chunk of snappy begins so.
+def look_at_chunk(head: bytes) -> tuple[int, int] | None:
+    r"""Lengths of the chunk that begins with *head*, and of its content; ``None`` if no chunk of snappy begins so.
 
     Example:
         >>> look_at_chunk(b"\x01\x07\x00\x00CRC abc")
-        SnappyChunk(length_bytes=11, content_bytes=3)
+        (11, 3)
         >>> look_at_chunk(b"\x7f\x01\x00\x00?") is None
         True
     """
@@ -129,7 +119,7 @@ def look_at_chunk(head: bytes) -> SnappyChunk | None:
         content_bytes = None
     if content_bytes is None or not 0 <= content_bytes <= _MOST_FRAMED_BYTES:
         return None
-    return SnappyChunk(_HEADER_BYTES + body_bytes, content_bytes)
+    return _HEADER_BYTES + body_bytes, content_bytes
 
 
 class SnappyDecoder(ChunkDecoder):
@@ -179,9 +169,9 @@ def read_length(data: bytes | bytearray, offset: int = 0) -> int:
 class HadoopDecoder(ChunkDecoder):
     """Decompresses blocks of chunks from any block on. A chunk is verified by its length, and its block by its sum."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, decompress: Callable[[bytes, int], bytes]) -> None:
         super().__init__()
-        self._name = name
+        self._name, self._decompress = name, decompress
         self._left_bytes = 0  # of the content of the block
 
     @property
@@ -215,36 +205,28 @@ class HadoopDecoder(ChunkDecoder):
         self._left_bytes = left - len(content)
         return content
 
-    @abstractmethod
-    def _decompress(self, raw: bytes, most_bytes: int) -> bytes:
-        """Content of a raw chunk, at most *most_bytes*."""
 
+def hadoop_snappy(library: Any) -> HadoopDecoder:
+    """A decoder of what Hadoop writes as ``.snappy``."""
 
-class HadoopSnappyDecoder(HadoopDecoder):
-    """Decompresses what Hadoop writes as ``.snappy``."""
-
-    def __init__(self, library: Any) -> None:
-        super().__init__("snappy")
-        self._library = library
-
-    def _decompress(self, raw: bytes, most_bytes: int) -> bytes:
+    def decompress(raw: bytes, most_bytes: int) -> bytes:
         said = read_varint(raw[:_VARINT_BYTES])
         if said is None or said > most_bytes:
             raise ValueError(f"a chunk says that it holds {said} bytes where there are at most {most_bytes}")
-        return bytes(self._library.snappy.decompress_raw(raw))
+        return bytes(library.snappy.decompress_raw(raw))
+
+    return HadoopDecoder("snappy", decompress)
 
 
-class HadoopLz4Decoder(HadoopDecoder):
-    """Decompresses what Hadoop writes as ``.lz4``."""
+def hadoop_lz4(library: Any) -> HadoopDecoder:
+    """A decoder of what Hadoop writes as ``.lz4``."""
 
-    def __init__(self, library: Any) -> None:
-        super().__init__("lz4")
-        self._library = library
-
-    def _decompress(self, raw: bytes, most_bytes: int) -> bytes:
+    def decompress(raw: bytes, most_bytes: int) -> bytes:
         room = min(most_bytes, len(raw) * _LZ4_RATIO + _SLACK_BYTES)
-        content: bytes = self._library.decompress(raw, uncompressed_size=room)
+        content: bytes = library.decompress(raw, uncompressed_size=room)
         return content
+
+    return HadoopDecoder("lz4", decompress)
 
 
 def look_at_block(read_at: Callable[[int, int], bytes], offset: int, most_bytes: int) -> tuple[int, int] | None:
@@ -274,11 +256,11 @@ def begins_hadoop_snappy(head: bytes) -> bool:
         >>> begins_hadoop_snappy(b"\0\0\0\3\0\0\0\5\3\x08abc"), begins_hadoop_snappy(b"id,name\n1,ada\n")
         (True, False)
     """
-    block = _first_block(head)
-    if block is None or not block.raw:
-        return block is not None
-    held = read_varint(block.raw[:_VARINT_BYTES])
-    return 0 < held <= block.content_bytes if held is not None else len(block.raw) < _VARINT_BYTES
+    content_bytes, raw = _first_block(head) or (-1, b"")
+    if not raw:
+        return content_bytes >= 0
+    held = read_varint(raw[:_VARINT_BYTES])
+    return 0 < held <= content_bytes if held is not None else len(raw) < _VARINT_BYTES
 
 
 def begins_hadoop_lz4(head: bytes) -> bool:
@@ -289,24 +271,17 @@ def begins_hadoop_lz4(head: bytes) -> bool:
         (True, False)
     """
     block = _first_block(head)
-    return block is not None and (not block.raw or block.raw[0] >> 4 > 0)
+    return block is not None and (not block[1] or block[1][0] >> 4 > 0)
 
 
-class _Block(NamedTuple):
-    """How much a block holds, and what is there of its first raw chunk."""
-
-    content_bytes: int
-    raw: bytes
-
-
-def _first_block(head: bytes) -> _Block | None:
-    """The first block that is not empty, as far as *head* tells; ``None`` if no block begins so."""
+def _first_block(head: bytes) -> tuple[int, bytes] | None:
+    """How much the first block holds that is not empty, and the beginning of its first raw chunk; ``None`` without."""
     if not any(head):
-        return _Block(0, b"") if len(head) <= _MOST_ZEROS else None
+        return (0, b"") if len(head) <= _MOST_ZEROS else None
     while not read_length(head):
         head = head[_LENGTH_BYTES:]
     content_bytes, length = (read_length(head[at : at + _LENGTH_BYTES].ljust(_LENGTH_BYTES, b"\0")) for at in (0, 4))
     is_told = len(head) >= 2 * _LENGTH_BYTES
     if content_bytes > _MOST_CONTENT_BYTES or length > _most_chunk_bytes(content_bytes) or (is_told and not length):
         return None
-    return _Block(content_bytes, head[2 * _LENGTH_BYTES :])
+    return content_bytes, head[2 * _LENGTH_BYTES :]

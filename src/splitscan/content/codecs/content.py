@@ -286,9 +286,6 @@ def estimate_content_bytes(file: ByteSource, codec: Codec, max_ratio: int) -> in
     """Estimate the length of the content: by the ratio of the first 4 MiB, corrected by what the last bytes say.
 
     Content ends where damage begins: whoever reads it decides what that means.
-
-    Raises:
-        SourceError: If the file cannot be read.
     """
     stream = DamagedStream(file, codec, max_ratio=max_ratio)
     while stream.content_offset < _SAMPLE_BYTES:

@@ -15,11 +15,12 @@ from typing import Any
 from splitscan.content.codecs.bzip2 import bzip2_block_by_block, resume_bzip2
 from splitscan.content.codecs.chunks import (
     SNAPPY_SIGNATURE,
-    HadoopLz4Decoder,
-    HadoopSnappyDecoder,
+    HadoopDecoder,
     SnappyDecoder,
     begins_hadoop_lz4,
     begins_hadoop_snappy,
+    hadoop_lz4,
+    hadoop_snappy,
 )
 from splitscan.content.codecs.contract import Codec, Decompressor
 from splitscan.content.codecs.gzip import ZLIB_SIGNATURES, ZlibDecoder, begins_deflate, begins_zlib, resume_gzip
@@ -88,12 +89,12 @@ def _snappy() -> SnappyDecoder:
     return SnappyDecoder(_library("cramjam", "snappy"))
 
 
-def _hadoop_lz4() -> HadoopLz4Decoder:
-    return HadoopLz4Decoder(_library("lz4.block", "lz4"))
+def _hadoop_lz4() -> HadoopDecoder:
+    return hadoop_lz4(_library("lz4.block", "lz4"))
 
 
-def _hadoop_snappy() -> HadoopSnappyDecoder:
-    return HadoopSnappyDecoder(_library("cramjam", "snappy"))
+def _hadoop_snappy() -> HadoopDecoder:
+    return hadoop_snappy(_library("cramjam", "snappy"))
 
 
 SKIPPABLE = tuple(bytes((0x50 + n,)) + b"\x2a\x4d\x18" for n in range(16))

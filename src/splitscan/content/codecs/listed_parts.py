@@ -113,11 +113,7 @@ def find_xz_blocks(file: ByteSource) -> MemberTable | None:
 
 
 def resume_xz(file: ByteSource, point: SeekPoint) -> Decompressor:
-    """A decoder from a block in the middle of a stream to the end of the stream.
-
-    Raises:
-        SourceError: If no block begins there.
-    """
+    """A decoder from a block in the middle of a stream to the end of the stream."""
     offset = point.bit_offset // 8
     for stream in _find_streams(file) or ():
         offsets = stream.offsets
@@ -267,11 +263,7 @@ def find_seekable_frames(file: ByteSource) -> MemberTable | None:
 
 
 def resume_seekable(file: ByteSource, point: SeekPoint, make_decoder: Callable[[], Decompressor]) -> Decompressor:
-    """A decoder from one frame to the end of the file, that compares the table with what it finds.
-
-    Raises:
-        SourceError: If no frame begins there.
-    """
+    """A decoder from one frame to the end of the file, that compares the table with what it finds."""
     table = _read_table(file)
     offset = point.bit_offset // 8
     if table is None or offset not in table.offsets[:-1]:

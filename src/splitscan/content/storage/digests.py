@@ -64,12 +64,7 @@ class ContentDigest:
 
 
 def digest_of(source: ByteSource, start: int, stop: int, like: str | None = None) -> str:
-    """The digest of the bytes from *start* to *stop*, or to the end of the source where that comes first.
-
-    Raises:
-        SourceError: If the storage fails.
-        UsageError: As for :class:`ContentDigest`.
-    """
+    """The digest of the bytes from *start* to *stop*, or to the end of the source where that comes first."""
     digest = ContentDigest(like)
     while start < stop and (data := source.read_at(start, min(_CHUNK_BYTES, stop - start))):
         digest.update(data)

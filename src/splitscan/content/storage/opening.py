@@ -52,10 +52,6 @@ def local_fingerprint(status: os.stat_result) -> str:
 class LocalByteSource(RangedSource):
     """A regular file, open for reading at any offset.
 
-    Raises:
-        SourceMissingError: If there is no such file.
-        SourceError: If it cannot be opened, or is not a regular file.
-
     Thread safety: ``read_at`` may run in several threads; ``close`` must not overtake it.
     Pickling: never.
     """
@@ -183,11 +179,7 @@ def _vanished(path: str) -> SourceMissingError:
 
 
 def prefix_fingerprint(source: ByteSource, size_bytes: int) -> str:
-    """Identity of the first *size_bytes* bytes of a file, whatever follows them: their length, head and end.
-
-    Raises:
-        SourceError: If the file cannot be read.
-    """
+    """Identity of the first *size_bytes* bytes of a file, whatever follows them: their length, head and end."""
     head = source.read_at(0, min(HEAD_BYTES, size_bytes))
     tail_bytes = min(_TAIL_BYTES, size_bytes)
     tail = source.read_at(size_bytes - tail_bytes, tail_bytes)

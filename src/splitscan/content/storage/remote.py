@@ -1,7 +1,5 @@
 """Everything that fsspec reaches: object stores, HDFS, HTTP, memory. Importing this module imports fsspec."""
 
-# Over 400 lines: only one module imports fsspec.
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
@@ -74,10 +72,6 @@ def resolve(location: Location, storage_options: Mapping[str, Any]) -> RemotePat
 
 class RemoteByteSource(RangedSource):
     """A file of fsspec, read by ranges. Nothing is cached: a block is read once anyway.
-
-    Raises:
-        SourceMissingError: If there is no such file.
-        SourceError: If the storage fails, or cannot tell the file's length.
 
     Thread safety: ``read_at`` may run in several threads.
     Pickling: never.

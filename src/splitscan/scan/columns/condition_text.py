@@ -21,11 +21,9 @@ from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import Token, Tokens
 from splitscan.scan.columns.conditions import (
     And,
-    Between,
     ColumnOperand,
     Comparison,
     Condition,
-    In,
     IsNull,
     Literal,
     Matches,
@@ -129,12 +127,12 @@ class _ConditionParser:
             while self._mark(","):
                 values.append(self._literal())
             self._expect(")")
-            return In(left, tuple(values))
+            return Or(tuple(Comparison("=", left, value) for value in values))
         if self._word("between"):
             low = self._operand()
             if not self._word("and"):
                 raise self._refuse("AND")
-            return Between(left, low, self._operand())
+            return And((Comparison(">=", left, low), Comparison("<=", left, self._operand())))
         for word, pattern in _PATTERNS.items():
             if self._word(word):
                 if self._tokens.next.kind != "text":

@@ -3,8 +3,6 @@
 Logic has three values, as in SQL: a comparison with null is unknown (``None``), and only what is true is read.
 """
 
-# Over 400 lines: conditions and the values that they compare are bound together.
-
 from __future__ import annotations
 
 import enum
@@ -56,11 +54,7 @@ class Term:
 
     @classmethod
     def of_column(cls, name: str, column: Typed) -> Term:
-        """A column.
-
-        Raises:
-            UsageError: If values of its type cannot be compared.
-        """
+        """A column."""
         kind = _kind_of(column.kind)
         if kind is None:
             raise _bad(f"{name} is {column.kind}", "choose a column of text, numbers, dates, times or truth values")
@@ -71,11 +65,7 @@ class Term:
 
     @classmethod
     def of_literal(cls, value: Any, kind: str = "") -> Term:
-        """A value that somebody wrote.
-
-        Raises:
-            UsageError: If a date or timestamp cannot be read.
-        """
+        """A value that somebody wrote."""
         if kind:
             return _read(cls(repr(value), "text", lambda _: value, is_text_literal=True), kind)
         kinds = {str: "text", Decimal: "number", bool: "boolean", type(None): "null"}
@@ -84,11 +74,7 @@ class Term:
 
 
 def comparable(left: Term, right: Term) -> tuple[Value, Value]:
-    """The ways to two values that can be compared: a text is read as what it is compared with.
-
-    Raises:
-        UsageError: If they cannot.
-    """
+    """The ways to two values that can be compared: a text is read as what it is compared with."""
     if left.is_text_literal and right.kind not in {"text", "null"}:
         left = _read(left, right.kind)
     if right.is_text_literal and left.kind not in {"text", "null"}:
@@ -106,11 +92,7 @@ def comparable(left: Term, right: Term) -> tuple[Value, Value]:
 
 
 def refuse_kind(term: Term, kind: str, what: str) -> None:
-    """Refuse a value of another kind.
-
-    Raises:
-        UsageError: If it has one.
-    """
+    """Refuse a value of another kind."""
     if term.kind not in {kind, "null"}:
         raise _bad(f"{term.shown} is {_article(term.kind)}", f"use {what} with {_article(kind)}")
 
@@ -362,38 +344,6 @@ class Comparison(Condition):
             return compare(one, other)
 
         return test
-
-
-@dataclass(frozen=True)
-class Between(Condition):
-    """A value from one to another, both included."""
-
-    operand: Operand
-    low: Operand
-    high: Operand
-
-    def operands(self) -> Iterator[Operand]:
-        yield from (self.operand, self.low, self.high)
-
-    def bind(self, scope: Scope) -> Test:
-        """Two comparisons, of which both must be true."""
-        return And((Comparison(">=", self.operand, self.low), Comparison("<=", self.operand, self.high))).bind(scope)
-
-
-@dataclass(frozen=True)
-class In(Condition):
-    """A value is one of several; unknown where it is none of them, and one of them is null."""
-
-    operand: Operand
-    values: tuple[Literal, ...]
-
-    def operands(self) -> Iterator[Operand]:
-        """The value and those it may be."""
-        yield self.operand
-        yield from self.values
-
-    def bind(self, scope: Scope) -> Test:
-        return Or(tuple(Comparison("=", self.operand, value) for value in self.values)).bind(scope)
 
 
 @dataclass(frozen=True)

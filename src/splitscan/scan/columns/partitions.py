@@ -74,19 +74,12 @@ def grain_of(name: str) -> Grain:
 
 
 def metadata_value(name: str, block: BlockMetadata) -> Any:
-    """The value that all records of a block share: ``None`` for a directory that is not there.
-
-    Raises:
-        KeyError: If the column has a value of its own for every record.
-    """
+    """The value that all records of a block share: ``None`` for a directory that is not there."""
     return file_value(name, block.file) if grain_of(name) is Grain.FILE else _BLOCK_VALUES[name](block)
 
 
 def file_value(name: str, file: FileMetadata) -> Any:
     """The value that all records of a file share. A table keeps it and people see it, so secrets in it are masked.
-
-    Raises:
-        KeyError: If they do not.
 
     Example:
         >>> file = FileMetadata("s3://lake/in/2024/a.csv.gz", 7, 0, "", "2024/a.csv.gz")

@@ -223,12 +223,7 @@ def _pieces(batch: pa.RecordBatch, most_bytes: int) -> Iterator[pa.RecordBatch]:
 
 
 def from_data(data: Appendable, origin: Origin, kind_of: KindOf, rules: Rules) -> Appended:
-    """Rows of Arrow data, or of columns by name.
-
-    Raises:
-        SchemaError: If columns cannot be made of it.
-        TypeError: If it is nothing of the kind.
-    """
+    """Rows of Arrow data, or of columns by name."""
     if isinstance(data, pa.RecordBatch):
         return Appended([data], origin)
     if isinstance(data, pa.Table):
@@ -246,12 +241,7 @@ def from_rows(
     kind_of: KindOf,
     rules: Rules,
 ) -> Appended:
-    """Rows of Python values.
-
-    Raises:
-        SchemaError: If columns cannot be made of them.
-        TypeError: If rows are not alike, or no rows.
-    """
+    """Rows of Python values."""
     made = transpose(rows, names, defaults)
     if not made.columns:
         return Appended([rows_without_columns(made.rows)], origin)
@@ -336,9 +326,6 @@ class RejectHandler:
 
         Returns:
             The rows that are delivered; there may be more than wanted.
-
-        Raises:
-            RecordError: In mode FAILFAST.
         """
         broken = sorted({*part.bad, *part.ragged})
         last = _last_wanted(batch.num_rows, broken if self._drops else [], remaining)
@@ -357,22 +344,14 @@ class RejectHandler:
     def take_record(
         self, origin: Origin, code: str, reason: str, raw: bytes, length_bytes: int | None, *, delivered: bool
     ) -> None:
-        """Take a record that the reader itself rejects.
-
-        Raises:
-            RecordError: In mode FAILFAST.
-        """
+        """Take a record that the reader itself rejects."""
         offset, line = origin.near(0)
         length = len(raw) if length_bytes is None else length_bytes
         reject = Reject(self._location.path, self._offset(offset), length, code, reason, raw, delivered)
         self._take(reject, lambda: self._location.where(offset=offset, line=line))
 
     def take_records(self, rejects: Sequence[Reject]) -> None:
-        """Take records that the reader itself rejects, and whose offsets it knows.
-
-        Raises:
-            RecordError: In mode FAILFAST, for the first of them.
-        """
+        """Take records that the reader itself rejects, and whose offsets it knows."""
         if self._fails and rejects:
             self._take(rejects[0], lambda: self._location.where(offset=rejects[0].offset))
         if self._on_reject is not None:

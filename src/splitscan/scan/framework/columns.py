@@ -134,9 +134,6 @@ class Columns:
         Returns:
             Whether columns were added, or became wider: only where the plan leaves them open. They are nullable,
             because earlier rows and other readers do not have them.
-
-        Raises:
-            SchemaError: ``[duplicate-column]``, if two names differ in case at the most.
         """
         if not self.is_open:
             return False
@@ -203,11 +200,7 @@ class Columns:
         return self._wanted[names]
 
     def by_name(self, schema: pa.Schema) -> dict[str, pa.Field]:
-        """The fields of a reader by their names in lower case; found once where many readers bring the same schema.
-
-        Raises:
-            SchemaError: ``[duplicate-column]``, if two names differ in case at the most.
-        """
+        """The fields of a reader by their names in lower case; found once where many readers bring the same schema."""
         if self._declared is None or self._declared[0] is not schema:
             declared: dict[str, pa.Field] = {}
             for field in schema:

@@ -207,19 +207,6 @@ class BadValue(NamedTuple):
     wanted: pa.DataType
 
 
-@dataclass(frozen=True)
-class Conformed:
-    """A batch of exactly the wanted columns.
-
-    Attributes:
-        batch: The columns; a value that does not convert is null.
-        bad: At most one value per row, in row order.
-    """
-
-    batch: pa.RecordBatch
-    bad: Sequence[BadValue] = ()
-
-
 class Conformer:
     """Makes batches of one schema.
 
@@ -237,7 +224,7 @@ class Conformer:
 
     Example:
         >>> target = pa.schema([("a", pa.int32()), ("b", pa.string())])
-        >>> Conformer(target).conform(pa.record_batch({"A": ["1", "x"]})).batch.to_pydict()
+        >>> Conformer(target).conform(pa.record_batch({"A": ["1", "x"]}))[0].to_pydict()
         {'a': [1, None], 'b': [None, None]}
     """
 
@@ -261,24 +248,20 @@ class Conformer:
         self._steps: list[_Step] = []
         self._is_exact = False
 
-    def conform(self, batch: pa.RecordBatch) -> Conformed:
-        """Make the wanted columns of a batch."""
+    def conform(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Sequence[BadValue]]:
+        """Make the wanted columns of a batch, and tell at most one value a row that does not convert: it is null."""
         schema = batch.schema
         self.prepare(schema)
         if self._is_exact:
             if schema.equals(self.target, check_metadata=True):
-                return Conformed(batch)
-            return Conformed(self._assemble(batch.columns, batch.num_rows))
+                return batch, ()
+            return self._assemble(batch.columns, batch.num_rows), ()
         bad: dict[int, BadValue] = {}
         columns = [self._column(step, field, batch, bad) for step, field in zip(self._steps, self.target, strict=True)]
-        return Conformed(self._assemble(columns, batch.num_rows), [bad[row] for row in sorted(bad)])
+        return self._assemble(columns, batch.num_rows), [bad[row] for row in sorted(bad)]
 
     def prepare(self, schema: pa.Schema) -> None:
-        """Find out how batches of a schema become the wanted ones.
-
-        Raises:
-            SchemaError: If they never can.
-        """
+        """Find out how batches of a schema become the wanted ones."""
         if self._known is not None and schema.equals(self._known):
             return
         position = find_columns(schema.names)

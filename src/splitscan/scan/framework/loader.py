@@ -262,11 +262,7 @@ class ResultSetLoader:
         self._state = LoaderState.LOADING
 
     def finish(self) -> None:
-        """``next`` has returned.
-
-        Raises:
-            SplitscanError: That a call of the reader raised and the reader kept to itself.
-        """
+        """``next`` has returned."""
         if self._state is LoaderState.LOADING:
             self._state = LoaderState.IDLE
         if self._failure is not None:
@@ -307,7 +303,7 @@ class ResultSetLoader:
     def _bring(self, schema: pa.Schema) -> None:
         if self._columns.bring(schema):
             self._refresh()
-            self._batcher.replace(lambda batch: self._conformer.conform(batch).batch)
+            self._batcher.replace(lambda batch: self._conformer.conform(batch)[0])
 
     def _refresh(self) -> None:
         self._conformer, self._narrowed, self._delivered, self._required = self._columns.delivery(self._constants)
@@ -329,12 +325,12 @@ class ResultSetLoader:
         for part in appended.parts(self._plan.largest_batch_bytes, self._too_large):
             if self._state is LoaderState.LIMITED:
                 return
-            conformed = self._conformer.conform(part.batch)
-            if not (conformed.bad or part.bad or part.ragged):
-                self._deliver(conformed.batch, part.origin, part)
+            batch, bad = self._conformer.conform(part.batch)
+            if not (bad or part.bad or part.ragged):
+                self._deliver(batch, part.origin, part)
                 continue
-            faulty = replace(part, bad={value.row: value for value in conformed.bad} | dict(part.bad))
-            batch = self._rejects.sort_out(conformed.batch, faulty, self._appended, self._remaining)
+            faulty = replace(part, bad={value.row: value for value in bad} | dict(part.bad))
+            batch = self._rejects.sort_out(batch, faulty, self._appended, self._remaining)
             self._deliver(batch, part.origin, faulty)
 
     def _deliver(self, batch: pa.RecordBatch, origin: Origin, part: AppendedRows | None = None) -> None:

@@ -151,11 +151,7 @@ class SchemaNegotiator:
         return self._has_schema
 
     def end(self) -> None:
-        """``open`` has returned.
-
-        Raises:
-            SplitscanError: That a call of the reader raised and the reader kept to itself.
-        """
+        """``open`` has returned."""
         self._is_open = False
         if self._failure is not None:
             raise self._failure

@@ -96,11 +96,7 @@ class ReaderLife:
             self._step()
 
     def read(self) -> Iterator[pa.RecordBatch]:
-        """All batches; then, or when it fails, the reader has to be closed.
-
-        Raises:
-            SplitscanError: If the reader fails.
-        """
+        """All batches; then, or when it fails, the reader has to be closed."""
         while True:
             while (batch := self._loader.take(flush=not self._has_more)) is not None:
                 yield batch
@@ -258,11 +254,7 @@ class ScanOperator:
             self.close()
 
     def close(self) -> None:
-        """Close the reader that is open. Calling it again does nothing.
-
-        Raises:
-            SplitscanError: If the reader fails to close.
-        """
+        """Close the reader that is open. Calling it again does nothing."""
         self._over = "CLOSED: all is released"
         self._batches.close()
         self._close_current()
