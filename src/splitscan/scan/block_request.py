@@ -167,9 +167,6 @@ class BlockReader(ABC):
         result: The line of the ledger, or ``None`` if the block was not read to its end.
     """
 
-    passed_bytes: int
-    """Bytes of the block that were read so far; 0 to the end where a reader of the user's own does not say."""
-
     def __init__(self, request: BlockRequest) -> None:
         self._request, self._spec, self._block = request, request.spec, request.block
         self._rejects = BlockRejects(request)
@@ -181,6 +178,11 @@ class BlockReader(ABC):
         if self.result is None:
             raise InvariantError("a block is reported after it was read to its end", self._request.where)
         return self.result
+
+    @property
+    @abstractmethod
+    def passed_bytes(self) -> int:
+        """Bytes of the block that were read so far; 0 to the end where a reader of the user's own does not say."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[pa.RecordBatch]:
