@@ -43,7 +43,6 @@ class SeekIndex(NamedTuple):
     Attributes:
         codec: Name of the codec; empty for files that are not compressed.
         places: At how many places the file can be entered, its beginning included.
-        state: What became of it.
     """
 
     codec: str

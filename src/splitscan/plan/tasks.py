@@ -44,7 +44,6 @@ class TaskPlanner:
     """Divides the files of a scan into blocks, and the blocks into tasks.
 
     Attributes:
-        options: The user's options of blocks and tasks.
         fixed: True if ``where`` tells blocks from each other: then ``blockSize`` alone says how files are cut.
         lengths: How long blocks are, where the options do not say it.
     """

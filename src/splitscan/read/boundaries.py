@@ -44,7 +44,6 @@ class FileIndex:
         records: How many records reading the file delivers, without those it gives up; ``None`` if the format's
             summaries do not count.
         preamble: What the file's head says; ``None`` where it was not read for the index.
-        given_up: The records that reading gives up.
         suspect: Whether a piece of it may hold what is odd.
     """
 

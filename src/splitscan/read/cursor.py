@@ -100,7 +100,6 @@ class Skipped:
     """A record that was given up.
 
     Attributes:
-        offset: Its first byte.
         length_bytes: Bytes up to where reading goes on.
         raw: Its first bytes, at most :data:`RAW_BYTES`.
     """
@@ -138,7 +137,6 @@ class UnreadableRecords(NamedTuple):
     """Records that were given up on the way through a file, or a part of it.
 
     Attributes:
-        records: How many.
         offset: First byte of the first of them; -1 where there is none.
         code: Why that one was given up; ``None`` where there is none.
     """

@@ -33,12 +33,7 @@ def line_ends(data: bytes | memoryview, before: bytes) -> npt.NDArray[np.int64]:
 
 
 class CountedLines(NamedTuple):
-    """How many line ends a part of a file has: a number to add to others.
-
-    Attributes:
-        start: Its first byte.
-        reached: The first byte behind it.
-    """
+    """How many line ends a part of a file has: a number to add to others."""
 
     start: int
     reached: int

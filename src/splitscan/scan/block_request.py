@@ -36,7 +36,6 @@ class BlockRequest:
     Attributes:
         on_reject: Given the records that break a rule, in order. Where there is none, nothing is decoded and
             no reject counted if no column holds anything of the records (mode PERMISSIVE).
-        with_digest: Whether the report carries the digest of the bytes.
         limit: Most rows that are wanted; ``None`` for all.
         planned: The planned block that metadata columns speak of, where *block* is a part of it.
         opened: The file of the block, where it stays open for the next one.

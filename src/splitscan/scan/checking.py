@@ -46,7 +46,6 @@ class CheckedColumn:
     """A column, and the type that would hold all its values.
 
     Attributes:
-        type: The type with which it was read.
         holds: That type, where it held them; else the narrowest one that does, ``None`` where the format finds no types
             or the column is not in the files.
     """

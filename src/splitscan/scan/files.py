@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike, fspath
@@ -34,52 +34,10 @@ from splitscan.sizes import count_of
 FileTest: TypeAlias = Callable[[FileMetadata], Any]
 
 
-@dataclass(frozen=True)
-class Selection:
-    """Conditions and tests of one's own; what is read meets all of them.
-
-    Attributes:
-        conditions: Conditions that must all be true.
-        tests: Functions of a file that must all give something true.
-
-    Pickling: yes, where the functions can.
-    """
-
-    conditions: tuple[Condition, ...] = ()
-    tests: tuple[FileTest, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.conditions or self.tests)
-
-    def narrowed(self, condition: str | FileTest | None) -> Selection:
-        """A copy with one more condition; ``None`` is none."""
-        if condition is None:
-            return self
-        if not isinstance(condition, str):
-            return Selection(self.conditions, (*self.tests, condition))
-        return Selection((*self.conditions, *parse_condition(condition).conjuncts()), self.tests)
-
-    @property
-    def of_blocks(self) -> Selection:
-        """The conditions that tell the blocks of one file from each other."""
-        return Selection(tuple(c for c in self.conditions if any(_is_of_block(name) for name in c.columns())))
-
-    def files(self, files: Iterable[FileMetadata], partitions: Partitions) -> list[FileMetadata]:
-        """The files that may hold blocks to read."""
-        bound = [(condition.bind(_scope(partitions)), condition) for condition in self.conditions]
-        whole = [test for test, condition in bound if condition not in self.of_blocks.conditions]
-        kept = [file for file in files if all(test(_whole(file)) for test in whole)]
-        return [file for file in kept if all(test(file) for test in self.tests)]
-
-    def keeps(self, partitions: Partitions) -> Test:
-        """The test of a block of a file that :meth:`files` keeps."""
-        tests = [condition.bind(_scope(partitions)) for condition in self.of_blocks.conditions]
-        return lambda block: all(test(block) for test in tests)
-
-
-def _is_of_block(name: str) -> bool:
-    known = metadata_name(name)
-    return known is not None and grain_of(known) is Grain.BLOCK
+def _tells_blocks(condition: Condition) -> bool:
+    """True if a condition tells the blocks of one file from each other."""
+    known = filter(None, map(metadata_name, condition.columns()))
+    return any(grain_of(name) is Grain.BLOCK for name in known)
 
 
 def _whole(file: FileMetadata) -> BlockMetadata:
@@ -125,7 +83,6 @@ Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 class NamedPaths(tuple[str, ...]):
     """Paths as text. The files that they name are listed once, for all who ask by the same object.
 
-    Thread safety: immutable but for a cache; share it freely.
     Pickling: the paths; what was listed is not taken along.
     """
 
@@ -173,7 +130,6 @@ class Listing:
     """Files that a user's paths name; nothing is listed before it is asked for.
 
     Attributes:
-        paths: Files, directories, globs, URIs.
         schema: The user's, or DDL text of it, which says the types of partition columns; ``None`` if there is none.
         chosen: The files, where the caller knows them already.
 
@@ -243,25 +199,30 @@ class FileSet:
 
     Attributes:
         listing: All files that there are; shared by all who narrow it.
+        tests: Functions of a file that must all give something true.
 
     Thread safety: immutable but for caches; share it freely.
-    Pickling: yes; what was listed is not taken along.
+    Pickling: yes, where the functions can; what was listed is not taken along.
     """
 
     listing: Listing
-    selection: Selection
+    conditions: tuple[Condition, ...] = ()
+    tests: tuple[FileTest, ...] = ()
 
     @classmethod
     def of(cls, paths: Sequence[str], options: FileOptions, schema: pa.Schema | str | None = None) -> FileSet:
         """The files that paths name, and that the options want; see :class:`Listing`."""
-        return cls(Listing(as_paths(paths), options, schema), Selection().narrowed(options.where))
+        files = cls(Listing(as_paths(paths), options, schema))
+        return files if options.where is None else files.narrowed(options.where)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.listing, self.selection)
+        return type(self), (self.listing, self.conditions, self.tests)
 
     def narrowed(self, condition: str | FileTest) -> FileSet:
-        """The files for which one more condition holds."""
-        return replace(self, selection=self.selection.narrowed(condition))
+        """The files for which one more condition holds; ``[bad-where]`` if a text is none."""
+        if not isinstance(condition, str):
+            return replace(self, tests=(*self.tests, condition))
+        return replace(self, conditions=(*self.conditions, *parse_condition(condition).conjuncts()))
 
     def only(self, files: Sequence[FileMetadata]) -> FileSet:
         """These of the files; they are not listed again, and only they have a say in partition columns."""
@@ -280,7 +241,12 @@ class FileSet:
             UsageError: ``[bad-where]`` if a condition has no meaning for these files.
         """
         listed = self.listing.files
-        return tuple(self.selection.files(listed, self.partitions)) if self.selection else listed
+        if not self.conditions and not self.tests:
+            return listed
+        bound = [(condition.bind(_scope(self.partitions)), condition) for condition in self.conditions]
+        whole = [test for test, condition in bound if not _tells_blocks(condition)]
+        kept = [file for file in listed if all(test(_whole(file)) for test in whole)]
+        return tuple(file for file in kept if all(test(file) for test in self.tests))
 
     @property
     def advice(self) -> str | None:
@@ -297,9 +263,11 @@ class FileSet:
     @property
     def chooses_blocks(self) -> bool:
         """True if a condition tells the blocks of one file from each other."""
-        return bool(self.selection.of_blocks)
+        return any(map(_tells_blocks, self.conditions))
 
     @cached_property
     def keeps(self) -> Test:
         """True if a block of ``files`` is read."""
-        return self.selection.keeps(self.partitions)
+        scope = _scope(self.partitions)
+        tests = [condition.bind(scope) for condition in self.conditions if _tells_blocks(condition)]
+        return lambda block: all(test(block) for test in tests)

@@ -72,12 +72,7 @@ _WIDE_MARKS = (
 
 
 class NamedFormat(NamedTuple):
-    """Record format and options by the names of files.
-
-    Attributes:
-        format: Name of the record format.
-        options: Its options that follow from the name.
-    """
+    """Record format and options by the names of files."""
 
     format: str
     options: Mapping[str, str]

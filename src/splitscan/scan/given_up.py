@@ -40,11 +40,9 @@ class RowCount(NamedTuple):
     """How many rows there are, and which records are none because they were given up.
 
     Attributes:
-        given_up: Number of records that were given up.
         path: File of the first of those; empty where there is none.
         offset: Its first byte; -1 where there is none.
         code: Why; ``None`` where there is none.
-        odd: What is odd about the rows.
     """
 
     rows: int = 0

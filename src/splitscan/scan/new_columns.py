@@ -46,7 +46,6 @@ class NewColumn(NamedTuple):
 
     Attributes:
         type: Of its values that were seen; of a column of the scan that has more members, those too.
-        path: The first file that has it.
         offset: Where the first record that has it begins there.
         records: How many records were seen that have it.
     """

@@ -52,9 +52,7 @@ class OddRecords(NamedTuple):
     """Records of a scan that have one oddity.
 
     Attributes:
-        code: Which.
         offset: Where it is there, in the content of the file.
-        unit: Of the offset.
     """
 
     code: str

@@ -50,7 +50,6 @@ class _Sample:
 
     Attributes:
         names_all: Whether the names in all headers count, and not only in those of a sample.
-        workers: Who looks for the columns.
 
     Pickling: yes; neither what was found nor who looks for it is taken along.
     """
@@ -91,8 +90,6 @@ class ScanPlanner:
     """An immutable description of reading record files; files are listed when they are asked for.
 
     Attributes:
-        sample: What a look at them shows.
-        selected: What is selected; ``None`` for everything.
         lengths: How long blocks are, where the options do not say it.
         notices: In how many records of a block columns are noticed that the scan does not have; ``None`` for some, if
             the columns are those that files show.

@@ -37,7 +37,6 @@ class ScanDocument(NamedTuple):
     """A scan as the kernel's block reader is told of it.
 
     Attributes:
-        text: The document, in JSON.
         encoding: Of files that do not say another one.
         marks: What tells where records are, where it is text.
         needs_head: Whether a block must say what the head of its file says.

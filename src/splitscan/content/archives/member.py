@@ -145,7 +145,6 @@ class ArchiveMember:
 
     Attributes:
         name: Its path in the archive, as the archive has it but for ``.`` and empty segments.
-        packing: How the archive holds it.
         offset: Where it lies in the archive (of a compressed one, in its content): its bytes, or, in a zip file, its
             header.
         stored_bytes: How many bytes of the archive are its own.

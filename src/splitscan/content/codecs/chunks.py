@@ -22,7 +22,6 @@ class ChunkDecoder(ABC):
 
     Attributes:
         eof: Never: a file that is cut between two chunks cannot be told from a whole one.
-        unused_data: Nothing.
     """
 
     eof = False

@@ -41,7 +41,6 @@ class Term:
     """One side of a comparison.
 
     Attributes:
-        shown: For messages.
         kind: ``text``, ``number``, ``date``, ``timestamp``, ``boolean``; ``null`` has no value.
         value: From a block to the value, which is ``None`` or of that kind.
         is_text_literal: Whether it is a text that somebody wrote: it may stand for values of other kinds.

@@ -51,7 +51,6 @@ class ColumnPath:
     """A path from a column to what is wanted of it.
 
     Attributes:
-        text: As it was written.
         steps: The column's name, then members and indexes; empty for ``*``, which stands for all columns.
     """
 

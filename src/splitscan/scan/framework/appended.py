@@ -29,7 +29,6 @@ class PythonRows:
     """Columns of Python values, and the rows that do not have as many values as there are columns.
 
     Attributes:
-        columns: Values by the name of the column.
         ragged: Number of values of each row that has too many or too few.
     """
 
@@ -170,7 +169,6 @@ class AppendedRows:
     Attributes:
         bad: Values that are of no use, by row of *batch*.
         ragged: Number of values of rows that have too many or too few, by row of *batch*.
-        width: How many values a row should have.
     """
 
     batch: pa.RecordBatch
@@ -187,7 +185,6 @@ class Appended:
     Attributes:
         bad: Values that are of no use, by row.
         ragged: Number of values of rows that have too many or too few, by row.
-        width: How many values a row should have.
     """
 
     batches: Sequence[pa.RecordBatch]

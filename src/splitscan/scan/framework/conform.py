@@ -29,7 +29,6 @@ def cast_column(array: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Ar
 
     Args:
         kind: The type wanted; :func:`can_cast` must allow it.
-        rules: How values are written, for columns of text.
 
     Returns:
         The column, and a mask of the rows whose value does not convert (they are null), ``None`` when all do.
@@ -194,12 +193,7 @@ def _is_parsed(kind: pa.DataType) -> bool:
 
 
 class BadValue(NamedTuple):
-    """A value that does not convert.
-
-    Attributes:
-        value: What the reader brought.
-        wanted: Type of the column.
-    """
+    """A value that does not convert."""
 
     row: int
     column: str
@@ -215,7 +209,6 @@ class Conformer:
     Args:
         constants: Columns that hold the same value in every row; they go before what a reader brings.
         defaults: What a column holds that a reader does not bring, in place of null.
-        rules: How values are written, for columns of text.
         ignored: Names in lower case of columns that are not wanted, and no surprise either.
 
     Raises:

@@ -256,13 +256,9 @@ class ReaderPlan:
     """One reader to be run.
 
     Attributes:
-        make: Makes the reader, just before it is opened.
-        split: What it reads: a file, or a block of one.
-        open_source: Opens the file of *split*.
         constants: Columns whose value is the same in all its rows, such as the name of the file.
         name: What messages call the reader; empty for its own name, ``None`` if they need not name it.
         provided_schema: What the user says of the columns of the file, whatever is projected.
-        read_bytes: Bytes asked of the storage at a time.
     """
 
     make: Callable[[], ManagedReader]

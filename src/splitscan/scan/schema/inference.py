@@ -50,7 +50,6 @@ class Workers(NamedTuple):
     Attributes:
         run: Does some work on every block, in parallel if it can, and returns in the same order what it answers: JSON
             values.
-        indexer: Runs the summaries of the boundary index.
     """
 
     run: Callable[[Callable[[BlockMetadata], Any], Sequence[BlockMetadata]], Iterable[Any]]

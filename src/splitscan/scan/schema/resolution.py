@@ -50,7 +50,6 @@ class ColumnExplanation:
 
     Attributes:
         type: Its type, in Spark's DDL.
-        source: Where it comes from.
         path: The first of the sampled files that has it, by path; ``None`` if none has.
         seen: The types it has in sampled files, each with the first file that has it so.
         default: Text of what stands where a record does not have it; ``None`` for null.
@@ -72,7 +71,6 @@ class SchemaConflict:
     Attributes:
         column: Its path, as ``m.x``.
         seen: The types that its column has, each with the first file that has it so.
-        outcome: The type that the column was given.
     """
 
     column: str
@@ -85,11 +83,8 @@ class SchemaExplanation:
     """A scan's schema with its provenance.
 
     Attributes:
-        schema: The schema of the rows.
-        columns: One explanation for each column, in order.
         conflicts: Where sampled files do not agree.
         files: Number of files; ``None`` where none had to be listed.
-        sampled_files: Number of files that were looked at.
     """
 
     schema: pa.Schema
@@ -149,7 +144,6 @@ class ResolvedColumn:
     """A column of the records.
 
     Attributes:
-        sightings: The column in sampled files, by path.
         wanted: Whether it is delivered; else it is only there to be counted.
     """
 

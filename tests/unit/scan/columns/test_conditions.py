@@ -18,11 +18,11 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceMissingError, UsageError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.steps import IngestTarget, plan_ingest
+from splitscan.options.files import FileOptions
 from splitscan.scan import open_reader
 from splitscan.scan.columns.condition_text import parse_condition
 from splitscan.scan.columns.conditions import Typed, matcher
-from splitscan.scan.columns.partitions import find_partitions
-from splitscan.scan.files import Selection
+from splitscan.scan.files import FileSet, Listing, NamedPaths
 
 NAMES = (
     "y=2024/d=2024-01-31/f=1.5/a.csv", "y=2025/d=2024-02-01/f=NaN/b.CSV.gz",
@@ -34,8 +34,8 @@ FILES = [
 
 
 def kept(condition: str) -> str:
-    selection = Selection().narrowed(condition)
-    return "".join(file.name[0] for file in selection.files(FILES, find_partitions(FILES)))
+    listing = Listing(NamedPaths(), FileOptions(), chosen=tuple(FILES))
+    return "".join(file.name[0] for file in FileSet(listing).narrowed(condition).files)
 
 
 @pytest.mark.parametrize(
