@@ -196,12 +196,7 @@ class SeekStore:
         return table
 
     def save(self, source: ByteSource, file: FileMetadata, codec: str, table: MemberTable) -> bool:
-        """Keep the points of a file.
-
-        Returns:
-            Whether they are kept: not those of a file that was just modified, or whose modification time its storage
-            does not tell, nor without a place.
-        """
+        """Keep the points of a file; ``False`` of one that was just modified, or whose time nobody knows."""
         if not is_settled(file):
             return False
         kept = {

@@ -122,11 +122,6 @@ def list_members(file: FileMetadata, wanted: Callable[[str], bool], options: Fil
         A file for every wanted member, sorted by name; those of a compressed archive as they lie in it. They have the
         archive's modification time: a zip file's own times have no zone. The length of one that is compressed is that
         of its bytes in the archive.
-
-    Raises:
-        SourceError: If the archive cannot be read, is damaged or of a kind that is not read; if a wanted member cannot
-            be read, or its name leads out of the archive, or is another's too; ``[archive-too-large]``.
-        UsageError: ``[decompression-bomb]``.
     """
     kind = archive_kind(file.path)
     if kind is None or not file.size_bytes:

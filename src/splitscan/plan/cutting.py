@@ -55,9 +55,6 @@ def split_file(file: FileMetadata, block_bytes: int, splittable: bool = True) ->
         block_bytes: Length of each block; the last may be shorter, and is never empty.
         splittable: Whether reading can start in the middle; if not, the whole file is one block.
 
-    Raises:
-        UsageError: If *block_bytes* is not positive or the file's length is negative; before the first block.
-
     Example:
         >>> file = FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv")
         >>> [(block.start, block.stop) for block in split_file(file, block_bytes=4)]
@@ -235,13 +232,9 @@ def cut_files(
     options: FileOptions,
     most_shares: int = MOST_SHARES,
 ) -> Iterator[BlockMetadata]:
-    """Cut many files into blocks, file after file.
+    """Cut many files into blocks. A file that fits in one is not opened; of a longer one the first bytes are read.
 
-    A file that fits in one block is not opened; of a longer one the first bytes are read.
-
-    Raises:
-        UsageError: If the length of a block is not positive.
-        SourceError: If a file cannot be opened. One that vanished is cut as if it were there: whoever reads it decides.
+    One that vanished is cut as if it were there: whoever reads it decides.
     """
     files = iter(files)
     while batch := list(islice(files, _LOOKED_AT_ONCE)):
@@ -270,10 +263,7 @@ def cut_file(
     *,
     may_index: bool = True,
 ) -> Iterator[BlockMetadata]:
-    """Cut one file into blocks: see :func:`cut_files`.
-
-    Without *may_index* no file is decompressed for it.
-    """
+    """Cut one file into blocks: see :func:`cut_files`; without *may_index* no file is decompressed for it."""
     plain_bytes = lengths.of_plain(file.size_bytes)
     cut: Iterator[BlockMetadata] | None = None
     if format.splittability is not Splittability.WHOLE and _is_worth_opening(file, lengths, options):

@@ -63,9 +63,6 @@ def cut_growing_file(  # noqa: PLR0913 -- all that finding records takes, and wh
         after_cut_record: Whether the record before *position* was taken for ended without its terminator: an empty
             record at *position* is that terminator.
 
-    Returns:
-        The blocks, none of them empty, each with its first record start.
-
     Raises:
         SourceError: ``[compressed-input]`` if the file is compressed, ``[not-text]`` if it is no text.
     """

@@ -94,9 +94,6 @@ def expand_glob(tree: FileTree, pattern: str, hidden: Callable[[str], bool], ign
 
     A wildcard does not match a hidden name, unless the segment of the pattern itself starts with that name's first
     character: ``*`` passes over ``_temporary``, ``_t*`` finds it.
-
-    Returns:
-        What was found, each once, sorted by path; empty when nothing matches.
     """
     found: dict[str, Entry] = {}
     for alternative in expand_braces(pattern):

@@ -55,10 +55,6 @@ def keep_seek_index(file: FileMetadata, format: object, options: FileOptions) ->
     """Make sure that a file can be cut at places inside it, as far as its codec allows that.
 
     What is found is kept in the user's cache directory, and planning finds it there.
-
-    Raises:
-        UsageError: ``[no-codec]`` if a library is not installed.
-        SourceError: If the file cannot be read, or breaks off or is damaged.
     """
     with closing(open_planned(file, options.storage_options)) as source:
         codec = codec_in(source, file.path, options, format)

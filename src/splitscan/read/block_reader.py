@@ -299,10 +299,8 @@ def follow_to_start(
     """Find the first record of a block that the source goes through the content before for, in any case.
 
     If a look at the head shows split points, what is right before the block probably tells where records begin, and
-    the rest of what comes before is only decompressed. Else all of it is summarised on the way.
-
-    Returns:
-        The offset; ``UNKNOWN_END`` where no record starts after the block's start.
+    the rest of what comes before is only decompressed. Else all of it is summarised on the way. ``UNKNOWN_END`` where
+    no record starts after the block's start.
     """
     limits = {"max_record_bytes": max_record_bytes, "read_bytes": read_bytes}
     start = None
@@ -323,16 +321,8 @@ def look_around(
 ) -> int | None:
     """Find the first record start at or after *start*: computed, or by a look at the bytes around it.
 
-    Args:
-        floor: Where the records begin, or a known boundary before *start*.
-        size_bytes: Length of what is read; perhaps ``UNKNOWN_END``.
-        stop: Where looking ends: the answer, if no record starts before it.
-
-    Returns:
-        The offset; ``None`` where no record starts, or if it *grows*, where that cannot be told yet.
-
-    Raises:
-        InvariantError: If the format asks for bytes that cannot be.
+    ``None`` where no record starts, or if it *grows*, where that cannot be told yet; *stop* if none starts before it.
+    *floor* is where records begin or a known boundary before *start*, and *size_bytes* perhaps ``UNKNOWN_END``.
     """
     if isinstance(format, ArithmeticFormat):
         first = format.first_start_after(start, floor)

@@ -92,11 +92,8 @@ def find_first_start(
 ) -> int:
     """Start of the first record of one block, found by summarising all that comes before it.
 
-    For sources that have to go through everything before the block anyway: what decompresses it sees it.
-
-    Returns:
-        As ``FileIndex.blocks`` has it; ``UNKNOWN_END`` where no record starts after the block's start, or the content
-        ends there or before, and where it ends was not known.
+    For sources that have to go through that anyway. ``UNKNOWN_END`` where no record starts after the block's start, or
+    where the content, whose end was not known, ends there or before.
     """
     if not isinstance(preamble.format, ContextFormat):
         raise InvariantError(f"format {preamble.format.name} has no boundary index")
@@ -113,11 +110,7 @@ def find_first_start(
 
 
 class _Answers:
-    """The first record boundary at or after each of some offsets, found in order.
-
-    Args:
-        data_start: Where records begin: the answer for all offsets before it.
-    """
+    """The first record boundary at or after each of some offsets, in order; *data_start* for all before it."""
 
     def __init__(self, asked: Iterable[int], data_start: int) -> None:
         offsets = list(asked)
@@ -163,9 +156,8 @@ class _Tally:
     def reach(self, offset: int, *, begins_with_record: bool) -> None:
         """All records that start before *offset* are counted, and none after.
 
-        Args:
-            begins_with_record: Whether a record that was counted may start at the last boundary or after it. What
-                never ends between records, such as a comment, is given up too, and was not counted.
+        If it *begins_with_record*, one that was counted may start at the last boundary or after it. What never ends
+        between records, such as a comment, is given up too, and was not counted.
         """
         self._counted_to = offset
         self.has_counted = begins_with_record
@@ -288,11 +280,8 @@ def find_start_nearby(
 ) -> int | None:
     """Start of the first record of a block, as ``FileIndex.blocks`` has it, by a look at what is before the block.
 
-    Args:
-        block: The block. Of a compressed file nothing is read that decompressing would have to begin again for.
-
-    Returns:
-        The offset; ``None`` if only all that comes before the block can tell, or the content ends before it.
+    ``None`` if only all that comes before can tell, or the content ends before it. Of a compressed file nothing is read
+    that decompressing would have to begin again for.
     """
     format, start, data_start = preamble.format, block.start, preamble.data_start
     if not isinstance(format, SplitPointFormat):
@@ -319,11 +308,8 @@ def guess_start(source: ByteSource, block: BlockMetadata, preamble: Preamble) ->
     """Start of the first record of a block, if the bytes before it begin as bytes from anywhere mostly do.
 
     That is the first state for which a summary of them has an answer: outside quotes, at the lowest depth. Only who
-    learns later where the first record starts may ask.
-
-    Returns:
-        The offset, the stop of a block that is shorter than the look at it and has none; ``None`` if no record starts
-        soon after the start of another one, whatever the state.
+    learns later where the first record starts may ask. The stop of a block that is shorter than the look at it and has
+    none; ``None`` if no record starts soon after the start of another one, whatever the state.
     """
     format, start = preamble.format, block.start
     if not isinstance(format, ContextFormat):

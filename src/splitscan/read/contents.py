@@ -59,13 +59,10 @@ def _check_of(file: FileMetadata, format: Any) -> _Once:
 
 
 def check_columns(source: ByteSource, file: FileMetadata, format: OneHeaderFormat, position: int) -> None:
-    """Refuse a file that names other columns later, before any value lands in a wrong one.
+    """Refuse a file that names other columns later (``[header-changed]``), before any value lands in a wrong one.
 
     A block in the middle cannot see what was named before it. So the file is read once to its end by each process,
     which looks for such lines only.
-
-    Raises:
-        RecordError: ``[header-changed]``.
     """
     configuration: Any = format  # formats are hashable: part of their contract
     check = _check_of(file, configuration)
@@ -104,13 +101,8 @@ LONGEST_HEAD_BYTES = 64 * 1024 * 1024
 def open_content(block: BlockMetadata, files: FileOptions, format: object) -> ByteSource:
     """Open the file of a block for reading at offsets of what it holds.
 
-    Args:
-        block: What will be read. A part of a file that was not planned as a compressed one gets the bytes of the file.
-        files: How files are opened, and what is said of their compression.
-
-    Raises:
-        SourceError: If the file cannot be opened, or is not in the codec that was said or planned.
-        UsageError: ``[no-codec]`` if the library of its codec is not installed.
+    A part of a file that was not planned as a compressed one gets the bytes of the file. Raises ``SourceError`` if it
+    is not in the codec that was said or planned, ``[no-codec]`` if the library of that is not installed.
     """
     seek = block.seek if block.file.compression is None else None  # else it is a place in the file itself
     source = open_member(block.file, files.storage_options, seek)
@@ -317,12 +309,7 @@ def _tell_once(text: str) -> None:
 
 
 def refuse_no_text(path: str, format: object, head: bytes) -> None:
-    """Refuse records of text in bytes that are those of a container, or no text.
-
-    Raises:
-        SourceError: ``[compressed-input]``: an archive, a compressed file inside another, or one that was not planned
-            as a compressed one. ``[not-text]``: anything else that is no text in the encoding of the format.
-    """
+    """Refuse records of text in bytes of a container (``[compressed-input]``), or that are no text (``[not-text]``)."""
     if not isinstance(format, TextFormat):
         return
     kind = container_of(head)
@@ -402,13 +389,7 @@ def read_preamble(source: ByteSource, file: FileMetadata, format: RecordFormat) 
 
 
 def preamble_for(source: ByteSource, file: FileMetadata, format: RecordFormat, start: int) -> Preamble:
-    """Preamble for a reader of a range from *start* on; no byte is read where none is needed.
-
-    Raises:
-        RecordError: If the head never ends (a header with an unclosed quote).
-        SourceChangedError: If the file is shorter than planned.
-        SourceError: ``[compressed-input]``, ``[not-text]`` if the range begins the file, and the format is text.
-    """
+    """Preamble for a reader from *start* on, by :func:`read_preamble`; no byte is read where none is needed."""
     if format.needs_head(start):
         return read_preamble(source, file, format)
     if start == 0:
@@ -417,11 +398,6 @@ def preamble_for(source: ByteSource, file: FileMetadata, format: RecordFormat, s
 
 
 def check_head(source: ByteSource, file: FileMetadata, format: RecordFormat) -> None:
-    """Refuse a file that is no text, for readers that need nothing else from the head of *file*.
-
-    Raises:
-        SourceError: ``[compressed-input]``: its records are those of the file that was compressed, not of its bytes.
-            ``[not-text]``.
-    """
+    """Refuse a file that is compressed or no text, for readers that need nothing else from the head of *file*."""
     if isinstance(format, TextFormat):
         refuse_no_text(file.path, format, source.read_at(0, min(LOOKED_AT_BYTES, file.content_bytes)))

@@ -209,14 +209,9 @@ class RecordCursor:
         return self._read_to >= self._end
 
     def step(self, stop: int) -> RecordChunk | Skipped | None:
-        """Deal with the next records.
+        """Deal with the next records, or one that is given up; ``None`` where none starts before *stop*.
 
-        Args:
-            stop: The offset the caller is interested in: reads end a little after it, and go on in small steps.
-
-        Returns:
-            Complete records (at least one), or one that was given up; ``None`` where none starts before *stop*, or the
-            file has ended.
+        Reads end a little after *stop*, and go on in small steps.
         """
         while True:
             taken = self._take_records()
@@ -235,14 +230,7 @@ class RecordCursor:
                 return self._give_up(RECORD_TOO_LONG)
 
     def count(self, stop: int) -> int | None:
-        """Count records instead of finding them, as far as the format can do that.
-
-        Args:
-            stop: All records that are counted start, and end, before this offset.
-
-        Returns:
-            How many records were passed; ``None`` where the next ones need a :meth:`step`.
-        """
+        """Count records that start, and end, before *stop*; ``None`` where the next ones need a :meth:`step`."""
         if not isinstance(self._format, CountingFormat) or self._read_to >= min(stop, self._end):
             return None
         self._fill(stop)
@@ -367,8 +355,7 @@ def steps_until(cursor: RecordCursor, stop: int) -> Iterator[RecordChunk | Skipp
 def first_boundary(cursor: RecordCursor, position: int) -> int:
     """The first record boundary at or after *position*, by framing from where *cursor* is, which is at most that.
 
-    Returns:
-        An offset, such that no record starts between *position* and it; the end of the content where none follows.
+    No record starts between *position* and it; it is the end of the content where none follows.
     """
     for step in steps_until(cursor, position):
         starts = step.record_offsets

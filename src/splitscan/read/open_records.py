@@ -25,11 +25,7 @@ class OpenRecords:
         self._position = -1
 
     def note(self, buffer: Buffer, position: int) -> None:
-        """Look for them, if that was not yet done.
-
-        Args:
-            buffer: All that was read, from the start of a record on that is given up.
-        """
+        """Look for them, if that was not yet done, in all that was read from the start of a record that is given up."""
         read_to = position + len(buffer)
         if read_to == self._read_to or self._open_starts is None:
             return

@@ -70,13 +70,9 @@ class OpenedFile:
         return self._preambles[key]
 
     def first_record_start(self, format: RecordFormat, boundary: int, position: int) -> int:
-        """The first record boundary at or after *position*, found by framing: nothing is decoded.
+        """The first record boundary at or after *position*, found by framing from *boundary* on: nothing is decoded.
 
-        Args:
-            boundary: Where a record starts, or the records of the file do; at most *position*.
-
-        Returns:
-            An offset, such that no record starts between *position* and it; the file's size where none follows.
+        No record starts between *position* and it; it is the file's size where none follows.
         """
         preamble = self.preamble(format, boundary)
         boundary = max(boundary, preamble.data_start)

@@ -47,11 +47,7 @@ def summarise_block(
     max_record_bytes: int,
     suspects: Suspects | None = None,
 ) -> list[Piece]:
-    """Summarise one block: a list of adjacent pieces from the block's cut to the next block's cut.
-
-    Args:
-        max_record_bytes: Pieces are not longer than this, so that no record inside one can be.
-    """
+    """Summarise one block: adjacent pieces from its cut to the next block's, none longer than *max_record_bytes*."""
     keep_freed_memory()
     content = ByteRange(data_start, block.file.content_bytes)
     around = ByteRange(block.start, block.stop)

@@ -146,11 +146,7 @@ class TaskDocuments:
         self._heads: dict[FileMetadata, Head] = {}
 
     def write(self, blocks: Sequence[BlockMetadata]) -> str:
-        """The blocks of one task, each with the head of its file where the kernel does not understand that.
-
-        Raises:
-            SplitscanError: If a head cannot be read, or a header does not agree with the schema.
-        """
+        """The blocks of one task, each with the head of its file where the kernel does not understand that."""
         return f'{{"version":{DOCUMENT_VERSION},"blocks":[{",".join(map(self._block, blocks))}]}}'
 
     def _block(self, block: BlockMetadata) -> str:

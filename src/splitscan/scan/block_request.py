@@ -116,11 +116,7 @@ class BlockRejects:
             self._count(rejects, np.fromiter((reject.delivered for reject in rejects), np.bool_, len(rejects)))
 
     def take_columns(self, rejects: RejectBatch, given_up: npt.NDArray[np.bool_]) -> None:
-        """Take the next rejects, in order, making objects only where somebody takes them.
-
-        Args:
-            given_up: Which of them are records that were given up: counted even where a row shows them.
-        """
+        """Take the next rejects, making objects only where somebody takes them; those *given_up* count in any case."""
         if self._on_reject is not None:
             self.take(rejects)
         else:

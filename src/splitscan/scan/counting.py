@@ -28,10 +28,7 @@ BlockCounter = Callable[[ScanSpec, Sequence[BlockMetadata]], Iterable[RowCount]]
 
 
 def count_here(spec: ScanSpec, blocks: Sequence[BlockMetadata], on_bytes: OnBytes | None = None) -> Iterator[RowCount]:
-    """Count blocks on all cores of this machine.
-
-    Small files are counted many at a time: to hand over each of them costs as much as counting it.
-    """
+    """Count blocks on all cores, small files many at a time: to hand over each costs as much as counting it."""
     portions = balance_blocks(blocks, _SHARE_BYTES, _OPEN_BYTES, cores())
     for portion, counted in zip(portions, in_threads(partial(count_blocks, spec), portions), strict=True):
         if on_bytes is not None:
@@ -103,11 +100,6 @@ def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> RowCount:
     """Number of rows of blocks: by framing alone in mode PERMISSIVE, by structure in the other modes.
 
     Equal to the rows that reading delivers, where no column keeps records that are given up.
-
-    Raises:
-        SourceError: If the file cannot be read or has changed.
-        RecordError: In mode FAILFAST, for the first record that breaks a rule.
-        SchemaError: If the header of a file does not agree with the schema.
     """
     chosen = spec.select(())
     return total(open_reader(chosen, block).count() for block in blocks)

@@ -36,9 +36,6 @@ def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
 
     Such a record can be no row: in mode DROPMALFORMED it is dropped, whatever columns are read, and in mode FAILFAST it
     fails the scan. In mode PERMISSIVE nothing is done here: whoever assembles rows fails.
-
-    Args:
-        decoded: Columns of ``spec.validated``, with their defaults filled in.
     """
     if spec.options.reading.mode is Mode.PERMISSIVE:
         return decoded
@@ -122,10 +119,6 @@ def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
 
 
 def check_header(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> None:
-    """Checks of :func:`decoder`, for those who decode nothing.
-
-    Raises:
-        SchemaError: If the file's header does not agree with the schema.
-    """
+    """Compare the header of a file with the schema, for those who decode nothing; ``SchemaError`` if they differ."""
     if spec.framing is None:
         format_of(spec.options).check_header(spec.options.format, spec, file, preamble)

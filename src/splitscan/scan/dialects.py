@@ -44,12 +44,6 @@ _SETTINGS = (
 def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[dict[str, Any], Dialect | None]:
     """Replace ``dialect=auto`` and ``dialect=excel`` by the options that the files show.
 
-    Args:
-        raw: Its options, as the user wrote them; those of the dialect narrow the search.
-
-    Returns:
-        The options, and what was found where files were looked at.
-
     Raises:
         SchemaError: ``[dialect-unclear]`` if samples leave it open, or files differ.
         UsageError: For an option that has no meaning.
@@ -109,11 +103,7 @@ def unclear(found: Dialect, path: str | None) -> SchemaError:
 
 
 def sniff_files(options: ReadOptions, files: Sequence[FileMetadata]) -> Dialect:
-    """Find the dialect that files share, by looking at up to eight of them.
-
-    Args:
-        options: Of the scan; those of the dialect that were given are taken as they are.
-    """
+    """Find the dialect that files share, by a look at up to eight; options that were given are taken as they are."""
     given = _known(options)
     found = [(file, _sniff(options, file, given)) for file in spread(files, _SAMPLED_FILES)]
     return _merged([(file, each) for file, each in found if each.columns or each.doubts]) if found else _nothing(given)
@@ -330,14 +320,7 @@ def _spelled(value: object) -> str:
 
 
 def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[str, Contradiction] | None:
-    """Contradiction between a sample of the files and the options, if the format can tell.
-
-    Args:
-        files: Those to be read; of a few of them the beginning, the middle and the end are looked at.
-
-    Returns:
-        The path of the file and what speaks against the options, or ``None``.
-    """
+    """Path and contradiction of a sample (beginning, middle and end of a few files) with the options; else ``None``."""
     format, encoding = format_of(options), options.format.text_encoding
     if encoding is None or not format.advises:
         return None

@@ -101,11 +101,7 @@ class NamedPaths(tuple[str, ...]):
 
 
 def as_paths(paths: Paths) -> NamedPaths:
-    """Paths as text.
-
-    Raises:
-        UsageError: ``[bad-path]`` if one is none, ``[no-path]`` if there is none.
-    """
+    """Paths as text; ``[bad-path]`` if one is none, ``[no-path]`` if there is none."""
     if isinstance(paths, NamedPaths):
         return paths
     several = [paths] if isinstance(paths, str | PathLike) else paths

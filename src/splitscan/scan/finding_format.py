@@ -223,9 +223,6 @@ def find_format(paths: Paths, format: F | None, raw: Mapping[str, Any]) -> tuple
     of the first file that has some: JSON, XML, or CSV for all others. If options were given that only CSV has, first
     bytes decide nothing. Where no file is there it is CSV, too.
 
-    Args:
-        format: As the user gave it; ``None`` if he did not.
-
     Raises:
         UsageError: ``[not-records]`` for files that are no records, or need options to be some; ``[bad-option]`` where
             names say different things, or XML comes without ``rowTag``: the hint names elements that may be meant.

@@ -208,15 +208,9 @@ def _is_of(answer: list[Any], block: BlockMetadata) -> bool:
 def probable_start(
     block: BlockMetadata, format: RecordFormat, options: ReadOptions, *, guesses: bool = False
 ) -> int | None:
-    """Offset of the first record of a block, by a look at the bytes around its start.
+    """Offset of the first record of a block that is not its file's first, by a look at the bytes around its start.
 
-    Args:
-        block: Not the first one of its file.
-        format: How records are found; it needs context.
-        guesses: Whether to take what is probable, where the bytes do not tell it for sure.
-
-    Returns:
-        The offset; ``None`` where nothing tells it.
+    ``None`` where nothing tells it; with *guesses* what is probable counts, where the bytes do not tell it for sure.
     """
     limits = {"max_record_bytes": options.reading.max_record_bytes, "read_bytes": options.reading.read_bytes}
     with closing(open_content(block, options.files, format)) as source:

@@ -49,11 +49,7 @@ _SAID = {
 
 
 class OddRecords(NamedTuple):
-    """Records of a scan that have one oddity.
-
-    Attributes:
-        offset: Where it is there, in the content of the file.
-    """
+    """Records of a scan that have one oddity, and where the first is: in the content of its file."""
 
     code: str
     records: int

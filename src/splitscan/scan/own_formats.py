@@ -149,9 +149,6 @@ def as_reading(given: Any) -> Reading:
     Args:
         given: A record format; a reader context or a reader, which is copied for every block or file; or something
             callable that makes one: its class, or a function without arguments.
-
-    Raises:
-        UsageError: ``[bad-format]`` if it is none of these; the message says what is missing.
     """
     if isinstance(given, ContextReading | ManagedReading):
         return given

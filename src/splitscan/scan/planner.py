@@ -314,11 +314,7 @@ class ScanPlanner:
         return filter(self.file_set.keeps, blocks) if self.chooses_blocks else blocks
 
     def indexed_blocks(self, indexer: Indexer | None = None, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
-        """The blocks to read, with their first record starts, for which all blocks of their files are looked at.
-
-        Args:
-            indexer: How to run the summaries of the boundary index in parallel; all cores of this machine by default.
-        """
+        """The blocks to read, with their first record starts, for which all blocks of their files are looked at."""
         cut = self.task_planner.blocks(self.framing, most_shares)
         if not self.chooses_blocks:
             return fill_index(cut, self.framing, self.options, indexer)
@@ -381,12 +377,7 @@ class ScanPlanner:
         return min(limit, self._rows(count_up_to(self.counting_spec, self.portions(), limit)))
 
     def count_with(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_here) -> int:
-        """Number of rows, whatever the limit.
-
-        Args:
-            indexer: How to run the summaries of the boundary index; all cores of this machine by default.
-            counter: How to count blocks; all cores of this machine by default.
-        """
+        """Number of rows, whatever the limit."""
         return self._rows(self.counted(slots, indexer, counter))
 
     def counted(self, slots: int, indexer: Indexer | None = None, counter: BlockCounter = count_here) -> RowCount:

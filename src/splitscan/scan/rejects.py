@@ -114,12 +114,9 @@ def slices(data: memoryview, starts: npt.NDArray[np.int64], stops: npt.NDArray[n
 
 
 class RejectBatch(Sequence[Reject]):
-    """Rejects of records of one buffer.
+    """Rejects of records of one buffer: faults are put into words, and objects made, where somebody looks at them.
 
-    Args:
-        words: Code and reason of each; faults are put into words where somebody looks at them.
-        raw: The bytes of each, cut to a bounded prefix.
-        delivered: Whether a row was delivered for each all the same.
+    Of the bytes there is a bounded prefix; *delivered* says for which there was a row all the same.
     """
 
     def __init__(

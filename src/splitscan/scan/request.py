@@ -107,11 +107,7 @@ class ReadRequest:
     def found_in(
         self, files: Sequence[FileMetadata], *, names_all: bool = False, workers: Workers = WORKERS_HERE
     ) -> ResolvedSchema:
-        """The columns that files show, beside what the options say of them.
-
-        Args:
-            names_all: Whether the names in all headers count, and not only in those of a sample.
-        """
+        """The columns that files show, beside what the options say of them."""
         own = self.own
         named = partial(infer_schema, names_all=names_all, workers=workers)
         infer = partial(discover_schema, own) if isinstance(own, ManagedReading) else named

@@ -30,12 +30,7 @@ _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0
 def facts(
     paths: Sequence[str], options: ReadOptions, columns: Sequence[str] | None, reader: str | None = None
 ) -> list[tuple[str, str]]:
-    """Facts known of a scan without a look at its files, as names and texts; secrets are masked.
-
-    Args:
-        columns: Which columns; ``None`` for those that the files show.
-        reader: Name of what reads, where it is the user's own.
-    """
+    """Facts known of a scan without a look at its files, as names and texts; secrets are masked."""
     given = [
         f"{option.name}={'***' if option.kind.secret else show_value(getattr(group, option.attribute))}"
         for group in (options.format, options.schema, options.files, options.reading)
@@ -130,9 +125,7 @@ def checked_limit(rows: int) -> int:
 def first_rows(make: Callable[[], Iterator[pa.RecordBatch]], rows: int | None) -> Iterator[pa.RecordBatch]:
     """The batches of the first rows; no batch after them is read, and what is open is closed.
 
-    Args:
-        make: Begins to read; not called where no row is wanted.
-        rows: How many, at most; ``None`` for all.
+    *make* begins to read, and is not called where no row is wanted.
     """
     if rows is None:
         yield from make()

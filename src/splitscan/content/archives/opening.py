@@ -45,13 +45,7 @@ _KEPT_DIRECTORIES = 4
 
 
 class MemberSource:
-    """The bytes of an archive that are one member's.
-
-    Raises:
-        ContainerError: If something else lies there.
-
-    Thread safety: as that of the archive's source.
-    """
+    """The bytes of an archive that are one member's; ``ContainerError`` if something else lies there."""
 
     def __init__(self, archive: ByteSource, path: str, member: ArchiveMember) -> None:
         self._archive = archive

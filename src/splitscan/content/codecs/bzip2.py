@@ -207,12 +207,7 @@ def index_bzip2(file: ByteSource, threads: int, part_bytes: int | None = None, *
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """Blocks that follow each other.
-
-    Attributes:
-        blocks: Offset in bits of each, and length of what it holds.
-        stop: Where the next one begins; ``None`` after the last of the file.
-    """
+    """Blocks that follow each other: offset in bits and content length of each; ``stop`` is where the next begins."""
 
     blocks: list[tuple[int, int]]
     stop: int | None

@@ -18,11 +18,7 @@ from splitscan.sizes import MIB
 
 
 class ChunkDecoder(ABC):
-    """Decompresses chunk after chunk. A file has no end of its own, so it is one member, and ends where its bytes end.
-
-    Attributes:
-        eof: Never: a file that is cut between two chunks cannot be told from a whole one.
-    """
+    """Decompresses chunk after chunk. A file has no end of its own: cut between two chunks, it is a whole one."""
 
     eof = False
     unused_data = b""

@@ -48,9 +48,6 @@ class ContentStream:
     Args:
         point: Where to begin: with a member, or inside one whose codec can resume there.
         max_ratio: Content of so many bytes for one of the compressed file is taken for a bomb.
-
-    Attributes:
-        damage: Where the file cannot be decompressed any further, if that is no error; known at the end of the content.
     """
 
     damage: Damage | None = None

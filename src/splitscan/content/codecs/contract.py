@@ -93,12 +93,7 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class MemberTable:
-    """The places that a compressed file can be entered at.
-
-    Attributes:
-        points: Where members, or blocks inside them, begin; those that hold anything, in order.
-        content_bytes: Length of the content of all together.
-    """
+    """Points to enter a compressed file, in order, at members or blocks that hold anything; length of all content."""
 
     points: tuple[SeekPoint, ...]
     content_bytes: int

@@ -151,9 +151,6 @@ def index_gzip(stream: BinaryIO, size_bytes: int, spacing_bytes: int | None = No
 
     Returns:
         The places; ``None`` if the file breaks off or is damaged.
-
-    Raises:
-        UsageError: ``[no-codec]`` if indexed_gzip is not installed.
     """
     try:
         library: Any = import_module("indexed_gzip")
@@ -193,9 +190,7 @@ def _read_index(exported: bytes) -> MemberTable | None:
 class ZlibDecoder:
     """Decompresses one gzip member by Python's own library, for places without isal: a third as fast, and as thorough.
 
-    Args:
-        history: Instead of a member, what follows is deflate without a header, after this content.
-        window_bits: What there is around deflate, in the words of zlib.
+    With *history*, what follows is deflate without a header, after this content.
     """
 
     def __init__(self, history: bytes | None = None, window_bits: int = _GZIP) -> None:

@@ -83,16 +83,10 @@ def guarded(
     storage_options: Mapping[str, Any] | None = None,
     retries: RetryPolicy = DEFAULT_RETRIES,
 ) -> T:
-    """Run *call*; retry transient failures and name the place in whatever is left.
+    """Run *call*, perhaps several times: retry transient failures and name the place in whatever is left.
 
-    Args:
-        call: A read-only storage operation; it may run several times.
-        doing: What is being done, as in ``"read"``: ``cannot read file``.
-        storage_options: Options whose secrets must not show.
-
-    Raises:
-        SourceMissingError: If there is no such file.
-        SourceError: If the storage failed otherwise.
+    *doing* is as in ``cannot read file``; secrets of *storage_options* are masked. Raises ``SourceMissingError`` if
+    there is no such file, else ``SourceError``.
     """
     delay_seconds = retries.first_delay_seconds
     for attempt in range(1, retries.attempts + 1):
@@ -366,9 +360,6 @@ def locate(path: str | os.PathLike[str]) -> Location:
     Relative paths become absolute, ``file:`` URIs become plain paths, ``s3a:`` becomes ``s3:``, trailing and
     doubled slashes go away (only locally: in an object store they are part of the name). Percent signs are
     literal, as in Spark; only a ``file:`` URI whose literal name does not exist is decoded.
-
-    Returns:
-        The location. That something exists there is not checked.
 
     Raises:
         UsageError: If the path is empty, holds a NUL character, or carries a password.

@@ -47,12 +47,7 @@ def temporary_name() -> str:
 
 
 def writing(call: Callable[[], T], doing: str, path: str, storage_options: Mapping[str, Any] | None = None) -> T:
-    """Run one operation on a destination and name the place if it fails. Nothing is retried: it may not be idempotent.
-
-    Raises:
-        SourceMissingError: If a name does not exist.
-        IngestError: If the storage failed otherwise.
-    """
+    """Run one operation on a destination and name the place if it fails; nothing is retried: it may not be safe."""
     try:
         return call()
     except SplitscanError:

@@ -203,11 +203,7 @@ def has_prefix(source: ByteSource, fingerprint: str) -> bool:
 
 
 def check_prefix(file: FileMetadata, source: ByteSource) -> None:
-    """Make sure that a file that may have grown still begins with what was planned.
-
-    Raises:
-        SourceChangedError: If it does not.
-    """
+    """Make sure that a file that may have grown still begins with what was planned; else ``SourceChangedError``."""
     if has_prefix(source, file.fingerprint):
         return
     raise SourceChangedError(

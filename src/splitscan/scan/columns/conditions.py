@@ -236,11 +236,7 @@ class Condition(ABC):
 
     @abstractmethod
     def bind(self, scope: Scope) -> Test:
-        """The test of a block, its kinds checked.
-
-        Raises:
-            UsageError: ``[bad-where]`` if there is no such column, or values of different kinds are compared.
-        """
+        """The test of a block; ``[bad-where]`` if there is no such column, or kinds of values differ."""
 
     def columns(self) -> tuple[str, ...]:
         """Names of the columns in it, as written, each once."""

@@ -273,11 +273,7 @@ class Partitions:
     fields: pa.Schema = field(default_factory=lambda: _NO_TYPES)
 
     def value(self, name: str, file: FileMetadata) -> pa.Scalar:
-        """The value of a column for all records of a file; null where the file lies beside the directories.
-
-        Raises:
-            SchemaError: ``[bad-partition]`` if the directory's value does not fit the column's type.
-        """
+        """The value of a column for all records of a file, or ``[bad-partition]``; null beside the directories."""
         column = self.fields.field(name)
         text = {key.lower(): text for key, text in partition_of(_folder(file))[1]}.get(name.lower())
         value = parse_value(text, column.type)

@@ -1,7 +1,5 @@
 """Appended data of any shape as record batches, and the handling of rows that break a rule."""
 
-# Over 400 lines: rows of Python values, and what is wrong with them, are told from each other row by row.
-
 from __future__ import annotations
 
 import json
@@ -26,11 +24,7 @@ _REFUSALS = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 @dataclass
 class PythonRows:
-    """Columns of Python values, and the rows that do not have as many values as there are columns.
-
-    Attributes:
-        ragged: Number of values of each row that has too many or too few.
-    """
+    """Columns of Python values; *ragged* has the number of values of each row that has too many or too few."""
 
     columns: dict[str, list[Any]]
     rows: int
@@ -164,12 +158,7 @@ KindOf: TypeAlias = Callable[[str], pa.DataType | None]
 
 @dataclass(frozen=True, slots=True)
 class AppendedRows:
-    """Some rows of one append, next to each other.
-
-    Attributes:
-        bad: Values that are of no use, by row of *batch*.
-        ragged: Number of values of rows that have too many or too few, by row of *batch*.
-    """
+    """Some rows of one append; by row of *batch*, *bad* values, and how many values *ragged* rows have."""
 
     batch: pa.RecordBatch
     origin: Origin
@@ -180,12 +169,7 @@ class AppendedRows:
 
 @dataclass
 class Appended:
-    """All rows of one append.
-
-    Attributes:
-        bad: Values that are of no use, by row.
-        ragged: Number of values of rows that have too many or too few, by row.
-    """
+    """All rows of one append; by row, *bad* values, and how many values *ragged* rows have."""
 
     batches: Sequence[pa.RecordBatch]
     origin: Origin
@@ -248,11 +232,7 @@ def from_rows(
 
 
 def from_columns(data: Mapping[str, Any], origin: Origin, kind_of: KindOf, rules: Rules) -> Appended:
-    """Columns by name; single values hold for all rows.
-
-    Raises:
-        SchemaError: ``[unequal-columns]`` if they have different lengths; ``[mixed-values]``.
-    """
+    """Columns by name, single values for all rows; ``[unequal-columns]`` or ``[mixed-values]`` where that cannot be."""
     arrays: dict[str, pa.Array | pa.ChunkedArray | None] = dict.fromkeys(data)
     bad: dict[int, BadValue] = {}
     for name, values in data.items():
@@ -315,14 +295,9 @@ class RejectHandler:
     def sort_out(
         self, batch: pa.RecordBatch, part: AppendedRows, first_row: int, remaining: int | None
     ) -> pa.RecordBatch:
-        """Report the bad rows of an append, up to the last row that is wanted; take out those that the mode drops.
+        """Report the bad rows of an append, up to the last of *remaining*; take out those that the mode drops.
 
-        Args:
-            first_row: Number of the first one, among all rows of the reader.
-            remaining: Rows that are still wanted; ``None`` for all.
-
-        Returns:
-            The rows that are delivered; there may be more than wanted.
+        *first_row* is the number of the first among all rows of the reader. There may be more rows left than wanted.
         """
         broken = sorted({*part.bad, *part.ragged})
         last = _last_wanted(batch.num_rows, broken if self._drops else [], remaining)

@@ -129,11 +129,9 @@ class Columns:
         return self._schema
 
     def bring(self, schema: pa.Schema) -> bool:
-        """A reader has these columns.
+        """Take the columns of a reader; ``True`` if some were added or became wider, where the plan leaves them open.
 
-        Returns:
-            Whether columns were added, or became wider: only where the plan leaves them open. They are nullable,
-            because earlier rows and other readers do not have them.
+        They are nullable, because earlier rows and other readers do not have them.
         """
         if not self.is_open:
             return False

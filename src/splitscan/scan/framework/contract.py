@@ -81,11 +81,7 @@ def _exact(positions: Positions | None, row: int) -> int | None:
 
 
 class ReaderPosition:
-    """A reader, what it reads, and how far it came.
-
-    Args:
-        reader: Name of the reader; ``None`` if messages need not name it.
-    """
+    """A reader, what it reads, and how far it came; without *reader* messages do not name it."""
 
     def __init__(self, split: BlockMetadata | None, reader: str | None) -> None:
         self.split = split
@@ -272,11 +268,7 @@ class ReaderPlan:
 
 
 def declared_schema(reader: object) -> pa.Schema | None:
-    """Columns that a reader declares before it is opened: its ``schema``, DDL text or an Arrow schema.
-
-    Raises:
-        UsageError: ``[bad-schema]`` if the text is no DDL.
-    """
+    """Columns that a reader declares before it is opened: its ``schema``, DDL text or an Arrow schema."""
     said = getattr(reader, "schema", None)
     if isinstance(said, str):
         return parse_ddl(said)

@@ -105,11 +105,7 @@ class ReaderLife:
             self._step()
 
     def close(self) -> None:
-        """Close the reader and all it has opened.
-
-        Raises:
-            SplitscanError: If the reader fails to close. What it has opened is closed all the same.
-        """
+        """Close the reader and all it has opened, also where the reader fails to close."""
         self._loader.close()
         try:
             try:
@@ -172,10 +168,6 @@ class ScanOperator:
     A reader is made just before it is opened, and the next one only after it was closed. A scan without readers is one
     without rows: it ends at once, and shows its schema if it has one. Whatever happens - an error, an early end, an
     iterator that is dropped - every reader that was opened is closed exactly once.
-
-    Args:
-        readers: The readers, taken one at a time.
-        on_reject: Told of the rows and records that break a rule, in order, as many at once as are found together.
 
     Example:
         >>> class Numbers:

@@ -360,9 +360,6 @@ def discover_schema(reading: ManagedReading, options: ReadOptions, files: Sequen
     """The columns of files, in types that every engine has.
 
     A reader that declares its columns in ``open`` is asked for no row; another one is read for ``sampleBytes`` of rows.
-
-    Args:
-        files: The files; which ones are looked at does not depend on their order.
     """
     evidence = Evidence()
     sampled = spread(files, options.schema.sample_files)
