@@ -108,11 +108,7 @@ class RejectCounter:
         self._records += count
 
     def take_delivered(self, count: int, first: Callable[[], Reject]) -> None:
-        """Count rejects for which there are rows that do not show it.
-
-        Args:
-            first: Makes the first of them; called if it is the first of all.
-        """
+        """Count rejects for which there are rows that do not show it; *first* is called if it is the first of all."""
         if self._first_delivered is None:
             self._first_delivered = first()
         self._delivered += count

@@ -62,11 +62,7 @@ class NewColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class NewColumns:
-    """Columns that were noticed while files were read, which no header and no sample had shown.
-
-    Attributes:
-        columns: By name, in the order in which they were met.
-    """
+    """Columns that were noticed while files were read, in the order in which they were met."""
 
     columns: Mapping[str, NewColumn]
 

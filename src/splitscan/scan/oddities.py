@@ -110,11 +110,7 @@ class Oddities:
         return tuple(self._found.values())
 
     def take(self, step: RecordChunk, most: int | None) -> None:
-        """Look at the next records.
-
-        Args:
-            most: How many of them are wanted; ``None`` for all.
-        """
+        """Look at the next records, *most* of them at most."""
         starts, stops = step.frames.starts[:most], step.frames.stops[:most]
         if len(starts):
             self._take_texts(step, starts, stops)

@@ -144,11 +144,10 @@ OwnFormat: TypeAlias = (
 
 
 def as_reading(given: Any) -> Reading:
-    """Understand a format of the user's own.
+    """Understand a format of the user's own, or say ``[bad-format]`` and what is missing.
 
-    Args:
-        given: A record format; a reader context or a reader, which is copied for every block or file; or something
-            callable that makes one: its class, or a function without arguments.
+    It is a record format; a reader context or a reader, which is copied for every block or file; or something callable
+    that makes one: its class, or a function without arguments.
     """
     if isinstance(given, ContextReading | ManagedReading):
         return given
@@ -178,11 +177,7 @@ _OF_LINES = (("lineSep", "line_sep", None), ("escape", "escape", None), ("encodi
 
 
 def options_for(reading: Reading, given: Mapping[str, Any]) -> ReadOptions:
-    """The options of a scan. Readers of the user's own take those about columns too, but for what a parser does.
-
-    Raises:
-        UsageError: As ``parse_options`` does; and ``[bad-option]`` for what only a parser can do, or the format itself.
-    """
+    """The options of a scan; readers of the user's own take those about columns too, but for what parsers do."""
     has_columns = isinstance(reading, ManagedReading)
     others = {name: value for name, value in given.items() if name.lower().replace("_", "") != "rejectreasoncolumn"}
     if not has_columns and len(others) < len(given):

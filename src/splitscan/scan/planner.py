@@ -113,17 +113,7 @@ class ScanPlanner:
         schema: str | pa.Schema | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Self:
-        """From what a user says.
-
-        Args:
-            paths: A path, or several: files, directories, globs, URIs.
-            format: See :meth:`splitscan.scan.request.ReadRequest.of`, which takes the rest.
-            schema: DDL text or an Arrow schema; found in the data when not given.
-            options: Options by their Spark names or snake_case twins.
-
-        Raises:
-            UsageError: If an option is unknown or has no meaning.
-        """
+        """From what a user says; see :meth:`splitscan.scan.request.ReadRequest.of`."""
         named = as_paths(paths)
         asked = ReadRequest.of(format, schema, options)
         files = FileSet.of(named, asked.options.files, asked.partition_types)
@@ -362,11 +352,7 @@ class ScanPlanner:
         return isinstance(self.framing, CountingFormat) and self.options.reading.mode is Mode.PERMISSIVE
 
     def count(self, on_bytes: OnBytes | None = None) -> int:
-        """Number of rows, by framing alone where the mode allows it, on all cores; up to the limit, if there is one.
-
-        Args:
-            on_bytes: Told how many bytes were read, each time that some were; not where there is a limit.
-        """
+        """Number of rows, by framing alone where the mode allows it, on all cores; up to the limit, if there is one."""
         limit = self.options.reading.limit
         if limit is None:
             indexer, counter = partial(index_here, on_bytes=on_bytes), partial(count_here, on_bytes=on_bytes)

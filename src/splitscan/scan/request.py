@@ -75,11 +75,8 @@ class ReadRequest:
     def columns(self, selected: Sequence[str] | None = None) -> ResolvedSchema | None:
         """The columns of the records, where they are known without a look at any; else ``None``.
 
-        Args:
-            selected: What is selected, which may say that the fields of a record are one array.
-
-        Raises:
-            UsageError: ``[bad-option]`` if an option says something of columns beside a full schema.
+        What is *selected* may say that the fields of a record are one array. ``[bad-option]`` if an option says
+        something of columns beside a full schema.
         """
         if self.given is not None:
             self._check_given()
@@ -114,11 +111,7 @@ class ReadRequest:
         return resolve_schema(self.options, files, infer)
 
     def spec(self, columns: pa.Schema, partitions: Partitions | None = None) -> ScanSpec:
-        """Specification for every task.
-
-        Args:
-            partitions: The columns that directories give; none for records that come without their files.
-        """
+        """Specification for every task; without *partitions* for records that come without their files."""
         if self.given is None:
             columns = self._as_found(columns)
         return make_spec(self.options, columns, self.own, partitions, declared=self.given is not None)

@@ -108,11 +108,7 @@ def _cell(value: Any) -> str:
 
 
 def checked_limit(rows: int) -> int:
-    """A limit that a user gave.
-
-    Raises:
-        UsageError: ``[bad-limit]`` if it is no whole number from 0 on.
-    """
+    """A limit that a user gave; ``[bad-limit]`` if it is no whole number from 0 on."""
     try:
         limit = index(rows)
     except TypeError:

@@ -243,12 +243,7 @@ class ScanSpec:
         return values
 
     def select(self, columns: Sequence[str]) -> ScanSpec:
-        """Deliver these columns only, in this order: names, members, elements, metadata columns, ``*``.
-
-        Raises:
-            UsageError: If a text is no path to a column.
-            SchemaError: If there is no such column, or it has not the shape that the path takes it for.
-        """
+        """Deliver these columns only, in this order: names, members, elements, metadata columns, ``*``."""
         chosen = project(columns, self.known, self.wildcard, is_array=self.is_array)
         return replace(self, columns=chosen.columns, narrowed=chosen.narrowed, elements=chosen.elements)
 

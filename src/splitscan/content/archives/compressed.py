@@ -83,11 +83,7 @@ class ArchiveContent(CompressedSource):
 
 
 class SharedArchive:
-    """A compressed archive for a reader of one member: decompressing goes on where an earlier reader has stopped.
-
-    Thread safety: reads wait for each other.
-    Pickling: never.
-    """
+    """A compressed archive for a reader of one member: decompressing goes on where an earlier reader has stopped."""
 
     def __init__(
         self,

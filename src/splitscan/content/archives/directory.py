@@ -57,11 +57,7 @@ class ArchiveStream:
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to an offset.
-
-        Raises:
-            OSError: If it lies before the beginning, as of any file.
-        """
+        """Go to an offset; ``OSError`` if it lies before the beginning, as of any file."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._source.size_bytes}[whence]
         if base + offset < 0:
             raise OSError(errno.EINVAL, f"offset {base + offset} lies before the beginning of the file")
@@ -69,11 +65,7 @@ class ArchiveStream:
         return self._position
 
     def read(self, length_bytes: int = -1) -> bytes:
-        """Read so many bytes, or all up to the end.
-
-        Raises:
-            SourceError: ``[archive-too-large]`` if that is more than any directory needs; or if the storage fails.
-        """
+        """Read so many bytes, or all up to the end; ``[archive-too-large]`` if that is more than a directory needs."""
         left = max(self._source.size_bytes - self._position, 0)
         wanted = left if length_bytes < 0 else min(length_bytes, left)
         if wanted > MOST_DIRECTORY_BYTES:
@@ -126,11 +118,7 @@ class Archive:
 
 
 def read_directory(source: ByteSource, kind: str) -> Archive | None:
-    """Read the directory of an archive; of its members nothing but, in a tar, their headers.
-
-    Returns:
-        The archive; ``None`` if the file is none, whatever its name says.
-    """
+    """Read the directory of an archive, in a tar the headers of its members; ``None`` if the file is none."""
     head = source.read_at(0, _TAR_BLOCK)
     is_cut_off = isinstance(source, ArchiveContent) and source.damage is not None and len(head) < _TAR_BLOCK
     looks_like_tar = is_tar(head) or (kind == TAR and (is_cut_off or (bool(head) and not head.strip(b"\0"))))

@@ -162,13 +162,7 @@ def _planned(path: str, fingerprint: str) -> PlannedMember | None:
 
 
 def open_source(path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> ByteSource:
-    """Open a file, or, if there is none of that name, the member of an archive that ``archive!/member`` names.
-
-    Raises:
-        UsageError: If the path has no meaning, or no file system serves it.
-        SourceMissingError: If there is no such file or member.
-        SourceError: If it cannot be opened, or the archive is damaged.
-    """
+    """Open a file, or, if there is none of that name, the member of an archive that ``archive!/member`` names."""
     try:
         return storage.open_source(path, storage_options)
     except SourceMissingError:

@@ -100,11 +100,7 @@ class Bzip2Blocks:
         self._is_starving = self._is_starving and not data
 
     def next_block(self) -> bytes | None:
-        """The content of the next block; ``None`` if the stream has ended, or more has to be fed.
-
-        Raises:
-            ValueError: If no block begins where it should, or it does not end, or it is damaged.
-        """
+        """The content of the next block; ``None`` at the end, or if more has to be fed; ``ValueError`` for damage."""
         if self._is_behind_blocks or not self._begins_block():
             return None
         while self._ends and self._ends[0] < self._bit + _END_BITS:
@@ -188,11 +184,7 @@ class _DamagedError(Exception):
 
 
 def index_bzip2(file: ByteSource, threads: int, part_bytes: int | None = None, *, max_ratio: int) -> MemberTable | None:
-    """Find all blocks of a bzip2 file.
-
-    Returns:
-        The blocks; ``None`` if the file breaks off or is damaged, or any of its parts would be taken for a bomb.
-    """
+    """Find all blocks of a bzip2 file; ``None`` if it breaks off or is damaged, or a part is taken for a bomb."""
     if part_bytes is None:
         part_bytes = max(-(-file.size_bytes // (threads * _PARTS_PER_THREAD)), _LEAST_PART_BYTES)
     starts = range(part_bytes, file.size_bytes, part_bytes)

@@ -43,12 +43,7 @@ def is_bomb(content_bytes: int, compressed_bytes: int, max_ratio: int) -> bool:
 
 
 class ContentStream:
-    """Decompresses a file from the beginning, or from a place that its codec can begin at, to the end of the file.
-
-    Args:
-        point: Where to begin: with a member, or inside one whose codec can resume there.
-        max_ratio: Content of so many bytes for one of the compressed file is taken for a bomb.
-    """
+    """Decompresses a file from a member, or from inside one whose codec can resume there, to the end of the file."""
 
     damage: Damage | None = None
 

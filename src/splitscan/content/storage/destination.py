@@ -1,7 +1,7 @@
 """Destinations of results: a folder of any storage, named by a path or URI.
 
 Names stay inside the folder, unfinished files have names of their own, errors name the place. A mounted file system is
-written to here, another storage by ``remote_destination``.
+written to here, another storage by ``remote``.
 """
 
 from __future__ import annotations

@@ -291,9 +291,6 @@ def _open_if_planned(path: str, file: FileMetadata, storage_options: Mapping[str
 def open_storage(root: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Storage:
     """Open a destination folder; it need not exist yet.
 
-    Raises:
-        UsageError: If the path has no meaning, or no file system serves it.
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -320,13 +317,10 @@ def open_tree(location: Location, storage_options: Mapping[str, Any] | None = No
 
 
 def check_unchanged(file: FileMetadata, source: ByteSource) -> None:
-    """Make sure that what is open is the version that was planned. A file that was planned while it grew may be longer.
+    """Make sure that what is open is the version that was planned, or raise ``SourceChangedError``.
 
-    Called after opening it protects against changes before the read; open the file again after the last read
-    and call it once more to protect against changes during the read.
-
-    Raises:
-        SourceChangedError: If the fingerprints or the lengths differ.
+    A file that was planned while it grew may be longer. Called after opening it protects against changes before the
+    read; open the file again after the last read and call it once more to protect against changes during the read.
     """
     if is_prefix_fingerprint(file.fingerprint):
         check_prefix(file, source)

@@ -46,11 +46,7 @@ class RemotePath(NamedTuple):
 
 
 def resolve(location: Location, storage_options: Mapping[str, Any]) -> RemotePath:
-    """Find the file system of a URI.
-
-    Raises:
-        UsageError: If the scheme is unknown, its package is missing, or an option does not fit.
-    """
+    """Find the file system of a URI."""
     try:
         kind = fsspec.get_filesystem_class(location.scheme)
         options = {**kind._get_kwargs_from_urls(location.path), **dict(storage_options)}  # noqa: SLF001 -- fsspec's own way

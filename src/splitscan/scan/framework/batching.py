@@ -147,11 +147,7 @@ class Batcher:
 
 
 def join_batches(batches: Iterable[pa.RecordBatch], rows: int, nbytes: int) -> Iterator[pa.RecordBatch]:
-    """Join small batches, in order: each batch costs whoever takes it.
-
-    Raises:
-        Exception: What *batches* raises, after the rows that came before it.
-    """
+    """Join small batches, in order: each costs whoever takes it. What *batches* raises comes after its rows."""
     batcher = Batcher(rows, nbytes, _JOINED_ROWS)
     try:
         for batch in batches:

@@ -101,12 +101,9 @@ class Delivery(NamedTuple):
 
 
 class Columns:
-    """Which columns are delivered, and how batches come to have them.
+    """Which columns are delivered, and how batches come to have them; its version changes when they do.
 
     One object serves all readers of a scan, so that a later reader keeps to the columns of the earlier ones.
-
-    Attributes:
-        version: 0 before a schema is known, then raised whenever names, order, types or nullability change.
     """
 
     def __init__(self, plan: OutputPlan) -> None:
@@ -198,7 +195,7 @@ class Columns:
         return self._wanted[names]
 
     def by_name(self, schema: pa.Schema) -> dict[str, pa.Field]:
-        """The fields of a reader by their names in lower case; found once where many readers bring the same schema."""
+        """The fields of a reader by their names in lower case; found once where many readers bring one schema."""
         if self._declared is None or self._declared[0] is not schema:
             declared: dict[str, pa.Field] = {}
             for field in schema:

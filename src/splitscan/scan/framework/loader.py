@@ -42,15 +42,6 @@ class ResultSetLoader:
 
     Memory: what was appended and not yet delivered. A reader that returns from ``next`` when the loader is ``full``
     never makes it hold more than one batch and one append.
-
-    Args:
-        plan: What the scan delivers.
-        columns: Its columns, shared by all its readers.
-        location: Where the reader is at work.
-        rejects: Takes rejects.
-        constants: Columns with one value for all rows.
-        remaining_rows: Rows that are still wanted; ``None`` for all.
-        provided: Names of the reader's columns, as the user says; those that are wanted when not given.
     """
 
     def __init__(

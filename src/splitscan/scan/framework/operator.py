@@ -27,11 +27,7 @@ from splitscan.scan.rejects import OnRejects
 
 
 class ReaderLife:
-    """One reader from ``open`` to ``close``.
-
-    Args:
-        remaining_rows: Rows that are still wanted; ``None`` for all.
-    """
+    """One reader from ``open`` to ``close``; *remaining_rows* are still wanted of it."""
 
     def __init__(
         self,

@@ -72,13 +72,6 @@ def infer_schema(
     What a format looks at, and which types it finds, its own ``infer`` says. The result does not depend on the order
     in which files are listed; see :func:`splitscan.formats.merge.merge_schemas`. What records show is
     kept: the same files are not read again for it.
-
-    Args:
-        names_all: Whether the names in the header of every file count, and not only in those of a sample.
-
-    Raises:
-        SchemaError: If files disagree in a way that the options do not allow.
-        SourceError: If a file cannot be read.
     """
     return format_of(options).infer(options.format, options, _Heads(options, files, names_all, workers))
 
