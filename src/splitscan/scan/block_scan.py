@@ -58,7 +58,8 @@ class ManagedBlockReader(BlockReader):
         scan = ScanOperator(output_plan(spec, request.limit), [plan], self._rejects.take)
         yield from scan
         if request.limit is None:
-            span = self._missing_span() if self._is_missing else self._span(reader)
+            block = request.block
+            span = ByteRange(block.start, block.stop) if self._is_missing else self._span(reader)
             digest = self._hash(span) if request.with_digest and not self._is_missing else ""
             count = self._rejects.count
             self.result = BlockReport(
@@ -71,9 +72,6 @@ class ManagedBlockReader(BlockReader):
         except SourceMissingError:
             self._is_missing = True
             raise
-
-    def _missing_span(self) -> ByteRange:
-        return ByteRange(self._request.block.start, self._request.block.stop)
 
     def _span(self, reader: ManagedReader) -> ByteRange:
         """The bytes that a reader answers for: those it says, or its block."""
@@ -90,11 +88,8 @@ class ManagedBlockReader(BlockReader):
         return ByteRange(start, stop)
 
     def _hash(self, span: ByteRange) -> str:
-        source = self._request.open_source()
-        try:
+        with closing(self._request.open_source()) as source:
             return digest_of(source, span.start, span.stop)
-        finally:
-            source.close()
 
 
 def output_plan(spec: ScanSpec, limit: int | None = None) -> OutputPlan:

@@ -215,13 +215,9 @@ class NoticingDecoder:
         self._plain, self._rescuing = plain, rescuing
         self.noticing, self._columns, self._encoding = noticing, columns, encoding
 
-    def decode(self, data: memoryview, frames: Frames) -> Decoded:
-        """Decode records that were found before; :meth:`settle` follows."""
-        return (self._plain if self.noticing.is_over else self._rescuing).decode(data, frames)
-
     def settle(self, step: RecordChunk) -> Decoded:
         """The columns of the records of a step, as the plain decoder gives them, once all of them are looked at."""
-        decoded = self.decode(step.data, step.frames)
+        decoded = (self._plain if self.noticing.is_over else self._rescuing).decode(step.data, step.frames)
         rescued = decoded.rescued
         if rescued is None:
             return decoded

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 
 from splitscan.blocks import UNKNOWN_END, Damage, SeekPoint
+from splitscan.content.codecs.content import BEGINNING
 from splitscan.content.codecs.contract import Codec, ContainerError, MemberTable
 from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.storage import ByteSource
@@ -36,7 +37,7 @@ class ArchiveContent(CompressedSource):
         max_bytes: int = UNKNOWN_END,
         ends_at_damage: bool = False,
     ) -> None:
-        self._members: MemberTable | None = None
+        self.members: MemberTable | None = None  # once all of it was decompressed
         self._max_bytes = max_bytes
         self.ends_at_damage = ends_at_damage
         super().__init__(
@@ -44,7 +45,6 @@ class ArchiveContent(CompressedSource):
             codec,
             places=points,
             max_ratio=max_ratio,
-            on_members=self._take_members,
             on_damage=(lambda _: None) if ends_at_damage else None,
         )
 
@@ -52,11 +52,6 @@ class ArchiveContent(CompressedSource):
     def size_bytes(self) -> int:
         """Greater than every offset there can be."""
         return UNKNOWN_END
-
-    @property
-    def members(self) -> MemberTable | None:
-        """Points to enter the archive, if they turned up when all of it was decompressed."""
-        return self._members
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         if offset > self._max_bytes:
@@ -78,8 +73,9 @@ class ArchiveContent(CompressedSource):
         """True if to go on from here is no longer a way to *offset* than to begin at *point*, or at the beginning."""
         return self.kept.start <= offset and (point is None or point.content_offset <= self.kept.stop)
 
-    def _take_members(self, members: MemberTable) -> None:
-        self._members = members
+    def _tell_members(self, members: MemberTable) -> None:
+        if members.points[0] == BEGINNING and len(members.points) > 1:
+            self.members = members
 
 
 class SharedArchive:

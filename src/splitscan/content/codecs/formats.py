@@ -8,6 +8,7 @@ import sys
 import tarfile
 import zlib
 from collections.abc import Iterable
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -57,14 +58,6 @@ def _deflate(flag: str, window_bits: int, history: bytes | None = None) -> Decom
     return decoder
 
 
-def _gzip() -> Decompressor:
-    return _deflate("DECOMP_GZIP", 16 + zlib.MAX_WBITS)
-
-
-def _zlib() -> Decompressor:
-    return _deflate("DECOMP_ZLIB", zlib.MAX_WBITS)
-
-
 def inflate(history: bytes = b"") -> Decompressor:
     """A decoder of deflate without a header, after this content."""
     return _deflate("DECOMP_DEFLATE", -zlib.MAX_WBITS, history)
@@ -74,10 +67,6 @@ def _zstd() -> Decompressor:
     zstd: Any = import_module("compression.zstd") if sys.version_info >= (3, 14) else _library("backports.zstd", "zstd")
     decoder: Decompressor = zstd.ZstdDecompressor()
     return decoder
-
-
-def _xz() -> Decompressor:
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES)
 
 
 def _lz4() -> Decompressor:
@@ -105,7 +94,7 @@ GZIP = Codec(
     "gzip",
     (".gz", ".gzip", ".bgz", ".bgzf"),
     (b"\x1f\x8b\x08",),
-    _gzip,
+    partial(_deflate, "DECOMP_GZIP", 16 + zlib.MAX_WBITS),
     is_fast=True,
     resume=lambda _, point: resume_gzip(point, inflate),
 )
@@ -128,7 +117,15 @@ BZIP2 = Codec(
     resume=resume_bzip2,
     make_block_decoder=bzip2_block_by_block,
 )  # fmt: skip
-XZ = Codec("xz", (".xz",), (XZ_MAGIC,), _xz, is_fast=False, resume=resume_xz, pad_bytes=4)
+XZ = Codec(
+    "xz",
+    (".xz",),
+    (XZ_MAGIC,),
+    partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES),
+    is_fast=False,
+    resume=resume_xz,
+    pad_bytes=4,
+)
 LZ4 = Codec("lz4", (".lz4",), (b"\x04\x22\x4d\x18", *SKIPPABLE), _lz4, is_fast=True)
 SNAPPY = Codec(
     "snappy",
@@ -142,7 +139,13 @@ SNAPPY = Codec(
 
 # What has no signature, or one that text may begin with: the name of a file has to promise it.
 ZLIB = Codec(
-    "zlib", (".deflate", ".zlib", ".zz"), ZLIB_SIGNATURES, _zlib, is_fast=True, proves=begins_zlib, option="deflate"
+    "zlib",
+    (".deflate", ".zlib", ".zz"),
+    ZLIB_SIGNATURES,
+    partial(_deflate, "DECOMP_ZLIB", zlib.MAX_WBITS),
+    is_fast=True,
+    proves=begins_zlib,
+    option="deflate",
 )
 RAW_DEFLATE = Codec("raw-deflate", (".deflate",), (), inflate, is_fast=True, proves=begins_deflate, option="deflate")
 HADOOP_LZ4 = Codec(
