@@ -53,7 +53,6 @@ class Compression(NamedTuple):
     """Findings of planning about a compressed file whose blocks are ranges of its content.
 
     Attributes:
-        codec: Name of the codec.
         content_bytes: Length of the content, or ``UNKNOWN_END``.
     """
 
@@ -65,7 +64,6 @@ class ArchiveEntry(NamedTuple):
     """Position of a member in an archive that is compressed as a whole, and points to enter it.
 
     Attributes:
-        codec: Name of the codec of the archive.
         archive_bytes: Length of what the archive holds decompressed.
         offset: Where in that the member begins.
         points: Where decompressing may begin for it, in order: the last place before it, and those inside it. None
@@ -84,7 +82,6 @@ class Damage(NamedTuple):
     """End of the content of a damaged compressed file that is read all the same (``ignoreCorruptFiles``).
 
     Attributes:
-        code: ``truncated-container`` or ``corrupt-container``.
         file_offset: Offset in the compressed file after which nothing could be decompressed.
         content_offset: Length of the content that could.
         lost_bytes: Length of the rest of the compressed file.
@@ -106,7 +103,6 @@ class FileMetadata:
 
     Attributes:
         path: Where it is: an absolute local path, or a URI kept whole (scheme and authority too).
-        size_bytes: Its length.
         modified_us: Modification time in microseconds since the epoch, 0 when the storage has none.
         fingerprint: Identity of this version of the content: equal fingerprints mean the same bytes
             as far as the storage can tell (size, nanosecond mtime, ETag).
@@ -154,9 +150,6 @@ class BlockMetadata:
     ``[start, stop)`` and may read past ``stop`` to finish the last one.
 
     Attributes:
-        file: The file as it was planned.
-        start: First offset of the range.
-        stop: First offset after the range.
         index: Number of this block in its file, from 0.
         first_record_start: Offset of the first record that starts at or after ``start``, where it had to be
             computed beforehand (formats that need context). ``None`` when the reader finds it by itself.
@@ -218,11 +211,8 @@ class Reject(NamedTuple):
     """A record that breaks a rule, and which.
 
     Attributes:
-        path: File.
-        offset: Offset of the first byte.
         length_bytes: Number of bytes of its content; of a record that was given up, of all that was skipped.
         code: Stable reason, a heading of ``docs/errors.md``.
-        reason: One sentence for people.
         raw: The bytes themselves, cut to a bounded prefix.
         delivered: Whether a row was delivered for it all the same (mode PERMISSIVE: broken fields are null).
     """
@@ -245,7 +235,6 @@ class Oddity(NamedTuple):
 
     Attributes:
         code: What is odd about them, a heading of ``docs/errors.md``.
-        records: How many there are.
         offset: The place of the first, in the content of the file.
     """
 
@@ -276,11 +265,8 @@ class BlockReport:
     next record, which may be far away.
 
     Attributes:
-        block: The block.
         span_start: First byte this reader is responsible for.
         span_stop: Where the next record starts: first byte after the last record it owns, and what follows that.
-        rows: Rows delivered.
-        rejects: Records that broke a rule, delivered or not.
         digest: SHA-256 of the bytes of the span, hexadecimal; empty when not asked for.
         missing: Whether the file was gone, and may be (``ignoreMissingFiles``): nothing of it was read.
         content_bytes: Length of the content of a compressed file, by the reader that reached its end; else ``None``.

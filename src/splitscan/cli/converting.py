@@ -205,7 +205,7 @@ def stats(
     greatest.
     """
     arguments = ScanArguments.of(sources, **given)
-    from splitscan.scan.statistics import column_statistics  # noqa: PLC0415 -- numbers load with it
+    from splitscan.scan.rows import column_statistics  # noqa: PLC0415 -- numbers load with it
 
     scan = _scan(arguments, typed=True, strict=False)
     rejected = Rejected()

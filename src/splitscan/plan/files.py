@@ -131,7 +131,6 @@ class FileListing:
 
     Attributes:
         passed_over: Number of files in directories below that are not read, as far as the listing got.
-        first_passed_over: The path of the first of them.
     """
 
     def __init__(self, options: FileOptions) -> None:

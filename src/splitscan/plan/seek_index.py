@@ -41,7 +41,6 @@ class SeekIndex(NamedTuple):
     """The seek index of a file.
 
     Attributes:
-        codec: Name of the codec; empty for files that are not compressed.
         places: At how many places the file can be entered, its beginning included.
     """
 

@@ -45,7 +45,6 @@ class TaskPlanner:
 
     Attributes:
         fixed: True if ``where`` tells blocks from each other: then ``blockSize`` alone says how files are cut.
-        lengths: How long blocks are, where the options do not say it.
     """
 
     files: Sequence[FileMetadata]

@@ -43,8 +43,6 @@ class FileIndex:
             record starts in between; the size of the file where none follows.
         records: How many records reading the file delivers, without those it gives up; ``None`` if the format's
             summaries do not count.
-        preamble: What the file's head says; ``None`` where it was not read for the index.
-        suspect: Whether a piece of it may hold what is odd.
     """
 
     blocks: list[BlockMetadata]
@@ -138,7 +136,6 @@ class _Tally:
 
     Attributes:
         records: How many start before the position reached; ``None`` when a summary did not count.
-        given_up: Of those that were read, the ones that are too long or never end.
         has_counted: Whether a record that was counted may start at the last boundary or after it.
     """
 

@@ -101,7 +101,6 @@ class Skipped:
 
     Attributes:
         length_bytes: Bytes up to where reading goes on.
-        raw: Its first bytes, at most :data:`RAW_BYTES`.
     """
 
     offset: int
@@ -162,7 +161,6 @@ class Records(NamedTuple):
 
     Attributes:
         file: The file as it was planned; reading never goes beyond its planned size, which content may not have.
-        format: How records are found, resolved by the file's preamble.
     """
 
     source: ByteSource

@@ -55,7 +55,6 @@ class CountingSource(Lent):
     What was not read by others is read when a number needs it.
 
     Args:
-        source: The file, or what it holds; this one closes it.
         stop: First byte behind it; ``None`` for the end of the file.
         is_whole: Whether the range is counted to its end when the source is closed, if others read no further.
     """

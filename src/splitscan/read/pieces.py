@@ -29,7 +29,6 @@ class Piece:
 
     Attributes:
         mark: Block start that the runs' ``marked`` refers to.
-        suspect: Whether it may hold what is odd, where that was asked for.
     """
 
     start: int

@@ -36,9 +36,7 @@ class BlockRequest:
     Attributes:
         on_reject: Given the records that break a rule, in order. Where there is none, nothing is decoded and
             no reject counted if no column holds anything of the records (mode PERMISSIVE).
-        limit: Most rows that are wanted; ``None`` for all.
         planned: The planned block that metadata columns speak of, where *block* is a part of it.
-        opened: The file of the block, where it stays open for the next one.
         losses: Counts the rejects where *on_reject* does not take them, and is told of new columns.
         watch: Given the file when it is opened, and what is read of it from then on.
     """

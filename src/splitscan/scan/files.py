@@ -127,7 +127,6 @@ class Listing:
 
     Attributes:
         schema: The user's, or DDL text of it, which says the types of partition columns; ``None`` if there is none.
-        chosen: The files, where the caller knows them already.
 
     Thread safety: immutable but for caches; share it freely.
     Pickling: yes; what was listed is not taken along.

@@ -42,7 +42,6 @@ class RowCount(NamedTuple):
     Attributes:
         path: File of the first of those; empty where there is none.
         offset: Its first byte; -1 where there is none.
-        code: Why; ``None`` where there is none.
     """
 
     rows: int = 0

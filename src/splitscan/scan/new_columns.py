@@ -47,7 +47,6 @@ class NewColumn(NamedTuple):
     Attributes:
         type: Of its values that were seen; of a column of the scan that has more members, those too.
         offset: Where the first record that has it begins there.
-        records: How many records were seen that have it.
     """
 
     type: pa.DataType

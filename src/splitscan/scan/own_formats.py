@@ -69,9 +69,6 @@ def _no_format(given: Any) -> UsageError:
 class _OwnReading(Generic[T]):
     """Reading in a user's own way: every block or file gets a new object, which sees no state of another.
 
-    Attributes:
-        make: Makes one that was never used.
-
     Pickling: if *make* can be pickled. The ``repr`` is the same in every process for the same configuration: it tells
     whether an ingest is run again or is another one.
     """

@@ -48,9 +48,6 @@ _BLOCKS_PER_SLOT = 4  # counting in a few rounds evens out slots that are slower
 class _Sample:
     """Findings of a look at the files, once for all scans of them, whatever these select.
 
-    Attributes:
-        names_all: Whether the names in all headers count, and not only in those of a sample.
-
     Pickling: yes; neither what was found nor who looks for it is taken along.
     """
 
@@ -90,7 +87,6 @@ class ScanPlanner:
     """An immutable description of reading record files; files are listed when they are asked for.
 
     Attributes:
-        lengths: How long blocks are, where the options do not say it.
         notices: In how many records of a block columns are noticed that the scan does not have; ``None`` for some, if
             the columns are those that files show.
 

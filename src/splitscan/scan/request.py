@@ -28,9 +28,6 @@ from splitscan.scan.spec import ScanSpec, make_spec
 class ReadRequest:
     """Request for records, wherever they are.
 
-    Attributes:
-        given: The user's full schema.
-
     Pickling: plain values, and the user's format.
     """
 

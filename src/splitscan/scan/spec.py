@@ -38,7 +38,6 @@ class ScanDocument(NamedTuple):
 
     Attributes:
         encoding: Of files that do not say another one.
-        marks: What tells where records are, where it is text.
         needs_head: Whether a block must say what the head of its file says.
     """
 

@@ -3,7 +3,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from splitscan.scan.statistics import column_statistics
+from splitscan.scan.rows import column_statistics
 
 
 def statistics(values, kind=None, rows=1000):

@@ -93,11 +93,9 @@ class Archive:
     """Members of an archive.
 
     Attributes:
-        kind: ``tar`` or ``zip``.
         members: Its files, in the order of its directory.
         skipped: Names of links, devices and the like, with what they are: they hold no records.
         content_bytes: Length of what it holds decompressed, if it is compressed as a whole.
-        codec: Name of its codec in that case.
         damage: Where that ends too early, if that is to be passed over.
     """
 

@@ -106,7 +106,6 @@ class MemberEncoding(NamedTuple):
 
     Attributes:
         zip_method: How a zip file compresses it: ``stored``, ``deflated``, ...; empty in a tar.
-        codec: Name of the codec of a tar that is compressed as a whole; else empty.
         is_damaged: Whether that tar is damaged somewhere after its first byte: its members are read up to there.
     """
 
@@ -200,10 +199,8 @@ class ZipMethod(NamedTuple):
     """One way in which a zip file compresses a member.
 
     Attributes:
-        codec: What it is called in plans and errors.
         make_decoder: A decoder for a member that holds so many bytes. Raises ``UsageError`` ``[no-codec]`` if its
             library is not there.
-        is_fast: As for :class:`Codec`.
         may_follow: Whether a member may hold several frames or streams, of which a decoder takes one.
     """
 

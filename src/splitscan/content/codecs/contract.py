@@ -50,8 +50,6 @@ class Codec:
     """One kind of compressed file.
 
     Attributes:
-        name: For plans and messages.
-        extensions: What names of such files end in.
         signatures: What a file, and every member that follows another, begins with. Without any, it is one member.
         make_decoder: A new decoder for one member. Raises ``UsageError`` ``[no-codec]`` if its library is not there.
         is_fast: Whether decompressing costs a small part of what parsing costs, so that several tasks may each

@@ -52,10 +52,6 @@ class CompressedSource:
         on_damage: Told where the file is damaged, once that place was reached: there its content ends. Without it
             damage is an error.
 
-    Attributes:
-        path: The file, as the user would name it.
-        fingerprint: Identity of the compressed file's version.
-
     Thread safety: reads wait for each other.
     """
 

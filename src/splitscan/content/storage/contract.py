@@ -53,7 +53,6 @@ class RetryPolicy:
     Attributes:
         attempts: Calls in total, at least 1.
         first_delay_seconds: Pause before the second call; each further pause is four times as long.
-        sleep: What waits; tests replace it.
     """
 
     attempts: int = 4
@@ -170,13 +169,10 @@ class Entry:
     """A file or directory as a storage lists it.
 
     Attributes:
-        path: Canonical path, as in ``FileMetadata.path``.
-        is_directory: Whether it holds entries.
         size_bytes: Length of a file, 0 for a directory.
         modified_us: Modification time in microseconds since the epoch, 0 when unknown.
         fingerprint: Identity of the content version, empty for a directory.
         real_id: Identity of the real directory behind links, ``None`` where a storage has no links.
-        is_link: Whether the name is a symbolic link.
     """
 
     path: str
@@ -229,7 +225,6 @@ class RangedSource(ABC):
 
     Args:
         read_some: Reads, of at most so many bytes from an offset on, at least one; none where the file ends.
-        storage_options: Options whose secrets must not show.
     """
 
     def __init__(
@@ -339,7 +334,6 @@ class Location(NamedTuple):
 
     Attributes:
         scheme: Kind of storage, lower case; ``"file"`` for local paths.
-        path: Canonical spelling: an absolute local path, or a URI kept whole.
     """
 
     scheme: str

@@ -25,7 +25,6 @@ class Member(NamedTuple):
     """A column, or a member of a struct.
 
     Attributes:
-        name: Its name, quotes resolved.
         quoted: Whether it was quoted: then it is no part of a longer name.
     """
 
@@ -153,7 +152,6 @@ class OutputColumns:
 
     Attributes:
         narrowed: The columns of which only some members are delivered, in the type that is left.
-        elements: Indexes wanted of the array of all fields; ``None`` for all.
     """
 
     columns: tuple[str, ...]

@@ -90,7 +90,6 @@ class Delivery(NamedTuple):
 
     Attributes:
         narrowed: Columns, by index, of which some members only are delivered.
-        delivered: How many of the conformer's columns are delivered.
         required: Columns, by index, in which there is something that must not be null.
     """
 

@@ -207,7 +207,6 @@ class Conformer:
     A batch that has it already passes as it is: nothing is copied, and no row is looked at.
 
     Args:
-        constants: Columns that hold the same value in every row; they go before what a reader brings.
         defaults: What a column holds that a reader does not bring, in place of null.
         ignored: Names in lower case of columns that are not wanted, and no surprise either.
 

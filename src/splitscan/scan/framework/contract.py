@@ -31,7 +31,6 @@ class Origin:
     """Position in the file of the rows of one append.
 
     Attributes:
-        offset: Byte offset of the first row, or of each row.
         line: Line of the first row, from 1, or of each row.
         base: What is added to an offset, where offsets are counted from a point in the file.
         first: Rows of the append that come before the row 0 that is asked for.
@@ -210,19 +209,13 @@ class OutputPlan:
         validated: Columns that must convert, delivered or not, in mode DROPMALFORMED, so that the number of rows does
             not depend on the projection, and where a column speaks of broken rows. By default those of *schema*.
         defaults: What a missing column holds, or an omitted field, in place of null.
-        extra: What happens to columns that are not in *schema*.
         mode: What happens to a row with a value that does not convert: PERMISSIVE delivers it with a null,
             DROPMALFORMED drops it, FAILFAST raises an error. The first two report a reject.
-        corrupt_column: Name of the column that receives the text of rows that break a rule.
-        reason_column: Name of the column that says why they do.
-        batch_rows: Most rows of a batch.
-        batch_bytes: Most bytes of a batch of several rows.
         largest_batch_bytes: Most bytes of any batch; a row that is larger is an error.
         limit: Most rows of the scan; ``None`` for all.
         schema_first: Whether the first batch is one without rows, which shows the schema.
         empty_result: Whether a scan without rows delivers one batch without rows, where a schema is known.
         ignore_missing: Whether a file that is gone is skipped, with a reject for all of it.
-        rules: How values are written that readers bring as text.
     """
 
     schema: pa.Schema | None = None
@@ -254,7 +247,6 @@ class ReaderPlan:
     Attributes:
         constants: Columns whose value is the same in all its rows, such as the name of the file.
         name: What messages call the reader; empty for its own name, ``None`` if they need not name it.
-        provided_schema: What the user says of the columns of the file, whatever is projected.
     """
 
     make: Callable[[], ManagedReader]

@@ -49,7 +49,6 @@ class ColumnExplanation:
     """One column of a schema.
 
     Attributes:
-        type: Its type, in Spark's DDL.
         path: The first of the sampled files that has it, by path; ``None`` if none has.
         seen: The types it has in sampled files, each with the first file that has it so.
         default: Text of what stands where a record does not have it; ``None`` for null.
@@ -70,7 +69,6 @@ class SchemaConflict:
 
     Attributes:
         column: Its path, as ``m.x``.
-        seen: The types that its column has, each with the first file that has it so.
     """
 
     column: str
@@ -83,7 +81,6 @@ class SchemaExplanation:
     """A scan's schema with its provenance.
 
     Attributes:
-        conflicts: Where sampled files do not agree.
         files: Number of files; ``None`` where none had to be listed.
     """
 
