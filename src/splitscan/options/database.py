@@ -6,26 +6,25 @@ import difflib
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from splitscan.errors import UsageError
 from splitscan.options.table import (
     FLAG,
     PATHS,
     REQUIRED,
-    Option,
+    TEXT,
     OptionDescription,
     OptionKind,
     ValueRefusedError,
     by_spellings,
-    choice,
     declared_options,
     describe,
     fields_given,
+    option,
     parsed_values,
     python_twin,
     size,
-    text,
     whole,
 )
 from splitscan.sizes import MIB
@@ -58,87 +57,58 @@ class TableOptions:
     Pickling: plain values only. ``url`` and ``password`` travel, and ``repr`` does not show them.
     """
 
-    url: Annotated[
-        str,
-        Option(
-            "url",
-            _URL,
-            "The database. Three slashes and a relative path, or four and an absolute one, name a file of SQLite.",
-        ),
-    ]
-    dbtable: Annotated[
-        str | None,
-        Option("dbtable", text(empty=False), 'The table or view: `events`, `sales.events`, `"Odd name"."T"`.'),
-    ] = None
-    query: Annotated[
-        str | None,
-        Option(
-            "query", text(empty=False), "A SELECT to read in place of a table; it must give the same rows each time."
-        ),
-    ] = None
-    key_column: Annotated[
-        str | None,
-        Option(
-            "keyColumn",
-            text(empty=False),
-            "Column by whose ranges tasks share the table. Without one it is read by one task.",
-            ("partitionColumn",),
-        ),
-    ] = None
-    user: Annotated[str | None, Option("user", text(empty=False), "User, where `url` names none.")] = None
-    password: Annotated[
-        str | None, Option("password", _SECRET, "Password of the user. PostgreSQL's own files and variables work too.")
-    ] = None
-    columns: Annotated[
-        tuple[str, ...] | None,
-        Option("columns", PATHS, "Only columns to read, in this order; all if not given."),
-    ] = None
-    snapshot: Annotated[
+    url: str = option(
+        _URL, "The database. Three slashes and a relative path, or four and an absolute one, name a file of SQLite."
+    )
+    dbtable: str | None = option(TEXT, 'The table or view: `events`, `sales.events`, `"Odd name"."T"`.', None)
+    query: str | None = option(
+        TEXT, "A SELECT to read in place of a table; it must give the same rows each time.", None
+    )
+    key_column: str | None = option(
+        TEXT,
+        "Column by whose ranges tasks share the table. Without one it is read by one task.",
+        None,
+        "partitionColumn",
+    )
+    user: str | None = option(TEXT, "User, where `url` names none.", None)
+    password: str | None = option(_SECRET, "Password of the user. PostgreSQL's own files and variables work too.", None)
+    columns: tuple[str, ...] | None = option(PATHS, "Only columns to read, in this order; all if not given.", None)
+    snapshot: Snapshot = option(
         Snapshot,
-        Option(
-            "snapshot",
-            choice(Snapshot),
-            "`shared`: all tasks read one version of the table, or the scan fails. `own`: each reads the version that "
-            "is there when it begins, so rows that change meanwhile may be seen twice or not at all.",
-        ),
-    ] = Snapshot.SHARED
-    snapshot_idle_ms: Annotated[
-        int,
-        Option(
-            "snapshotIdleMillis",
-            whole(1),
-            "A shared snapshot is given up when no task has read with it for about this long. "
-            "As long as it is held, the server keeps rows that were deleted.",
-        ),
-    ] = 600_000
-    batch_rows: Annotated[int, Option("batchRows", whole(1), "Most rows in one batch.")] = 65_536
-    batch_bytes: Annotated[
-        int,
-        Option("batchBytes", size(1, _LARGEST_BATCH_BYTES), "About as many bytes are asked of the database at a time."),
-    ] = 4 * MIB
-    task_bytes: Annotated[
-        int,
-        Option(
-            "taskSize", size(), "Bytes of the table that one task reads, by estimate.", ("taskBytes", "targetBytes")
-        ),
-    ] = 128 * MIB
-    min_partitions: Annotated[
-        int | None,
-        Option(
-            "minPartitionNum",
-            whole(1),
-            "At least this many tasks, where there are keys enough; by default as many as run at a time.",
-            ("minPartitions", "numPartitions"),
-        ),
-    ] = None
-    rebalance: Annotated[
-        bool,
-        Option(
-            "rebalance",
-            FLAG,
-            "While a Spark job runs, idle tasks take over the ranges of keys that slow ones have not read yet.",
-        ),
-    ] = False
+        "`shared`: all tasks read one version of the table, or the scan fails. `own`: each reads the version that "
+        "is there when it begins, so rows that change meanwhile may be seen twice or not at all.",
+        Snapshot.SHARED,
+    )
+    snapshot_idle_ms: int = option(
+        whole(1),
+        "A shared snapshot is given up when no task has read with it for about this long. "
+        "As long as it is held, the server keeps rows that were deleted.",
+        600_000,
+        name="snapshotIdleMillis",
+    )
+    batch_rows: int = option(whole(1), "Most rows in one batch.", 65_536)
+    batch_bytes: int = option(
+        size(1, _LARGEST_BATCH_BYTES), "About as many bytes are asked of the database at a time.", 4 * MIB
+    )
+    task_bytes: int = option(
+        size(),
+        "Bytes of the table that one task reads, by estimate.",
+        128 * MIB,
+        "taskBytes",
+        "targetBytes",
+        name="taskSize",
+    )
+    min_partitions: int | None = option(
+        whole(1),
+        "At least this many tasks, where there are keys enough; by default as many as run at a time.",
+        None,
+        "minPartitions",
+        "numPartitions",
+        name="minPartitionNum",
+    )
+    rebalance: bool = option(
+        FLAG, "While a Spark job runs, idle tasks take over the ranges of keys that slow ones have not read yet.", False
+    )
 
     def __repr__(self) -> str:
         return f"TableOptions(dbtable={self.dbtable!r}, query={self.query!r}, key_column={self.key_column!r})"

@@ -5,20 +5,19 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Any
 
 from splitscan.errors import UsageError
 from splitscan.options.table import (
     FLAG,
     MOMENT,
     PATTERN,
-    Option,
+    TEXT,
     OptionKind,
     ValueRefusedError,
-    choice,
+    option,
     size,
-    text,
     whole,
 )
 from splitscan.sizes import GIB, KIB, MIB
@@ -145,129 +144,89 @@ class FileOptions:
     Pickling: yes; ``storage_options`` travels with its secrets but never shows them.
     """
 
-    path_glob_filter: Annotated[
-        str | None, Option("pathGlobFilter", text(empty=False), "Reads only files whose name matches this glob.")
-    ] = None
-    archive_path_filter: Annotated[
-        str | None,
-        Option(
-            "archivePathFilter",
-            text(empty=False),
-            "Reads zip files and tars as directories of files: the members whose names match this glob.",
-        ),
-    ] = None
-    max_archive_bytes: Annotated[
-        int,
-        Option(
-            "maxArchiveSize", size(), "An archive whose members hold more than this is refused.", ("maxArchiveBytes",)
-        ),
-    ] = 1024 * GIB
-    recursive_file_lookup: Annotated[
-        bool,
-        Option("recursiveFileLookup", FLAG, "Lists all directories below; otherwise only those named `name=value`."),
-    ] = False
-    modified_before_us: Annotated[
-        int | None, Option("modifiedBefore", MOMENT, "Reads only files modified before this time, in `timeZone`.")
-    ] = None
-    modified_after_us: Annotated[
-        int | None, Option("modifiedAfter", MOMENT, "Reads only files modified after this time, in `timeZone`.")
-    ] = None
-    ignore_missing_files: Annotated[
-        bool, Option("ignoreMissingFiles", FLAG, "Goes on without a file that vanished; it is reported.")
-    ] = False
-    ignore_corrupt_files: Annotated[
-        bool,
-        Option(
-            "ignoreCorruptFiles",
-            FLAG,
-            "Reads damaged compressed files up to their damage; what is lost is reported.",
-        ),
-    ] = False
-    ignored_path_segment_regex: Annotated[
-        str,
-        Option("ignoredPathSegmentRegex", PATTERN, "Hides files and directories whose name contains a match."),
-    ] = "^[._]"
-    base_path: Annotated[
-        str | None,
-        Option(
-            "basePath",
-            text(empty=False),
-            "Directory that must hold all paths; directories below it may be named `name=value`.",
-        ),
-    ] = None
-    where: Annotated[
-        str | None,
-        Option(
-            "where",
-            text(empty=False),
-            "Reads only files and blocks for which this condition holds, by columns of files, directories and blocks.",
-        ),
-    ] = None
-    partition_column_type_inference: Annotated[
-        bool,
-        Option(
-            "partitionColumnTypeInference",
-            FLAG,
-            "Columns of partition directories get the types that their values fit; otherwise all are string.",
-        ),
-    ] = True
-    on_file_change: Annotated[
-        OnFileChange,
-        Option("onFileChange", choice(OnFileChange), "What to do when a file is no longer the one that was planned."),
-    ] = OnFileChange.FAIL
-    storage_options: Annotated[
-        Mapping[str, Any],
-        Option("storageOptions", SETTINGS, "Settings for the file system (fsspec); values are never shown."),
-    ] = field(default_factory=lambda: StorageOptions({}))
-    source_compression: Annotated[
+    path_glob_filter: str | None = option(TEXT, "Reads only files whose name matches this glob.", None)
+    archive_path_filter: str | None = option(
+        TEXT, "Reads zip files and tars as directories of files: the members whose names match this glob.", None
+    )
+    max_archive_bytes: int = option(
+        size(),
+        "An archive whose members hold more than this is refused.",
+        1024 * GIB,
+        "maxArchiveBytes",
+        name="maxArchiveSize",
+    )
+    recursive_file_lookup: bool = option(
+        FLAG, "Lists all directories below; otherwise only those named `name=value`.", False
+    )
+    modified_before_us: int | None = option(
+        MOMENT, "Reads only files modified before this time, in `timeZone`.", None, name="modifiedBefore"
+    )
+    modified_after_us: int | None = option(
+        MOMENT, "Reads only files modified after this time, in `timeZone`.", None, name="modifiedAfter"
+    )
+    ignore_missing_files: bool = option(FLAG, "Goes on without a file that vanished; it is reported.", False)
+    ignore_corrupt_files: bool = option(
+        FLAG, "Reads damaged compressed files up to their damage; what is lost is reported.", False
+    )
+    ignored_path_segment_regex: str = option(
+        PATTERN, "Hides files and directories whose name contains a match.", "^[._]"
+    )
+    base_path: str | None = option(
+        TEXT, "Directory that must hold all paths; directories below it may be named `name=value`.", None
+    )
+    where: str | None = option(
+        TEXT,
+        "Reads only files and blocks for which this condition holds, by columns of files, directories and blocks.",
+        None,
+    )
+    partition_column_type_inference: bool = option(
+        FLAG, "Columns of partition directories get the types that their values fit; otherwise all are string.", True
+    )
+    on_file_change: OnFileChange = option(
+        OnFileChange, "What to do when a file is no longer the one that was planned.", OnFileChange.FAIL
+    )
+    storage_options: Mapping[str, Any] = option(
+        SETTINGS, "Settings for the file system (fsspec); values are never shown.", StorageOptions({})
+    )
+    source_compression: SourceCompression = option(
         SourceCompression,
-        Option(
-            "sourceCompression",
-            choice(SourceCompression),
-            "Codec of the files. `auto` goes by their first bytes; a format whose records may be any bytes wants the "
-            "name to agree.",
-        ),
-    ] = SourceCompression.AUTO
-    max_decompression_ratio: Annotated[
-        int,
-        Option(
-            "maxDecompressionRatio",
-            whole(1),
-            "A compressed file that holds more than 256 MiB, and more than so many times its length, fails the scan.",
-        ),
-    ] = MAX_DECOMPRESSION_RATIO
-    block_bytes: Annotated[
-        int,
-        Option("blockSize", size(), "Length of the blocks that files are cut into.", ("blockBytes",)),
-    ] = 128 * MIB
-    task_bytes: Annotated[
-        int,
-        Option(
-            "taskSize",
-            size(),
-            "Bytes that one task reads: small blocks are packed up to it, and a partition of Spark is no longer.",
-            ("taskBytes", "maxPartitionBytes"),
-        ),
-    ] = 128 * MIB
-    open_cost_bytes: Annotated[
-        int,
-        Option(
-            "openCostInBytes",
-            size(0),
-            "What opening a file costs, in bytes, when blocks are packed.",
-            ("openCostBytes",),
-        ),
-    ] = 256 * KIB
-    min_partitions: Annotated[
-        int | None,
-        Option(
-            "minPartitionNum", whole(1), "Cuts finer, so that there are at least this many tasks.", ("minPartitions",)
-        ),
-    ] = None
-    rebalance: Annotated[
-        bool,
-        Option("rebalance", FLAG, "While a Spark job runs, idle tasks take over what slow ones have not read yet."),
-    ] = False
+        "Codec of the files. `auto` goes by their first bytes; a format whose records may be any bytes wants the "
+        "name to agree.",
+        SourceCompression.AUTO,
+    )
+    max_decompression_ratio: int = option(
+        whole(1),
+        "A compressed file that holds more than 256 MiB, and more than so many times its length, fails the scan.",
+        MAX_DECOMPRESSION_RATIO,
+    )
+    block_bytes: int = option(
+        size(), "Length of the blocks that files are cut into.", 128 * MIB, "blockBytes", name="blockSize"
+    )
+    task_bytes: int = option(
+        size(),
+        "Bytes that one task reads: small blocks are packed up to it, and a partition of Spark is no longer.",
+        128 * MIB,
+        "taskBytes",
+        "maxPartitionBytes",
+        name="taskSize",
+    )
+    open_cost_bytes: int = option(
+        size(0),
+        "What opening a file costs, in bytes, when blocks are packed.",
+        256 * KIB,
+        "openCostBytes",
+        name="openCostInBytes",
+    )
+    min_partitions: int | None = option(
+        whole(1),
+        "Cuts finer, so that there are at least this many tasks.",
+        None,
+        "minPartitions",
+        name="minPartitionNum",
+    )
+    rebalance: bool = option(
+        FLAG, "While a Spark job runs, idle tasks take over what slow ones have not read yet.", False
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.storage_options, StorageOptions):

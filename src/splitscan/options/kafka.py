@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from splitscan.options.table import FLAG, PATTERN, Option, OptionKind, ValueRefusedError, parse_paths, text, whole
+from splitscan.options.table import FLAG, PATTERN, TEXT, OptionKind, ValueRefusedError, option, parse_paths, whole
 
 EARLIEST, LATEST = -2, -1
 """What stands for the first and after the last message of a partition, as in Spark and Kafka."""
@@ -128,67 +128,42 @@ class KafkaOptions:
     Pickling: plain values only.
     """
 
-    bootstrap_servers: Annotated[
-        str, Option("kafka.bootstrap.servers", text(empty=False), "Brokers to ask first: `host:port`, by commas.")
-    ]
-    subscribe: Annotated[
-        tuple[str, ...] | None,
-        Option("subscribe", OptionKind("names", "a comma-separated list of topics", parse_paths, ",".join), "Topics."),
-    ] = None
-    subscribe_pattern: Annotated[
-        str | None, Option("subscribePattern", PATTERN, "All topics whose whole name matches.")
-    ] = None
-    assign: Annotated[
-        Assigned | None,
-        Option(
-            "assign",
-            OptionKind("partitions", 'JSON such as {"topic": [0, 1]}', _assigned),
-            "Partitions of topics; one of the three must be given.",
-        ),
-    ] = None
-    starting_offsets: Annotated[
-        OffsetChoice | None,
-        Option(
-            "startingOffsets",
-            _offsets(start=True),
-            "Where a read, or a new stream, begins. When not given: `earliest` for reads, `latest` for streams.",
-        ),
-    ] = None
-    ending_offsets: Annotated[
-        OffsetChoice | None,
-        Option(
-            "endingOffsets", _offsets(start=False), "Where a read ends; streams have no end. When not given: `latest`."
-        ),
-    ] = None
-    fail_on_data_loss: Annotated[
-        bool,
-        Option(
-            "failOnDataLoss",
-            FLAG,
-            "Whether messages that are gone before they were read end the query; otherwise there is a warning.",
-        ),
-    ] = True
-    max_offsets_per_trigger: Annotated[
-        int | None,
-        Option("maxOffsetsPerTrigger", whole(1), "Most offsets that one window reads, of all partitions together."),
-    ] = None
-    min_partitions: Annotated[
-        int | None,
-        Option("minPartitions", whole(1), "Tasks at least, where there are messages enough; long ranges are cut."),
-    ] = None
-    max_records_per_partition: Annotated[
-        int | None, Option("maxRecordsPerPartition", whole(1), "Most offsets that one task reads.")
-    ] = None
-    poll_timeout_ms: Annotated[
-        int,
-        Option("kafkaConsumer.pollTimeoutMs", whole(1), "How long brokers may be silent before that is an error."),
-    ] = 120_000
-    metadata_columns: Annotated[
-        tuple[str, ...],
-        Option(
-            "metadataColumns",
-            OptionKind("names", f"a comma-separated list of {', '.join(MESSAGE_COLUMNS)}", _message_columns, ",".join),
-            "Columns to add that a message has beside its value.",
-        ),
-    ] = ()
+    bootstrap_servers: str = option(
+        TEXT, "Brokers to ask first: `host:port`, by commas.", name="kafka.bootstrap.servers"
+    )
+    subscribe: tuple[str, ...] | None = option(
+        OptionKind("names", "a comma-separated list of topics", parse_paths, ",".join), "Topics.", None
+    )
+    subscribe_pattern: str | None = option(PATTERN, "All topics whose whole name matches.", None)
+    assign: Assigned | None = option(
+        OptionKind("partitions", 'JSON such as {"topic": [0, 1]}', _assigned),
+        "Partitions of topics; one of the three must be given.",
+        None,
+    )
+    starting_offsets: OffsetChoice | None = option(
+        _offsets(start=True),
+        "Where a read, or a new stream, begins. When not given: `earliest` for reads, `latest` for streams.",
+        None,
+    )
+    ending_offsets: OffsetChoice | None = option(
+        _offsets(start=False), "Where a read ends; streams have no end. When not given: `latest`.", None
+    )
+    fail_on_data_loss: bool = option(
+        FLAG, "Whether messages that are gone before they were read end the query; otherwise there is a warning.", True
+    )
+    max_offsets_per_trigger: int | None = option(
+        whole(1), "Most offsets that one window reads, of all partitions together.", None
+    )
+    min_partitions: int | None = option(
+        whole(1), "Tasks at least, where there are messages enough; long ranges are cut.", None
+    )
+    max_records_per_partition: int | None = option(whole(1), "Most offsets that one task reads.", None)
+    poll_timeout_ms: int = option(
+        whole(1), "How long brokers may be silent before that is an error.", 120_000, name="kafkaConsumer.pollTimeoutMs"
+    )
+    metadata_columns: tuple[str, ...] = option(
+        OptionKind("names", f"a comma-separated list of {', '.join(MESSAGE_COLUMNS)}", _message_columns, ",".join),
+        "Columns to add that a message has beside its value.",
+        (),
+    )
     client: Mapping[str, str] = field(default_factory=dict, repr=False)

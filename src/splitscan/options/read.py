@@ -9,18 +9,29 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from splitscan.errors import UsageError
 from splitscan.options.files import FileOptions
-from splitscan.options.table import FLAG, PATHS, Option, OptionKind, ValueRefusedError, choice, names, size, text, whole
+from splitscan.options.table import (
+    FLAG,
+    PATHS,
+    TEXT,
+    OptionKind,
+    ValueRefusedError,
+    names,
+    option,
+    size,
+    whole,
+)
 from splitscan.options.zones import ZONE, parse_zone
 from splitscan.sizes import GIB, MIB
 
-_TEXT = text(empty=False)
-LineSep = Annotated[
-    str | None, Option("lineSep", _TEXT, r"Record delimiter, one character or more; `\r`, `\n`, `\r\n` if unset.")
-]
+
+def line_separator() -> Any:
+    """Declare the option of formats whose records are lines."""
+    return option(TEXT, r"Record delimiter, one character or more; `\r`, `\n`, `\r\n` if unset.", None)
+
 
 METADATA_COLUMNS = (
     "filename",
@@ -143,7 +154,7 @@ class RecordOptions:
 class EncodedOptions(RecordOptions):
     """Options of every format whose records are text. A format whose records are lines adds ``line_sep``."""
 
-    encoding: Annotated[str, Option("encoding", _TEXT, "Character set of the file.", ("charset",))] = "UTF-8"
+    encoding: str = option(TEXT, "Character set of the file.", "UTF-8", "charset")
 
     @property
     def text_encoding(self) -> str:
@@ -161,20 +172,15 @@ class TypedOptions(EncodedOptions):
 
     has_columns: ClassVar[bool] = True
 
-    date_format: Annotated[str | None, Option("dateFormat", _TEXT, "Pattern of dates, in Spark's letters.")] = None
-    timestamp_format: Annotated[
-        str | None, Option("timestampFormat", _TEXT, "Pattern of timestamps, in Spark's letters.")
-    ] = None
-    timestamp_ntz_format: Annotated[
-        str | None, Option("timestampNTZFormat", _TEXT, "Pattern of timestamps without time zone.")
-    ] = None
-    time_zone: Annotated[
-        str,
-        Option(
-            "timeZone", ZONE, "Zone of times that name none; that of the session if not given, and UTC without one."
-        ),
-    ] = "UTC"
-    locale: Annotated[str, Option("locale", LOCALE, "Language of month and day names.")] = "en-US"
+    date_format: str | None = option(TEXT, "Pattern of dates, in Spark's letters.", None)
+    timestamp_format: str | None = option(TEXT, "Pattern of timestamps, in Spark's letters.", None)
+    timestamp_ntz_format: str | None = option(
+        TEXT, "Pattern of timestamps without time zone.", None, name="timestampNTZFormat"
+    )
+    time_zone: str = option(
+        ZONE, "Zone of times that name none; that of the session if not given, and UTC without one.", "UTC"
+    )
+    locale: str = option(LOCALE, "Language of month and day names.", "en-US")
 
 
 class Mode(enum.Enum):
@@ -194,61 +200,36 @@ class ReadingOptions:
     Pickling: plain values only.
     """
 
-    mode: Annotated[
-        Mode,
-        Option("mode", choice(Mode), "Broken records: kept with nulls, dropped, or the scan fails (see differences)."),
-    ] = Mode.PERMISSIVE
-    column_name_of_corrupt_record: Annotated[
-        str,
-        Option(
-            "columnNameOfCorruptRecord", text(empty=False), "Text column that receives the bytes of broken records."
-        ),
-    ] = "_corrupt_record"
-    max_record_bytes: Annotated[
-        int,
-        Option(
-            "maxRecordBytes",
-            size(1, _LARGEST_RECORD_BYTES),
-            "Longest record; a longer one is one reject, and reading resumes after it.",
-        ),
-    ] = 32 * MIB
-    columns: Annotated[
-        tuple[str, ...] | None,
-        Option(
-            "columns", PATHS, "Only columns to read, in this order: `a`, `m.x`, `columns[3]`, `*`; all if not given."
-        ),
-    ] = None
-    metadata_columns: Annotated[
-        tuple[str, ...],
-        Option(
-            "metadataColumns",
-            names(METADATA_COLUMNS, numbered="dir"),
-            "Columns to add that say where a record comes from.",
-        ),
-    ] = ()
-    batch_rows: Annotated[int, Option("batchRows", whole(1), "Most rows in one batch.")] = 65_536
-    batch_bytes: Annotated[int, Option("batchBytes", size(), "Most bytes in one batch of several rows.")] = 16 * MIB
-    read_bytes: Annotated[
-        int, Option("readBytes", size(1, _LARGEST_READ_BYTES), "Bytes asked of the storage in one read.")
-    ] = 4 * MIB
-    limit: Annotated[
-        int | None, Option("limit", whole(0), "Stops after this many rows; records after them are not validated.")
-    ] = None
-    infer_schema: Annotated[bool, Option("inferSchema", FLAG, "Finds column types in the data; it is read whole.")] = (
-        False
+    mode: Mode = option(
+        Mode, "Broken records: kept with nulls, dropped, or the scan fails (see differences).", Mode.PERMISSIVE
     )
-    infer_bytes: Annotated[
-        int, Option("inferBytes", size(1), "Of more data than this, schema inference reads a sample.")
-    ] = 64 * GIB
-    sampling_bytes: Annotated[
-        int,
-        Option(
-            "sampleBytes",
-            size(1, _LARGEST_READ_BYTES),
-            "Bytes of a file's head that schema inference reads; given, it reads no more than that.",
-            ("samplingBytes",),
-        ),
-    ] = 1 * MIB
+    column_name_of_corrupt_record: str = option(
+        TEXT, "Text column that receives the bytes of broken records.", "_corrupt_record"
+    )
+    max_record_bytes: int = option(
+        size(1, _LARGEST_RECORD_BYTES),
+        "Longest record; a longer one is one reject, and reading resumes after it.",
+        32 * MIB,
+    )
+    columns: tuple[str, ...] | None = option(
+        PATHS, "Only columns to read, in this order: `a`, `m.x`, `columns[3]`, `*`; all if not given.", None
+    )
+    metadata_columns: tuple[str, ...] = option(
+        names(METADATA_COLUMNS, numbered="dir"), "Columns to add that say where a record comes from.", ()
+    )
+    batch_rows: int = option(whole(1), "Most rows in one batch.", 65_536)
+    batch_bytes: int = option(size(), "Most bytes in one batch of several rows.", 16 * MIB)
+    read_bytes: int = option(size(1, _LARGEST_READ_BYTES), "Bytes asked of the storage in one read.", 4 * MIB)
+    limit: int | None = option(whole(0), "Stops after this many rows; records after them are not validated.", None)
+    infer_schema: bool = option(FLAG, "Finds column types in the data; it is read whole.", False)
+    infer_bytes: int = option(size(1), "Of more data than this, schema inference reads a sample.", 64 * GIB)
+    sampling_bytes: int = option(
+        size(1, _LARGEST_READ_BYTES),
+        "Bytes of a file's head that schema inference reads; given, it reads no more than that.",
+        1 * MIB,
+        "samplingBytes",
+        name="sampleBytes",
+    )
 
 
 class BlankAs(enum.Enum):
@@ -370,44 +351,24 @@ class SchemaOptions:
     Pickling: plain values only.
     """
 
-    provided_schema: Annotated[
-        str | None,
-        Option("providedSchema", text(empty=False), "Columns (DDL) that come first, with these names and types."),
-    ] = None
-    schema_mode: Annotated[
-        SchemaMode,
-        Option("schemaMode", choice(SchemaMode), "Whether columns that `providedSchema` does not name are read too."),
-    ] = SchemaMode.LENIENT
-    schema_hints: Annotated[
-        str | None,
-        Option("schemaHints", text(empty=False), "Types (DDL) of some columns, as `id long, m.x double`."),
-    ] = None
-    schema_conflicts: Annotated[
-        SchemaConflicts,
-        Option("schemaConflicts", choice(SchemaConflicts), "What is done where types in sampled files do not agree."),
-    ] = SchemaConflicts.STRING
-    sample_files: Annotated[
-        int,
-        Option("sampleFiles", whole(1), "Files that schema inference samples, spread over all, by path."),
-    ] = 16
+    provided_schema: str | None = option(TEXT, "Columns (DDL) that come first, with these names and types.", None)
+    schema_mode: SchemaMode = option(
+        SchemaMode, "Whether columns that `providedSchema` does not name are read too.", SchemaMode.LENIENT
+    )
+    schema_hints: str | None = option(TEXT, "Types (DDL) of some columns, as `id long, m.x double`.", None)
+    schema_conflicts: SchemaConflicts = option(
+        SchemaConflicts, "What is done where types in sampled files do not agree.", SchemaConflicts.STRING
+    )
+    sample_files: int = option(whole(1), "Files that schema inference samples, spread over all, by path.", 16)
 
-    column_options: Annotated[
-        tuple[tuple[str, ColumnOptions], ...],
-        Option("columnOptions", COLUMNS, 'Of single columns, as `{"day": {"default": "0", "format": "dd/MM/yyyy"}}`.'),
-    ] = ()
+    column_options: tuple[tuple[str, ColumnOptions], ...] = option(
+        COLUMNS, 'Of single columns, as `{"day": {"default": "0", "format": "dd/MM/yyyy"}}`.', ()
+    )
 
-    rescued_data_column: Annotated[
-        str | None,
-        Option("rescuedDataColumn", text(empty=False), "Text column (JSON) that keeps data which does not fit."),
-    ] = None
-    reject_reason_column: Annotated[
-        str | None,
-        Option(
-            "rejectReasonColumn",
-            text(empty=False),
-            "Text column that says why a record is broken, as `[code] reason`; null for all others.",
-        ),
-    ] = None
+    rescued_data_column: str | None = option(TEXT, "Text column (JSON) that keeps data which does not fit.", None)
+    reject_reason_column: str | None = option(
+        TEXT, "Text column that says why a record is broken, as `[code] reason`; null for all others.", None
+    )
 
     def __post_init__(self) -> None:
         if self.schema_mode is SchemaMode.STRICT and self.provided_schema is None:

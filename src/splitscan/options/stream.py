@@ -5,18 +5,17 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from splitscan.errors import UsageError
 from splitscan.options.table import (
     FLAG,
-    Option,
-    choice,
+    TEXT,
     declared_options,
     fields_given,
+    option,
     parsed_values,
     size,
-    text,
     whole,
 )
 
@@ -60,80 +59,49 @@ class StreamOptions:
     Pickling: plain values only.
     """
 
-    state_location: Annotated[
-        str | None,
-        Option(
-            "stateLocation",
-            text(empty=False),
-            "Directory of the window log, e.g. `splitscan` inside the checkpoint; a stream must have one.",
-        ),
-    ] = None
-    window_log: Annotated[
+    state_location: str | None = option(
+        TEXT, "Directory of the window log, e.g. `splitscan` inside the checkpoint; a stream must have one.", None
+    )
+    window_log: WindowLogChoice = option(
         WindowLogChoice,
-        Option(
-            "windowLog",
-            choice(WindowLogChoice),
-            "`durable`: windows are written to `stateLocation`, and replayed; "
-            "`none`: they are forgotten with the run, and the next one reads everything again.",
-        ),
-    ] = WindowLogChoice.DURABLE
-    blocks_threshold: Annotated[
-        int | None, Option("blocksThreshold", whole(1), "Most blocks that one window reads.")
-    ] = None
-    max_bytes_per_trigger: Annotated[
-        int | None,
-        Option("maxBytesPerTrigger", size(), "Most bytes that one window reads; one block is read in any case."),
-    ] = None
-    max_files_per_trigger: Annotated[
-        int | None, Option("maxFilesPerTrigger", whole(1), "Most files that one window reads from.")
-    ] = None
-    file_mode: Annotated[
+        "`durable`: windows are written to `stateLocation`, and replayed; "
+        "`none`: they are forgotten with the run, and the next one reads everything again.",
+        WindowLogChoice.DURABLE,
+    )
+    blocks_threshold: int | None = option(whole(1), "Most blocks that one window reads.", None)
+    max_bytes_per_trigger: int | None = option(
+        size(), "Most bytes that one window reads; one block is read in any case.", None
+    )
+    max_files_per_trigger: int | None = option(whole(1), "Most files that one window reads from.", None)
+    file_mode: FileMode = option(
         FileMode,
-        Option(
-            "fileMode",
-            choice(FileMode),
-            "`complete`: a file is final when it appears; `append`: it may grow, and is read record by record.",
-        ),
-    ] = FileMode.COMPLETE
-    on_modified: Annotated[
-        OnModified | None,
-        Option(
-            "onModified",
-            choice(OnModified),
-            "What to do with a file that was planned before and has other content now. "
-            "When not given: `fail` for complete files, `reread` for growing ones.",
-        ),
-    ] = None
-    close_after_ms: Annotated[
-        int | None,
-        Option(
-            "closeAfterMs",
-            whole(0),
-            "A growing file untouched for this long has ended: its last record needs no terminator.",
-        ),
-    ] = None
-    min_age_ms: Annotated[
-        int, Option("minAgeMs", whole(0), "A complete file is left alone until it was untouched for this long.")
-    ] = 0
-    scan_interval_ms: Annotated[
-        int, Option("scanIntervalMillis", whole(0), "Pause between two listings of the directories.")
-    ] = 1000
-    min_readers: Annotated[
-        int | None,
-        Option("minReaders", whole(1), "Fewest tasks of a window with blocks enough; by default one for every core."),
-    ] = None
-    max_readers: Annotated[int | None, Option("maxReaders", whole(1), "Most tasks of a window.")] = None
-    collect_stats: Annotated[
-        bool,
-        Option("collectStats", FLAG, "Whether the number of tasks follows the bytes; otherwise it is `minReaders`."),
-    ] = True
-    clean_source: Annotated[
-        CleanSource,
-        Option("cleanSource", choice(CleanSource), "What happens to a complete file once it was read and committed."),
-    ] = CleanSource.OFF
-    source_archive_dir: Annotated[
-        str | None, Option("sourceArchiveDir", text(empty=False), "Where `cleanSource=archive` moves files to.")
-    ] = None
+        "`complete`: a file is final when it appears; `append`: it may grow, and is read record by record.",
+        FileMode.COMPLETE,
+    )
+    on_modified: OnModified | None = option(
+        OnModified,
+        "What to do with a file that was planned before and has other content now. "
+        "When not given: `fail` for complete files, `reread` for growing ones.",
+        None,
+    )
+    close_after_ms: int | None = option(
+        whole(0), "A growing file untouched for this long has ended: its last record needs no terminator.", None
+    )
+    min_age_ms: int = option(whole(0), "A complete file is left alone until it was untouched for this long.", 0)
+    scan_interval_ms: int = option(
+        whole(0), "Pause between two listings of the directories.", 1000, name="scanIntervalMillis"
+    )
+    min_readers: int | None = option(
+        whole(1), "Fewest tasks of a window with blocks enough; by default one for every core.", None
+    )
+    max_readers: int | None = option(whole(1), "Most tasks of a window.", None)
+    collect_stats: bool = option(
+        FLAG, "Whether the number of tasks follows the bytes; otherwise it is `minReaders`.", True
+    )
+    clean_source: CleanSource = option(
+        CleanSource, "What happens to a complete file once it was read and committed.", CleanSource.OFF
+    )
+    source_archive_dir: str | None = option(TEXT, "Where `cleanSource=archive` moves files to.", None)
 
     @property
     def modified_policy(self) -> OnModified:

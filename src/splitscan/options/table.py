@@ -15,7 +15,6 @@ import functools
 import json
 import operator
 import re
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -159,15 +158,20 @@ def _show_size(size_bytes: int) -> str:
     return format_size(size_bytes).replace(".0 ", " ")
 
 
-def text(*, empty: bool = True) -> OptionKind:
-    """Return the kind of texts, which may be *empty* or not."""
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueRefusedError
+    return value
 
-    def parse(value: Any) -> str:
-        if not isinstance(value, str) or not (empty or value):
-            raise ValueRefusedError
-        return value
 
-    return OptionKind("text", "text" if empty else "text that is not empty", parse, show_text)
+def _some_text(value: Any) -> str:
+    if not _text(value):
+        raise ValueRefusedError
+    return str(value)
+
+
+ANY_TEXT = OptionKind("text", "text", _text, show_text)
+TEXT = OptionKind("text", "text that is not empty", _some_text, show_text)
 
 
 def character(*, off: bool) -> OptionKind:
@@ -313,8 +317,8 @@ class Option:
         kind: Kind of its values.
         meaning: One sentence or clause, for help and documentation.
         aliases: Other camelCase names of the same option.
-        attribute: Field that holds the value; filled in by :func:`declared_options`.
-        default: Value when it is not given, ``REQUIRED`` when it must be given; filled in likewise.
+        attribute: Field that holds the value.
+        default: Value when it is not given, ``REQUIRED`` when it must be given.
     """
 
     name: str
@@ -336,22 +340,38 @@ class Option:
         return "" if self.default is None else self.kind.show(self.default)
 
 
-def _declared(options_class: type) -> tuple[Option, ...]:
-    """Return the options that the fields of a dataclass declare, in order.
+def option(
+    kind: OptionKind | type[enum.Enum], meaning: str, default: Any = REQUIRED, *aliases: str, name: str = ""
+) -> Any:
+    """Declare the option that a field of a dataclass holds.
 
-    A field declares one with ``Annotated[type, Option(...)]``; its own default is the option's default. Options that
-    a class shares with others, by its base, come last.
+    Args:
+        kind: See :class:`Option`; an enum stands for the choice of its members.
+        meaning: See :class:`Option`.
+        default: Of the field and the option; immutable.
+        aliases: See :class:`Option`.
+        name: Spark's name, where it is not the camelCase twin of the field's.
     """
-    hints, own = typing.get_type_hints(options_class, include_extras=True), list(options_class.__annotations__)
+    given = {} if default is REQUIRED else {"default": default}
+    kind = choice(kind) if isinstance(kind, type) else kind
+    return dataclasses.field(metadata={Option: Option(name, kind, meaning, aliases, default=default)}, **given)
+
+
+def _declared(options_class: type) -> tuple[Option, ...]:
+    """Options of a dataclass, in order; those that it shares with others, by its base, come last."""
     fields = {field.name: field for field in dataclasses.fields(options_class)}
-    names = [name for name in dict.fromkeys([*own, *fields]) if name in fields]
-    found = [
-        dataclasses.replace(extra, attribute=name, default=_default_of(fields[name]))
-        for name in names
-        for extra in getattr(hints[name], "__metadata__", ())
-        if isinstance(extra, Option)
-    ]
-    return tuple(found)
+    names = dict.fromkeys(name for name in (*options_class.__annotations__, *fields) if name in fields)
+    found = ((name, fields[name].metadata.get(Option)) for name in names)
+    return tuple(
+        dataclasses.replace(option, name=option.name or _camel_case(name), attribute=name)
+        for name, option in found
+        if option is not None
+    )
+
+
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 # typed by hand: to mypy, the class of a dataclass without a hash cannot be the argument of a cache
@@ -362,14 +382,6 @@ declared_options: Callable[[type], tuple[Option, ...]] = functools.cache(_declar
 def by_spellings(known: tuple[Option, ...]) -> Mapping[str, Option]:
     """Return options by every spelling that names one of them, in lower case."""
     return MappingProxyType({spelling: option for option in known for spelling in option.spellings()})
-
-
-def _default_of(field: dataclasses.Field[Any]) -> Any:
-    if field.default is not dataclasses.MISSING:
-        return field.default
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return REQUIRED
 
 
 def parsed_values(

@@ -6,14 +6,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import pytest
 
 import splitscan as ss
 from splitscan.formats import registry
 from splitscan.formats.text.format import Text, TextOptions
-from splitscan.options.table import FLAG, Option
+from splitscan.options.table import FLAG, option
 
 SOURCE = Path(ss.__file__).parent
 PACKAGE = "splitscan.formats."
@@ -73,7 +72,7 @@ def test_such_a_question_would_be_seen(text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ShoutedOptions(TextOptions):
-    loud: Annotated[bool, Option("loud", FLAG, "Whether to shout.")] = False
+    loud: bool = option(FLAG, "Whether to shout.", False)
 
 
 class Shouted(Text):

@@ -7,14 +7,24 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from splitscan.errors import UsageError
 from splitscan.formats.cobol.codepages import CodePage, code_page
 from splitscan.formats.cobol.copybook import parse_copybook
 from splitscan.formats.cobol.layout import ItemRules, Leaf, RecordLayout, lay_out
-from splitscan.options.read import LineSep, RecordOptions
-from splitscan.options.table import FLAG, PATHS, Option, OptionKind, ValueRefusedError, choice, show_text, text, whole
+from splitscan.options.read import RecordOptions, line_separator
+from splitscan.options.table import (
+    FLAG,
+    PATHS,
+    REQUIRED,
+    TEXT,
+    OptionKind,
+    ValueRefusedError,
+    option,
+    show_text,
+    whole,
+)
 
 MOST_COPYBOOK_BYTES = 16 * 1024 * 1024
 _IS_TEXT = re.compile(r"\s*[0-9]{1,2}\s+\S|.*[\r\n]", re.DOTALL)
@@ -114,83 +124,40 @@ class CobolOptions(RecordOptions):
     ignores_case: ClassVar[bool] = True
     says_columns: ClassVar[bool] = True
 
-    copybook: Annotated[str, Option("copybook", _COPYBOOK, "Path of the copybook, or its text.", ("copybookContents",))]
-    recfm: Annotated[
-        Recfm,
-        Option("recfm", choice(Recfm), "How records lie in a file: of a fixed length, behind their lengths, or lines."),
-    ] = Recfm.FIXED
-    record_length: Annotated[
-        int | None, Option("recordLength", whole(1), "Bytes in each record; those of the copybook if not given.")
-    ] = None
-    is_rdw_big_endian: Annotated[
-        bool | None,
-        Option("isRdwBigEndian", FLAG, "Byte order of the lengths in front of records; if not given, each tells it."),
-    ] = None
-    is_rdw_part_of_record_length: Annotated[
-        bool, Option("isRdwPartOfRecordLength", FLAG, "Whether these lengths count their own four bytes.")
-    ] = False
-    rdw_adjustment: Annotated[
-        int, Option("rdwAdjustment", whole(-65_536), "Bytes that a record has more than its length says.")
-    ] = 0
-    line_sep: LineSep = None
-    segment_field: Annotated[
-        str | None, Option("segmentField", text(empty=False), "Item that says of which kind a record is.")
-    ] = None
-    segment_filter: Annotated[
-        tuple[str, ...], Option("segmentFilter", PATHS, "Kinds of records that are read, as texts; all if not given.")
-    ] = ()
-    redefine_segment_id_map: Annotated[
-        tuple[tuple[str, tuple[str, ...]], ...],
-        Option(
-            "redefineSegmentIdMap", _SEGMENTS, "Groups and the kinds of records that have them: `A => 1,2; B => 3`."
-        ),
-    ] = ()
-    record_start_offset: Annotated[
-        int, Option("recordStartOffset", whole(0), "Bytes in each record in front of the copybook's.")
-    ] = 0
-    record_end_offset: Annotated[
-        int, Option("recordEndOffset", whole(0), "Bytes in each record after the copybook's.")
-    ] = 0
-    file_start_offset: Annotated[
-        int, Option("fileStartOffset", whole(0), "Bytes in front of the first record of a file.")
-    ] = 0
-    file_end_offset: Annotated[int, Option("fileEndOffset", whole(0), "Bytes after the last record of a file.")] = 0
-    encoding: Annotated[
-        str, Option("encoding", _CODE_PAGE, "Code page of texts and of DISPLAY numbers.", ("charset", "ebcdicCodePage"))
-    ] = "cp037"
-    floating_point_format: Annotated[
-        Floats, Option("floatingPointFormat", choice(Floats), "How COMP-1 and COMP-2 are stored.")
-    ] = Floats.IBM
-    string_trimming_policy: Annotated[
-        Trimming, Option("stringTrimmingPolicy", choice(Trimming), "Which blanks of texts are dropped.")
-    ] = Trimming.BOTH
-    improved_null_detection: Annotated[
-        bool, Option("improvedNullDetection", FLAG, "Reads a text whose bytes are all 0 as null.")
-    ] = True
-    strict_sign_overpunching: Annotated[
-        bool, Option("strictSignOverpunching", FLAG, "Refuses a plus in the digits of a number without a sign.")
-    ] = True
-    strict_integral_precision: Annotated[
-        bool, Option("strictIntegralPrecision", FLAG, "Reads whole numbers as decimals of as many digits.")
-    ] = False
-    schema_retention_policy: Annotated[
-        Root, Option("schemaRetentionPolicy", choice(Root), "Whether the outermost group is a column.")
-    ] = Root.COLLAPSE
-    drop_value_fillers: Annotated[
-        bool, Option("dropValueFillers", FLAG, "Reads no FILLER with a picture; else it is a column FILLER_P1 ...")
-    ] = True
-    drop_group_fillers: Annotated[
-        bool, Option("dropGroupFillers", FLAG, "Reads no FILLER that is a group; else it is a column FILLER_1 ...")
-    ] = False
-    truncate_comments: Annotated[
-        bool, Option("truncateComments", FLAG, "Reads only some columns of the copybook's lines.")
-    ] = True
-    comments_lbound: Annotated[
-        int, Option("commentsLbound", whole(0), "Columns in front of the copybook's lines that are no text.")
-    ] = 6
-    comments_ubound: Annotated[
-        int, Option("commentsUbound", whole(1), "The last column of the copybook's lines that is text.")
-    ] = 72
+    copybook: str = option(_COPYBOOK, "Path of the copybook, or its text.", REQUIRED, "copybookContents")
+    recfm: Recfm = option(
+        Recfm, "How records lie in a file: of a fixed length, behind their lengths, or lines.", Recfm.FIXED
+    )
+    record_length: int | None = option(whole(1), "Bytes in each record; those of the copybook if not given.", None)
+    is_rdw_big_endian: bool | None = option(
+        FLAG, "Byte order of the lengths in front of records; if not given, each tells it.", None
+    )
+    is_rdw_part_of_record_length: bool = option(FLAG, "Whether these lengths count their own four bytes.", False)
+    rdw_adjustment: int = option(whole(-65_536), "Bytes that a record has more than its length says.", 0)
+    line_sep: str | None = line_separator()
+    segment_field: str | None = option(TEXT, "Item that says of which kind a record is.", None)
+    segment_filter: tuple[str, ...] = option(PATHS, "Kinds of records that are read, as texts; all if not given.", ())
+    redefine_segment_id_map: tuple[tuple[str, tuple[str, ...]], ...] = option(
+        _SEGMENTS, "Groups and the kinds of records that have them: `A => 1,2; B => 3`.", ()
+    )
+    record_start_offset: int = option(whole(0), "Bytes in each record in front of the copybook's.", 0)
+    record_end_offset: int = option(whole(0), "Bytes in each record after the copybook's.", 0)
+    file_start_offset: int = option(whole(0), "Bytes in front of the first record of a file.", 0)
+    file_end_offset: int = option(whole(0), "Bytes after the last record of a file.", 0)
+    encoding: str = option(
+        _CODE_PAGE, "Code page of texts and of DISPLAY numbers.", "cp037", "charset", "ebcdicCodePage"
+    )
+    floating_point_format: Floats = option(Floats, "How COMP-1 and COMP-2 are stored.", Floats.IBM)
+    string_trimming_policy: Trimming = option(Trimming, "Which blanks of texts are dropped.", Trimming.BOTH)
+    improved_null_detection: bool = option(FLAG, "Reads a text whose bytes are all 0 as null.", True)
+    strict_sign_overpunching: bool = option(FLAG, "Refuses a plus in the digits of a number without a sign.", True)
+    strict_integral_precision: bool = option(FLAG, "Reads whole numbers as decimals of as many digits.", False)
+    schema_retention_policy: Root = option(Root, "Whether the outermost group is a column.", Root.COLLAPSE)
+    drop_value_fillers: bool = option(FLAG, "Reads no FILLER with a picture; else it is a column FILLER_P1 ...", True)
+    drop_group_fillers: bool = option(FLAG, "Reads no FILLER that is a group; else it is a column FILLER_1 ...", False)
+    truncate_comments: bool = option(FLAG, "Reads only some columns of the copybook's lines.", True)
+    comments_lbound: int = option(whole(0), "Columns in front of the copybook's lines that are no text.", 6)
+    comments_ubound: int = option(whole(1), "The last column of the copybook's lines that is text.", 72)
 
     @property
     def layout(self) -> RecordLayout:

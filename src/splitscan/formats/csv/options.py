@@ -6,21 +6,20 @@ import enum
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from splitscan.errors import UsageError
-from splitscan.options.read import LOCALE, LineSep, TypedOptions
+from splitscan.options.read import LOCALE, TypedOptions, line_separator
 from splitscan.options.table import (
+    ANY_TEXT,
     FLAG,
-    Option,
     OptionKind,
     ValueRefusedError,
     character,
-    choice,
+    option,
     parse_paths,
     show_text,
     show_value,
-    text,
     whole,
 )
 
@@ -122,91 +121,59 @@ class CsvOptions(TypedOptions):
     types_if_asked: ClassVar[bool] = True
     values_are_texts: ClassVar[bool] = True
 
-    sep: Annotated[str, Option("sep", _SEPARATOR, _SEP_MEANING, ("delimiter",))] = ","
-    quote: Annotated[
-        str | None, Option("quote", character(off=True), "Encloses fields that hold special characters; empty: off.")
-    ] = '"'
-    escape: Annotated[
-        str | None,
-        Option(
-            "escape",
-            character(off=True),
-            'Makes a quote inside quotes data; `"` is RFC 4180 (doubled quotes); empty: nothing does.',
-        ),
-    ] = "\\"
-    comment: Annotated[
-        str | None, Option("comment", character(off=True), "Lines that begin with this character are skipped.")
-    ] = None
-    header: Annotated[bool, Option("header", FLAG, "The first record of every file holds the column names.")] = False
-    enforce_schema: Annotated[
-        bool | None,
-        Option("enforceSchema", FLAG, "True: headers are skipped unread. Otherwise every file's header is verified."),
-    ] = None
-    header_mapping: Annotated[
-        HeaderMapping,
-        Option("headerMapping", choice(HeaderMapping), "How a file's columns are matched to the schema."),
-    ] = HeaderMapping.POSITION
-    columns_array: Annotated[
-        bool,
-        Option("columnsArray", FLAG, "All fields of a record as one column `columns array<string>`; without header."),
-    ] = False
-    skip_rows: Annotated[int, Option("skipRows", whole(0), "Lines to skip at the head of every file.")] = 0
-    found_options: Annotated[
-        tuple[str, ...],
-        Option(
-            "foundOptions",
-            OptionKind("names", f"a comma-separated list of {', '.join(FOUND)}", _parse_found, ",".join),
-            "Which of these options a look at samples has found; `dialect=auto` sets it. Lines that they drop and that "
-            "look like records are told of, and so are records that look like a header.",
-        ),
-    ] = ()
-    line_sep: LineSep = None
-    dialect: Annotated[
-        DialectChoice,
-        Option(
-            "dialect",
-            choice(DialectChoice),
-            "What options of the dialect are that nobody gives: Spark's defaults; those of RFC 4180 (`escape` is the "
-            "quote, `multiLine=true`); of Excel (the same, and a first line `sep=;` is obeyed); or what a look at the "
-            "files finds ([dialects.md](dialects.md)).",
-        ),
-    ] = DialectChoice.SPARK
-    multi_line: Annotated[
-        bool, Option("multiLine", FLAG, "Quoted fields may hold line ends. Files are read in parallel all the same.")
-    ] = False
-    null_value: Annotated[str, Option("nullValue", text(), "Text of a null.")] = ""
-    empty_value: Annotated[str, Option("emptyValue", text(), "What a quoted empty field becomes.")] = ""
-    nan_value: Annotated[str, Option("nanValue", text(), "Text of a number that is none.")] = "NaN"
-    positive_inf: Annotated[str, Option("positiveInf", text(), "Text of positive infinity.")] = "Inf"
-    negative_inf: Annotated[str, Option("negativeInf", text(), "Text of negative infinity.")] = "-Inf"
-    locale: Annotated[str, Option("locale", LOCALE, "Language of numbers and of month and day names.")] = "en-US"
-    ignore_leading_white_space: Annotated[
-        bool, Option("ignoreLeadingWhiteSpace", FLAG, "Removes white space before values.")
-    ] = False
-    ignore_trailing_white_space: Annotated[
-        bool, Option("ignoreTrailingWhiteSpace", FLAG, "Removes white space after values.")
-    ] = False
-    max_columns: Annotated[int, Option("maxColumns", whole(1), "Most fields in a record; one with more is broken.")] = (
-        20480
+    sep: str = option(_SEPARATOR, _SEP_MEANING, ",", "delimiter")
+    quote: str | None = option(character(off=True), "Encloses fields that hold special characters; empty: off.", '"')
+    escape: str | None = option(
+        character(off=True),
+        'Makes a quote inside quotes data; `"` is RFC 4180 (doubled quotes); empty: nothing does.',
+        "\\",
     )
-    max_chars_per_column: Annotated[
-        int,
-        Option(
-            "maxCharsPerColumn",
-            whole(1, also=-1),
-            "Most characters in a field; a longer one breaks its record. -1: no bound.",
-        ),
-    ] = -1
-    unescaped_quote_handling: Annotated[
-        str, Option("unescapedQuoteHandling", _HANDLING, "What happens at a quote inside an unquoted field.")
-    ] = _ONLY_HANDLING
-    char_to_escape_quote_escaping: Annotated[
-        str | None,
-        Option(
-            "charToEscapeQuoteEscaping", character(off=False), "Escapes the escape character: only `escape` itself."
-        ),
-    ] = None
-    prefer_date: Annotated[bool, Option("preferDate", FLAG, "Schema inference tries dates before timestamps.")] = True
+    comment: str | None = option(character(off=True), "Lines that begin with this character are skipped.", None)
+    header: bool = option(FLAG, "The first record of every file holds the column names.", False)
+    enforce_schema: bool | None = option(
+        FLAG, "True: headers are skipped unread. Otherwise every file's header is verified.", None
+    )
+    header_mapping: HeaderMapping = option(
+        HeaderMapping, "How a file's columns are matched to the schema.", HeaderMapping.POSITION
+    )
+    columns_array: bool = option(
+        FLAG, "All fields of a record as one column `columns array<string>`; without header.", False
+    )
+    skip_rows: int = option(whole(0), "Lines to skip at the head of every file.", 0)
+    found_options: tuple[str, ...] = option(
+        OptionKind("names", f"a comma-separated list of {', '.join(FOUND)}", _parse_found, ",".join),
+        "Which of these options a look at samples has found; `dialect=auto` sets it. Lines that they drop and that "
+        "look like records are told of, and so are records that look like a header.",
+        (),
+    )
+    line_sep: str | None = line_separator()
+    dialect: DialectChoice = option(
+        DialectChoice,
+        "What options of the dialect are that nobody gives: Spark's defaults; those of RFC 4180 (`escape` is the "
+        "quote, `multiLine=true`); of Excel (the same, and a first line `sep=;` is obeyed); or what a look at the "
+        "files finds ([dialects.md](dialects.md)).",
+        DialectChoice.SPARK,
+    )
+    multi_line: bool = option(FLAG, "Quoted fields may hold line ends. Files are read in parallel all the same.", False)
+    null_value: str = option(ANY_TEXT, "Text of a null.", "")
+    empty_value: str = option(ANY_TEXT, "What a quoted empty field becomes.", "")
+    nan_value: str = option(ANY_TEXT, "Text of a number that is none.", "NaN")
+    positive_inf: str = option(ANY_TEXT, "Text of positive infinity.", "Inf")
+    negative_inf: str = option(ANY_TEXT, "Text of negative infinity.", "-Inf")
+    locale: str = option(LOCALE, "Language of numbers and of month and day names.", "en-US")
+    ignore_leading_white_space: bool = option(FLAG, "Removes white space before values.", False)
+    ignore_trailing_white_space: bool = option(FLAG, "Removes white space after values.", False)
+    max_columns: int = option(whole(1), "Most fields in a record; one with more is broken.", 20480)
+    max_chars_per_column: int = option(
+        whole(1, also=-1), "Most characters in a field; a longer one breaks its record. -1: no bound.", -1
+    )
+    unescaped_quote_handling: str = option(
+        _HANDLING, "What happens at a quote inside an unquoted field.", _ONLY_HANDLING
+    )
+    char_to_escape_quote_escaping: str | None = option(
+        character(off=False), "Escapes the escape character: only `escape` itself.", None
+    )
+    prefer_date: bool = option(FLAG, "Schema inference tries dates before timestamps.", True)
 
     @property
     def sep_marks(self) -> str:

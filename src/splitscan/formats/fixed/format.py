@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.options import ReadOptions
 from splitscan.options.read import RecordOptions
-from splitscan.options.table import Option, size, whole
+from splitscan.options.table import option, size, whole
 from splitscan.sizes import MIB
 
 _SLICE_BYTES = 1 * MIB
@@ -32,7 +32,7 @@ class FixedOptions(RecordOptions):
     Pickling: plain values only.
     """
 
-    record_length: Annotated[int, Option("recordLength", whole(1), "Bytes in each record.")]
+    record_length: int = option(whole(1), "Bytes in each record.")
 
     @property
     def fixed_length(self) -> tuple[str, int]:
@@ -51,7 +51,7 @@ class SlicesOptions(RecordOptions):
 
     in_messages: ClassVar[str] = "raw"
 
-    slice_bytes: Annotated[int, Option("sliceSize", size(), "Bytes in each slice.", ("sliceBytes",))] = _SLICE_BYTES
+    slice_bytes: int = option(size(), "Bytes in each slice.", _SLICE_BYTES, "sliceBytes", name="sliceSize")
 
     @property
     def fixed_length(self) -> tuple[str, int]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from splitscan.errors import UsageError
-from splitscan.options.read import LineSep, TypedOptions
-from splitscan.options.table import FLAG, Option, OptionKind, ValueRefusedError, show_text, text, whole
+from splitscan.options.read import TypedOptions, line_separator
+from splitscan.options.table import ANY_TEXT, FLAG, OptionKind, ValueRefusedError, option, show_text, whole
 
 _FIX = "write name start length [type], ... such as 'id 1 5 int, name 6 20'; the first place of a record is 1"
 _ENTRY = re.compile(
@@ -86,22 +86,16 @@ class FixedWidthOptions(TypedOptions):
     ignores_case: ClassVar[bool] = True
     says_columns: ClassVar[bool] = True
 
-    layout: Annotated[
-        tuple[Field, ...],
-        Option("layout", _LAYOUT, "Columns as `name start length type, ...`; places count from 1, types are DDL's."),
-    ]
-    record_length: Annotated[
-        int | None,
-        Option("recordLength", whole(1), "Bytes in each record, where records are no lines; places are bytes then."),
-    ] = None
-    line_sep: LineSep = None
-    null_value: Annotated[str, Option("nullValue", text(), "Text of a null, beside blank ones.")] = ""
-    ignore_leading_white_space: Annotated[
-        bool, Option("ignoreLeadingWhiteSpace", FLAG, "Removes white space before values.")
-    ] = True
-    ignore_trailing_white_space: Annotated[
-        bool, Option("ignoreTrailingWhiteSpace", FLAG, "Removes white space after values.")
-    ] = True
+    layout: tuple[Field, ...] = option(
+        _LAYOUT, "Columns as `name start length type, ...`; places count from 1, types are DDL's."
+    )
+    record_length: int | None = option(
+        whole(1), "Bytes in each record, where records are no lines; places are bytes then.", None
+    )
+    line_sep: str | None = line_separator()
+    null_value: str = option(ANY_TEXT, "Text of a null, beside blank ones.", "")
+    ignore_leading_white_space: bool = option(FLAG, "Removes white space before values.", True)
+    ignore_trailing_white_space: bool = option(FLAG, "Removes white space after values.", True)
 
     @property
     def last(self) -> Field:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from splitscan.errors import UsageError
 from splitscan.formats.json.record_path import RecordPath, parse_record_path
 from splitscan.options.read import TypedOptions
-from splitscan.options.table import FLAG, Option, OptionKind, only_false, show_value, text
+from splitscan.options.table import FLAG, TEXT, OptionKind, only_false, option, show_value
 
 _COMMENTS = only_false("remove the comments: a bracket or a quote in one would decide where records begin")
 _TIMES = only_false("declare timestamp columns in the schema")
@@ -30,59 +30,27 @@ class JsonOptions(TypedOptions):
 
     in_messages: ClassVar[str] = "json"
 
-    multi_line: Annotated[
-        bool,
-        Option(
-            "multiLine",
-            FLAG,
-            "Values may span lines: one array, or values one after the other. Read in parallel all the same.",
-        ),
-    ] = False
-    record_path: Annotated[
-        str | None,
-        Option(
-            "recordPath",
-            _RECORD_PATH,
-            "Records are the elements of the arrays at this path, as in `$.data[*]`; implies `multiLine`.",
-        ),
-    ] = None
-    line_sep: Annotated[
-        str | None,
-        Option("lineSep", text(empty=False), r"Record delimiter of JSON Lines; `\r`, `\n`, `\r\n` if unset."),
-    ] = None
-    primitives_as_string: Annotated[
-        bool, Option("primitivesAsString", FLAG, "Schema inference makes every scalar a string.")
-    ] = False
-    prefers_decimal: Annotated[
-        bool, Option("prefersDecimal", FLAG, "Schema inference makes fractions decimals where they fit.")
-    ] = False
-    drop_field_if_all_null: Annotated[
-        bool, Option("dropFieldIfAllNull", FLAG, "Schema inference leaves out columns without any value.")
-    ] = False
-    allow_single_quotes: Annotated[
-        bool, Option("allowSingleQuotes", FLAG, "Strings may be in single quotes (see differences for multiLine).")
-    ] = True
-    allow_unquoted_field_names: Annotated[
-        bool, Option("allowUnquotedFieldNames", FLAG, "Names of fields need no quotes.")
-    ] = False
-    allow_numeric_leading_zeros: Annotated[
-        bool,
-        Option("allowNumericLeadingZeros", FLAG, "Numbers may begin with zeros.", ("allowNumericLeadingZero",)),
-    ] = False
-    allow_non_numeric_numbers: Annotated[
-        bool, Option("allowNonNumericNumbers", FLAG, "`NaN` and `Infinity`, in quotes or not, are numbers.")
-    ] = True
-    allow_backslash_escaping_any_character: Annotated[
-        bool, Option("allowBackslashEscapingAnyCharacter", FLAG, "A backslash may stand before any character.")
-    ] = False
-    allow_unquoted_control_chars: Annotated[
-        bool, Option("allowUnquotedControlChars", FLAG, "Strings may hold control characters such as tabs.")
-    ] = False
-    allow_comments: Annotated[bool, Option("allowComments", _COMMENTS, "Comments are not read.")] = False
-    infer_timestamp: Annotated[bool, Option("inferTimestamp", _TIMES, "Strings stay strings.")] = False
-    explode_embedded_array: Annotated[
-        bool, Option("explodeEmbeddedArray", _ARRAYS, "A line with an array is no record.")
-    ] = False
+    multi_line: bool = option(
+        FLAG, "Values may span lines: one array, or values one after the other. Read in parallel all the same.", False
+    )
+    record_path: str | None = option(
+        _RECORD_PATH,
+        "Records are the elements of the arrays at this path, as in `$.data[*]`; implies `multiLine`.",
+        None,
+    )
+    line_sep: str | None = option(TEXT, r"Record delimiter of JSON Lines; `\r`, `\n`, `\r\n` if unset.", None)
+    primitives_as_string: bool = option(FLAG, "Schema inference makes every scalar a string.", False)
+    prefers_decimal: bool = option(FLAG, "Schema inference makes fractions decimals where they fit.", False)
+    drop_field_if_all_null: bool = option(FLAG, "Schema inference leaves out columns without any value.", False)
+    allow_single_quotes: bool = option(FLAG, "Strings may be in single quotes (see differences for multiLine).", True)
+    allow_unquoted_field_names: bool = option(FLAG, "Names of fields need no quotes.", False)
+    allow_numeric_leading_zeros: bool = option(FLAG, "Numbers may begin with zeros.", False, "allowNumericLeadingZero")
+    allow_non_numeric_numbers: bool = option(FLAG, "`NaN` and `Infinity`, in quotes or not, are numbers.", True)
+    allow_backslash_escaping_any_character: bool = option(FLAG, "A backslash may stand before any character.", False)
+    allow_unquoted_control_chars: bool = option(FLAG, "Strings may hold control characters such as tabs.", False)
+    allow_comments: bool = option(_COMMENTS, "Comments are not read.", False)
+    infer_timestamp: bool = option(_TIMES, "Strings stay strings.", False)
+    explode_embedded_array: bool = option(_ARRAYS, "A line with an array is no record.", False)
 
     @property
     def spans_lines(self) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
 from splitscan.errors import UsageError
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.log.patterns import LINE_PATTERN, RECORD_PATTERN, parse_pattern
 from splitscan.formats.log_kinds import PRESETS, Preset
 from splitscan.options.read import TypedOptions
-from splitscan.options.table import Option, OptionKind, ValueRefusedError, text
+from splitscan.options.table import ANY_TEXT, OptionKind, ValueRefusedError, option
 
 
 def _preset_name(value: object) -> str:
@@ -38,23 +37,15 @@ class LogOptions(TypedOptions):
     Pickling: plain values only.
     """
 
-    log_format: Annotated[
-        str | None,
-        Option("logFormat", _PRESET, "Kind of log: says how records begin and which columns they have."),
-    ] = None
-    record_start: Annotated[
-        str | None,
-        Option("recordStart", LINE_PATTERN, "Pattern that begins a record; lines without it belong to the one before."),
-    ] = None
-    record_continues: Annotated[
-        str | None,
-        Option("recordContinues", LINE_PATTERN, "Pattern that begins the other lines of a record, instead."),
-    ] = None
-    record_pattern: Annotated[
-        str | None,
-        Option("recordPattern", RECORD_PATTERN, "Pattern of whole records; named groups are columns."),
-    ] = None
-    null_value: Annotated[str, Option("nullValue", text(), "Text of a null, beside blank ones.")] = "-"
+    log_format: str | None = option(_PRESET, "Kind of log: says how records begin and which columns they have.", None)
+    record_start: str | None = option(
+        LINE_PATTERN, "Pattern that begins a record; lines without it belong to the one before.", None
+    )
+    record_continues: str | None = option(
+        LINE_PATTERN, "Pattern that begins the other lines of a record, instead.", None
+    )
+    record_pattern: str | None = option(RECORD_PATTERN, "Pattern of whole records; named groups are columns.", None)
+    null_value: str = option(ANY_TEXT, "Text of a null, beside blank ones.", "-")
 
     @property
     def is_w3c(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -20,8 +20,8 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.delimited import DelimitedFormat, line_format
 from splitscan.formats.text.lines import LineFormat
 from splitscan.options import ReadOptions
-from splitscan.options.read import EncodedOptions, LineSep
-from splitscan.options.table import Option, character
+from splitscan.options.read import EncodedOptions, line_separator
+from splitscan.options.table import character, option
 
 _WHOLE_TEXT = (
     "leave it out (false is accepted), or use Spark's own text reader: "
@@ -44,10 +44,8 @@ class TextOptions(EncodedOptions):
     in_messages: ClassVar[str] = "text"
     refused_if_true: ClassVar[Mapping[str, str]] = MappingProxyType({"wholeText": _WHOLE_TEXT})
 
-    line_sep: LineSep = None
-    escape: Annotated[
-        str | None, Option("escape", character(off=True), "A delimiter after an odd run of this character is data.")
-    ] = None
+    line_sep: str | None = line_separator()
+    escape: str | None = option(character(off=True), "A delimiter after an odd run of this character is data.", None)
 
 
 class Text(Format[TextOptions]):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from splitscan.options.read import TypedOptions
-from splitscan.options.table import FLAG, Option, OptionKind, ValueRefusedError, show_text, text
+from splitscan.options.table import ANY_TEXT, FLAG, TEXT, OptionKind, ValueRefusedError, option, show_text
 
 DECLARED = "declared"
 """The encoding of a file that says it itself."""
@@ -47,41 +47,23 @@ class XmlOptions(TypedOptions):
 
     values_are_texts: ClassVar[bool] = True
 
-    row_tag: Annotated[str, Option("rowTag", _ROW_TAG, "Name of the elements that are records, with its prefix.")]
-    attribute_prefix: Annotated[
-        str, Option("attributePrefix", text(), "What the names of columns made of attributes begin with.")
-    ] = "_"
-    value_tag: Annotated[
-        str, Option("valueTag", text(empty=False), "Name of the text of an element that has attributes or children.")
-    ] = "_VALUE"
-    exclude_attribute: Annotated[bool, Option("excludeAttribute", FLAG, "Attributes are no columns.")] = False
-    ignore_namespace: Annotated[bool, Option("ignoreNamespace", FLAG, "Prefixes of names are left out.")] = False
-    ignore_surrounding_spaces: Annotated[
-        bool, Option("ignoreSurroundingSpaces", FLAG, "White space around values is left out.")
-    ] = True
-    null_value: Annotated[str | None, Option("nullValue", text(), "Text that stands for null.")] = None
-    row_validation_xsd_path: Annotated[
-        None, Option("rowValidationXSDPath", _XSD, "Records are not validated against an XSD.")
-    ] = None
-    wildcard_col_name: Annotated[
-        None, Option("wildcardColName", _WILDCARD, "Elements without a column are not kept.")
-    ] = None
-    prefer_date: Annotated[
-        bool, Option("preferDate", FLAG, "Schema inference makes dates; with `false` they are timestamps.")
-    ] = True
-    prefers_decimal: Annotated[
-        bool, Option("prefersDecimal", FLAG, "Schema inference makes fractions decimals where they fit.")
-    ] = False
-    multi_line: Annotated[bool, Option("multiLine", FLAG, "Without effect: records span lines in any case.")] = True
-    encoding: Annotated[
-        str,
-        Option(
-            "encoding",
-            text(empty=False),
-            "Character set of the file; `declared` is that of its XML declaration, else UTF-8.",
-            ("charset",),
-        ),
-    ] = DECLARED
+    row_tag: str = option(_ROW_TAG, "Name of the elements that are records, with its prefix.")
+    attribute_prefix: str = option(ANY_TEXT, "What the names of columns made of attributes begin with.", "_")
+    value_tag: str = option(TEXT, "Name of the text of an element that has attributes or children.", "_VALUE")
+    exclude_attribute: bool = option(FLAG, "Attributes are no columns.", False)
+    ignore_namespace: bool = option(FLAG, "Prefixes of names are left out.", False)
+    ignore_surrounding_spaces: bool = option(FLAG, "White space around values is left out.", True)
+    null_value: str | None = option(ANY_TEXT, "Text that stands for null.", None)
+    row_validation_xsd_path: None = option(
+        _XSD, "Records are not validated against an XSD.", None, name="rowValidationXSDPath"
+    )
+    wildcard_col_name: None = option(_WILDCARD, "Elements without a column are not kept.", None)
+    prefer_date: bool = option(FLAG, "Schema inference makes dates; with `false` they are timestamps.", True)
+    prefers_decimal: bool = option(FLAG, "Schema inference makes fractions decimals where they fit.", False)
+    multi_line: bool = option(FLAG, "Without effect: records span lines in any case.", True)
+    encoding: str = option(
+        TEXT, "Character set of the file; `declared` is that of its XML declaration, else UTF-8.", DECLARED, "charset"
+    )
 
     @property
     def text_encoding(self) -> str:
