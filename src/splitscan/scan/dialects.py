@@ -7,6 +7,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from splitscan.blocks import FileMetadata
@@ -275,11 +276,11 @@ def _about_dialect(options: ReadOptions, head: RawSample, has_schema: bool) -> s
     if not type(own).finds_dialect:
         return None
     read = _of_dialect(options, _SETTINGS)
-    is_even = "header" in options.given and _is_even(own, head.data)
+    is_even = "header" in options.given and _is_even(own, head)
     if is_even and (has_schema or not read["header"]):
         return None
     known = {**(read if is_even else _known(options)), "encoding": own.text_encoding}
-    found = find_dialect([head], known)
+    found = _find_once(head, tuple(known.items()))
     if found.objections:
         return f"contradicts the options: {' '.join(found.objections)}"
     if not found.is_clear and found.columns and not has_schema and "header" not in options.given:
@@ -298,17 +299,37 @@ def _about_dialect(options: ReadOptions, head: RawSample, has_schema: bool) -> s
     return f"probably wants option{'s' * (len(seen) > 1)} {said} ({because})" if seen else None
 
 
-def _is_even(own: Any, head: bytes) -> bool:
-    """True if all lines of a head have as many separators, and quotes close on their lines: a look of little cost."""
+@lru_cache(maxsize=16)
+def _find_once(head: RawSample, known: tuple[tuple[str, Any], ...]) -> Dialect:
+    """The dialect of a head: the queries of a session ask for that of the same file again and again."""
+    return find_dialect([head], dict(known))
+
+
+def _is_even(own: Any, sample: RawSample) -> bool:
+    """True if all records have as many separators, and quotes stand where a careful writer puts them: a cheap look."""
+    head = sample.data
     head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]  # the last line may be cut
-    if own.quote is not None:
-        quote = re.escape(own.quote.encode())
-        head = re.sub(quote + rb"[^\r\n" + quote + rb"]*" + quote, b"", head)
-        if own.quote.encode() in head:
+    if own.quote is not None and (quote := own.quote.encode()) in head:
+        if own.escape not in {None, own.quote} and own.escape.encode() in head:
+            return False
+        opened, closing = _careful_quotes(own)
+        head = re.sub(opened + closing, b"", head)
+        cut = re.search(opened + rb"\Z", head) if own.multi_line and not sample.is_end else None
+        if cut is not None:  # inside quotes
+            head = head[: head.rfind(b"\n", 0, cut.start()) + 1]
+        if quote in head:
             return False
     sep = re.compile(own.sep_pattern.encode())
     widths = {len(sep.findall(line)) for line in head.splitlines() if line}
     return len(widths) == 1 and 0 not in widths
+
+
+def _careful_quotes(own: Any) -> tuple[bytes, bytes]:
+    """Patterns of a quoted value up to its end, and of the quote that closes it: both stand at delimiters."""
+    quote, sep = re.escape(own.quote.encode()), own.sep_pattern.encode()
+    inside = rb"[^" + quote + (rb"]" if own.multi_line else rb"\r\n]")
+    body = rb"(?:" + inside + (rb"|" + quote * 2 if own.escape == own.quote else b"") + rb")*+"
+    return rb"(?:\A|(?<=" + sep + rb")|(?<=[\r\n]))" + quote + body, quote + rb"(?=" + sep + rb"|[\r\n])"
 
 
 _LIKELY_IS_ENOUGH = ("sep", "quote", "skipRows", "comment")

@@ -8,6 +8,8 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import SchemaError, SourceError
+from splitscan.formats.csv.sniffing.detection import find_dialect as find
+from splitscan.scan import dialects
 
 DOUBLED = b'1,"say ""yes"" now"\n2,b\n'
 
@@ -227,3 +229,34 @@ def test_a_file_that_is_compressed_twice_is_said_to_be(tmp_path, codec, text):
     with pytest.raises(SourceError, match="packed twice") as caught:
         ss.scan_csv(tmp_path / "a.csv.gz", dialect="auto")
     assert caught.value.reason_code == "compressed-input"
+
+
+LONG = b"id,t\n" + b'1,"a ""b"", c\nd"\n' * 2000  # the look ends inside of quotes
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "searches"),
+    [
+        (b'id,t\n1,"a\nb"\n2,"c"\n', {"multi_line": True}, False),
+        (b'id,t\r\n1,"a\r\nb"\r\n"2",c\r\n', {"multi_line": True}, False),
+        (b'id,t\n1,"say ""a"", b"\n', {"escape": '"'}, False),
+        (b'id||t\n1||"a || b"\n', {"sep": "||"}, False),
+        (b"id,t\n1,'a, b'\n2,c\n", {"quote": "'"}, False),
+        (LONG, {"multi_line": True, "escape": '"'}, False),
+        (b'id,t\n1,"a\nb"\n2,"c"\n', {}, True),  # the line end is no part of a value
+        (b'id,t\n1,"a \\"b\\""\n', {}, True),
+        (b'id,t\n1,5" pipe\n2,6" bolt\n', {"multi_line": True, "escape": '"'}, True),
+        (b'id,t\n1,"a" b\n2,c\n', {"multi_line": True}, True),
+        (b'id,t\n1,"a\n2,b\n3,c\n', {"multi_line": True}, True),  # the file ends inside of quotes
+        (b"id,t\n1,a\n2,b,c\n", {}, True),
+        (b"id\n1\n2\n", {}, True),
+    ],
+)
+def test_quotes_of_a_careful_writer_need_no_search(monkeypatch, tmp_path, data, options, searches):
+    searched = []
+    monkeypatch.setattr(dialects, "find_dialect", lambda head, known: searched.append(known) or find(head, known))
+    dialects._find_once.cache_clear()
+    (tmp_path / "a.csv").write_bytes(data)
+    for _ in range(2):
+        ss.scan_csv(tmp_path / "a.csv", "id int, t string", header=True, enforce_schema=True, **options).plan()
+    assert len(searched) == searches  # once for the same beginning

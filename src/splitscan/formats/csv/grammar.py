@@ -198,7 +198,7 @@ def _patterns(dialect: CsvGrammar) -> _Patterns:
     one = rb"[" + re.escape(written) + rb"]" if dialect.runs else re.escape(written)
     sep = re.compile(one + rb"++" if dialect.runs else one)
     delimiters = one + _unless_terminator(dialect, written) + rb"|" + _terminator(dialect)
-    plain = rb"(?:(?!" + delimiters + rb")[\s\S])*+"
+    plain = _plain(dialect, written) or rb"(?:(?!" + delimiters + rb")[\s\S])*+"
     if dialect.quote is None:
         return _Patterns(re.compile(rb"(?P<plain>" + plain + rb")"), sep)
     quote = re.escape(dialect.encoding.encode(dialect.quote))
@@ -207,6 +207,14 @@ def _patterns(dialect: CsvGrammar) -> _Patterns:
     closed = start + rb"(?P<body>" + _quoted_body(dialect, quote) + rb")" + quote + rb"(?P<junk>" + plain + rb")"
     # a field whose quote never closes is no plain one: a quote at its start forbids that
     return _Patterns(re.compile(rb"(?:" + closed + rb"|(?P<plain>(?!" + start + rb")" + plain + rb"))"), sep)
+
+
+def _plain(dialect: CsvGrammar, seps: bytes) -> bytes | None:
+    """Bytes of no delimiter as a class, which is many times faster; ``None`` where a delimiter has several bytes."""
+    ends = b"\r\n" if dialect.line_sep is None else dialect.encoding.encode(dialect.line_sep)
+    if (not dialect.runs and len(seps) > 1) or (dialect.line_sep is not None and len(ends) > 1):
+        return None
+    return rb"[^" + re.escape(seps + ends) + rb"]*+"
 
 
 def _unless_terminator(dialect: CsvGrammar, sep: bytes) -> bytes:
