@@ -31,50 +31,17 @@ impl Default for Dialect {
     }
 }
 
-/// Why a text is no JSON value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// Something follows the value.
-    Follows,
-    /// After a member comes neither a comma nor the end of the object.
-    Object,
-    /// After an item comes neither a comma nor the end of the array.
-    Array,
-    /// No name where a member begins.
-    Name,
-    /// No colon after a name.
-    Colon,
-    /// A string does not end, or holds what it may not.
-    Text,
-    /// No value where one begins.
-    Value,
-}
-
-/// What is wrong with a text, and at which byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    /// What.
-    pub reason: Reason,
-    /// Offset in the text, in bytes.
-    pub at: usize,
-}
-
-impl Wrong {
-    /// The sentence of the reference engine, which counts characters.
-    pub fn sentence(&self, text: &str) -> String {
-        let what = match self.reason {
-            Reason::Follows => "something follows the value",
-            Reason::Object => "an object does not go on or end",
-            Reason::Array => "an array does not go on or end",
-            Reason::Name => "a name is expected",
-            Reason::Colon => "no colon follows the name",
-            Reason::Text => {
-                "a string does not end, or has a character or an escape that is not allowed"
-            }
-            Reason::Value => "no value is here",
-        };
-        let before = text.as_bytes().get(..self.at).unwrap_or_default();
-        let characters = before.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
-        format!("{what} (character {characters})")
+impl Dialect {
+    /// Whether an option is set.
+    pub(super) fn has(self, option: &str) -> bool {
+        match option {
+            "allowSingleQuotes" => self.allow_single_quotes,
+            "allowUnquotedFieldNames" => self.allow_unquoted_field_names,
+            "allowNumericLeadingZeros" => self.allow_numeric_leading_zeros,
+            "allowNonNumericNumbers" => self.allow_non_numeric_numbers,
+            "allowBackslashEscapingAnyCharacter" => self.allow_backslash_escaping_any_character,
+            "allowUnquotedControlChars" => self.allow_unquoted_control_chars,
+            _ => false,
+        }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A record that is broken leaves nothing behind.
 
-use super::dialect::{Dialect, Reason};
+use super::causes::Reason;
+use super::dialect::Dialect;
 use super::scan::{Kind, Scanner, Span};
 use super::unescape::meant;
 use crate::places::{

@@ -4,6 +4,7 @@
 //! Parsing validates each record fully, whichever columns are asked for, and notes where wanted members are; then it
 //! converts those, in the order of the columns.
 
+pub mod causes;
 pub mod dialect;
 pub mod exact;
 pub(crate) mod fill;

@@ -166,7 +166,7 @@ impl Names {
             match bytes.get(at) {
                 Some(b',') => at = scanner.skip_space(bytes, at.wrapping_add(1)), // there is a byte at `at`
                 Some(b'}') => return Some((self.ends(object, at, has_others), has_others)),
-                _ => return scanner.fail(super::dialect::Reason::Object, at),
+                _ => return scanner.fail(super::causes::Reason::Object, at),
             }
         }
     }

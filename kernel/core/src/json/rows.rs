@@ -3,7 +3,8 @@
 use arrow_schema::SchemaRef;
 
 use super::Shape;
-use super::dialect::{Dialect, Reason, Wrong};
+use super::causes::{Reason, Wrong};
+use super::dialect::Dialect;
 use super::fill::{Members, Reading};
 use super::path;
 use super::rescue::unfit_members;
@@ -177,7 +178,11 @@ impl<'p> Rows<'p> {
             reason,
             at: at.saturating_sub(start),
         };
-        self.fault(record.len(), Code::BadJson, wrong.sentence(record));
+        self.fault(
+            record.len(),
+            Code::BadJson,
+            wrong.sentence(record, self.scanner.dialect),
+        );
     }
 
     #[cold]

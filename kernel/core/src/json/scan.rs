@@ -2,7 +2,8 @@
 
 use crate::bits::{LANE, first_special};
 
-use super::dialect::{Dialect, Reason, Wrong};
+use super::causes::{Reason, Wrong};
+use super::dialect::Dialect;
 use super::nest::Nest;
 use super::number::{Number, number};
 
@@ -190,26 +191,26 @@ impl Scanner {
         if text.get(stop) == Some(&QUOTE) {
             return (Kind::Plain, stop.wrapping_add(1));
         }
-        self.quoted_oddly::<QUOTE>(text, at, stop)
+        self.quoted_oddly::<QUOTE>(text, stop)
     }
 
     /// The same where something special is in the string, first at `odd`.
     #[inline(never)]
-    fn quoted_oddly<const QUOTE: u8>(&mut self, text: &[u8], start: usize, odd: usize) -> Token {
+    fn quoted_oddly<const QUOTE: u8>(&mut self, text: &[u8], odd: usize) -> Token {
         let (mut at, mut kind) = (odd, Kind::Plain);
         loop {
             match text.get(at) {
                 Some(&byte) if byte == QUOTE => return (kind, at + 1),
                 Some(b'\\') => match self.escape(text, at + 1) {
                     Some(stop) => (kind, at) = (Kind::Escaped, stop),
-                    None => return self.none(Reason::Text, start),
+                    None => return self.none(Reason::Text, at),
                 },
                 Some(&byte)
                     if self.dialect.allow_unquoted_control_chars && !self.ends_string(byte) =>
                 {
                     at += 1
                 }
-                _ => return self.none(Reason::Text, start),
+                _ => return self.none(Reason::Text, at),
             }
             at = special::<QUOTE>(text, at);
         }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from splitscan.formats.json import causes
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.symbols import unescape
 
@@ -64,6 +65,15 @@ class JsonDialect:
         """The leniencies that options name."""
         return cls(**{each.name: getattr(own, each.name) for each in fields(cls)})
 
+    @property
+    def options(self) -> frozenset[str]:
+        """Names of the options that are set."""
+        return frozenset(
+            re.sub("_(.)", lambda letter: letter[1].upper(), each.name)
+            for each in fields(self)
+            if getattr(self, each.name)
+        )
+
 
 class NotJsonError(Exception):
     """The text is no JSON value; the message says what is wrong and where."""
@@ -116,6 +126,7 @@ class _JsonTextParser:
 
     def __init__(self, text: str, dialect: JsonDialect) -> None:
         self._text = text
+        self._dialect = dialect
         self._tokens = _tokens(dialect)
         self._double_quoted, self._single_quoted = self._tokens.double_quoted, self._tokens.single_quoted
         self._at = 0
@@ -125,7 +136,7 @@ class _JsonTextParser:
         value = self._value()
         self._skip()
         if self._at < len(self._text):
-            raise self._wrong("something follows the value")
+            raise self._wrong(causes.FOLLOWS)
         return value
 
     def _value(self) -> JsonValue:
@@ -167,7 +178,7 @@ class _JsonTextParser:
                 names.append(self._name())
             return None
         if not self._take("}" if kind is JsonKind.OBJECT else "]"):
-            raise self._wrong(f"{kind.value} does not go on or end")
+            raise self._wrong(causes.OBJECT if kind is JsonKind.OBJECT else causes.ARRAY)
         open_.pop()
         return JsonValue(kind, items, start, self._at)
 
@@ -179,10 +190,10 @@ class _JsonTextParser:
                 self._at = found.end()
                 name = found.group()
         if name is None:
-            raise self._wrong("a name is expected")
+            raise self._wrong(causes.NAME)
         self._skip()
         if not self._take(":"):
-            raise self._wrong("no colon follows the name")
+            raise self._wrong(causes.COLON)
         self._skip()
         return name
 
@@ -193,7 +204,7 @@ class _JsonTextParser:
             return JsonValue(JsonKind.STRING, text, start, self._at)
         found = self._tokens.scalar.match(self._text, start)
         if found is None:
-            raise self._wrong("no value is here")
+            raise self._wrong(causes.VALUE)
         self._at = found.end()
         word = found.group()
         if found.group("literal"):
@@ -208,7 +219,9 @@ class _JsonTextParser:
             return None
         found = pattern.match(self._text, self._at)
         if found is None:
-            raise self._wrong("a string does not end, or has a character or an escape that is not allowed")
+            inside = re.compile(pattern.pattern[:-1]).match(self._text, self._at)
+            self._at = inside.end() if inside else self._at
+            raise self._wrong(causes.TEXT)
         self._at = found.end()
         inner = found.group(1)
         return unescape(inner) if "\\" in inner else inner
@@ -224,5 +237,5 @@ class _JsonTextParser:
         self._at += 1
         return True
 
-    def _wrong(self, what: str) -> NotJsonError:
-        return NotJsonError(f"{what} (character {self._at})")
+    def _wrong(self, place: str) -> NotJsonError:
+        return NotJsonError(causes.sentence_of(place, self._text, self._at, self._dialect.options))
