@@ -851,6 +851,13 @@ def _(place):
     return lambda: read(path, header=True), lambda: read(path, "id long", header=True)
 
 
+@case("no-schema", "schema='_corrupt_record string' with mode=PERMISSIVE, in an ingest also with max_reject_ratio=1")
+def _(place):
+    path = write(place / "a.json", "1\n[2]\n")
+    scan = ss.scan_json(path, "_corrupt_record string", mode="PERMISSIVE")
+    return lambda: ss.scan_json(path).to_arrow(), lambda: ingest(scan, place / "out", max_reject_ratio=1)
+
+
 @case("unknown-column", "")
 def _(place):
     scan = ss.scan_csv(csv(place), header=True)

@@ -6,11 +6,10 @@ no record format.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from splitscan.formats.log_kinds import PRESETS, Preset
 from splitscan.sizes import KIB
@@ -50,7 +49,6 @@ _TAG = re.compile(r"<(/?)([A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*)(
 _NO_TAGS = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
 _SHOWN_TAGS = 5
 _LOOKED_AT = 3  # lines
-_ARRAY_AFTER = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[\s*\{')
 
 
 class Beginning(NamedTuple):
@@ -188,49 +186,3 @@ def row_tags(head: bytes) -> Sequence[str]:
     several = {key: count for key, count in below.items() if count > 1} or below
     first_depth = sorted(several, key=lambda key: (key[0], -several[key]))
     return list(dict.fromkeys(name for _, name in first_depth))[:_SHOWN_TAGS]
-
-
-def wrapped_array(head: str, *, is_end: bool) -> str | None:
-    """The name of the array of objects that a text of JSON consists of, if it is one object around it.
-
-    Args:
-        head: The beginning of a file.
-        is_end: Whether the file ends with it.
-
-    Example:
-        >>> wrapped_array('{"n": 2, "rows": [{"a": 1}, {"a": 2}]}', is_end=True)
-        'rows'
-    """
-    text = head.lstrip("\ufeff \t\r\n")
-    if not text.startswith("{"):
-        return None
-    try:
-        value, stop = json.JSONDecoder().raw_decode(text)
-    except ValueError:
-        return None if is_end else _array_in(text)
-    except RecursionError:
-        return None  # deeper than anyone writes around an array
-    return None if text[stop:].strip() else _longest_array(value)
-
-
-def _array_in(text: str) -> str | None:
-    """The member of an object that does not end in *text* which holds its end: an array of objects."""
-    for found in _ARRAY_AFTER.finditer(text):
-        opened = text[: found.start()]
-        try:
-            _, _ = json.JSONDecoder().raw_decode(opened + '"": 0}')
-        except ValueError:
-            continue  # it is no member of the outermost object
-        except RecursionError:
-            return None  # neither is any that comes later
-        return found[1]
-    return None
-
-
-def _longest_array(value: dict[str, Any]) -> str | None:
-    arrays = {
-        name: len(member)
-        for name, member in value.items()
-        if isinstance(member, list) and len(member) > 1 and all(isinstance(each, dict) for each in member)
-    }
-    return max(arrays, key=lambda name: arrays[name], default=None)

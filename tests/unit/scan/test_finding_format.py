@@ -16,7 +16,7 @@ import pytest
 import splitscan as ss
 from splitscan.cli import main
 from splitscan.errors import UsageError
-from splitscan.formats.first_bytes import beginning_of, other_text, row_tags, wrapped_array
+from splitscan.formats.first_bytes import beginning_of, other_text, row_tags
 
 LINES = b'{"a": 1}\n{"a": 2}\n'
 ROWS = [{"a": 1}, {"a": 2}]
@@ -150,27 +150,6 @@ def test_texts_that_need_options_are_refused_with_what_reads_them(tmp_path, data
         {"value": "Package: a\nVersion: 1\nDescription: one\n two"},
         {"value": "File-Date: 2021-08-06\n"},
     )
-
-
-@pytest.mark.parametrize(
-    ("value", "array"),
-    [
-        ({"type": "FeatureCollection", "features": [{"a": 1}, {"a": 2}]}, "features"),
-        ({"meta": {"rows": [{"n": 1}, {"n": 2}]}, "n": 2}, None),
-        ({"a": [1, 2], "b": [{"x": 1}]}, None),
-        ({"short": [{}, {}], "long": [{}, {}, {}]}, "long"),
-        ([{"a": [{}, {}]}], None),
-    ],
-)
-def test_an_array_of_records_inside_one_object_is_found(value, array):
-    assert wrapped_array(json.dumps(value), is_end=True) == array
-
-
-def test_an_array_is_found_whose_end_is_not_seen():
-    text = json.dumps({"meta": {"x": [{"n": 1}]}, 'q"': 1, "rows": [{"a": i} for i in range(100)]})
-    assert wrapped_array(text[:200], is_end=False) == "rows"
-    assert wrapped_array(text[:200], is_end=True) is None
-    assert wrapped_array('{"a": [{"b": 1}, {}]}\n{"a": []}\n', is_end=False) is None
 
 
 def test_an_object_around_the_records_is_told(tmp_path, caplog):

@@ -89,6 +89,23 @@ def test_a_text_that_is_no_json_is_not_counted_as_json_without_a_word(tmp_path, 
     assert f"a.csv begins with {text.splitlines()[0]!r}, which is no JSON, and is read as json" in caplog.text
 
 
+BROKEN = [
+    ("{a: 1}\n{a: 2}\n", "allowUnquotedFieldNames=true accepts it"),
+    ('{"a": 1} # one\n', "a comment begins here"),
+    ('[\n {"a": 007},\n {"a": 8}\n]\n', "allowNumericLeadingZeros=true accepts it"),
+    ('{\n // one\n "a": 1\n}\n', "a comment begins here"),
+]
+
+
+@pytest.mark.parametrize(("text", "cause"), BROKEN)
+def test_a_first_record_that_is_broken_is_told_with_its_cause(tmp_path, caplog, text, cause):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    ss.scan(path, schema="a long", multiLine=text[1] == "\n").count()
+    assert "a record that is broken: " in caplog.text
+    assert cause in caplog.text
+
+
 @pytest.mark.parametrize(
     "text", ['{"a": 1}\n', '{"a": 1\n', "[1]\n[2]\n", "1\n2\n", '"a"\n', "null\n", "\n\n{}\n", "\ufeff{}\n"]
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import json
 from dataclasses import asdict, replace
 
 import pyarrow as pa
@@ -27,39 +27,43 @@ from splitscan.formats.contract import (
     Projection,
 )
 from splitscan.formats.decoding.contract import Decoder
-from splitscan.formats.first_bytes import HEAD_BYTES, wrapped_array
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.framing import JsonFormat, reads_values
 from splitscan.formats.json.inference import JsonMembers
-from splitscan.formats.json.layout import MARK_OR_BLANK, SEQUENCE, SHOWN_CHARACTERS, first_values, later_values
+from splitscan.formats.json.layout import (
+    AS_TEXT,
+    SHOWN_CHARACTERS,
+    about_inside,
+    first_line,
+    first_value,
+    first_values,
+    later_values,
+)
 from splitscan.formats.json.lines import JsonLinesFormat, json_lines
 from splitscan.formats.json.options import JsonOptions
-from splitscan.formats.json.record_path import RecordPath
 from splitscan.formats.json.text import JsonDialect, NotJsonError, parse_json
 from splitscan.formats.members import infer_members, settled_schema
 from splitscan.options import ReadOptions
 
 
-def _about_wrapped(text: str) -> str | None:
-    """Advice on a file that is one object around its records."""
-    array = wrapped_array(text, is_end=len(text) < HEAD_BYTES)
-    return array and (
-        f"is one JSON object around the array {array!r}, and is read as one record: for a row of each element set "
-        f"recordPath={shlex.quote(str(RecordPath((array, None))))}"
-    )
-
-
 def _about_no_json(own: JsonOptions, text: str) -> str | None:
-    """Advice on a file whose first line is no value, and does not even begin like an object or array."""
-    line, end, _ = text.lstrip(MARK_OR_BLANK).partition("\n")
-    if own.spans_lines or own.line_sep is not None or not end or line.startswith(("{", "[", SEQUENCE)):
-        return None
+    """Advice on a file whose first record is no value."""
+    record = None if own.line_sep is not None else first_value(text) if own.spans_lines else first_line(text)
     try:
-        parse_json(line, JsonDialect.of(own))
-    except NotJsonError:
-        return f"begins with {line.strip()[:SHOWN_CHARACTERS]!r}, which is no JSON, and is read as json"
+        json.loads(record or "0")
+    except (ValueError, RecursionError):
+        return _about_broken(own, record or "")
+    return None
+
+
+def _about_broken(own: JsonOptions, record: str) -> str | None:
+    try:
+        parse_json(record, JsonDialect.of(own))
+    except NotJsonError as error:
+        what = "a record that is broken" if record.startswith(("{", "[")) else "which is no JSON, and is read as json"
+        return f"begins with {record.strip()[:SHOWN_CHARACTERS]!r}, {what}: {error}"
     return None
 
 
@@ -106,7 +110,7 @@ class Json(Format[JsonOptions]):
         if own.record_path is not None:
             return None
         if own.spans_lines or own.line_sep is not None or first_values(text) is None:
-            return _about_wrapped(text) or _about_no_json(own, text)
+            return about_inside(text) or _about_no_json(own, text)
         return "begins with an array, or a value over several lines: it probably wants option multiLine=true"
 
     def contradiction(
@@ -144,5 +148,5 @@ class Json(Format[JsonOptions]):
         return replace(
             found,
             without_columns="pass a schema; of arrays, numbers and texts, which have no members, "
-            f"schema='{corrupt} string' reads each as text, and recordFormat=text whole lines",
+            f"{AS_TEXT.replace('_corrupt_record', corrupt)}, and recordFormat=text whole lines",
         )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from splitscan.formats.json.layout import first_values, later_values
+from splitscan.formats.json.layout import about_inside, first_values, later_values
 
 VALUES = {
     "an array": '[{"a": 1}, {"a": 2}]',
@@ -65,3 +65,67 @@ def test_lines_are_known_by_the_first_bytes(case):
 )
 def test_values_later_in_a_file_are_known_by_brackets_alone_in_lines(text, seen):
     assert later_values(text) == seen
+
+
+OBJECT = "is one JSON object "
+INSIDE = {
+    "an array of objects": ({"n": 1, "rows": [{"a": 1}, {"a": 2}]}, "'rows', and", "$.rows[*]"),
+    "the longest array": ({"short": [{}, {}], "long": [{}, {}, {}]}, "'long'", "$.long[*]"),
+    "nothing but an array of one": ({"results": [{"a": 1}]}, "'results'", "$.results[*]"),
+    "a name that needs quotes": ({"a b": [{}, {}]}, "'a b'", """'$["a b"][*]'"""),
+    "below another name": ({"meta": {"n": 2}, "data": {"rows": [{}, {}]}}, "'data.rows'", "$.data.rows[*]"),
+    "below two names": ({"data": {"search": {"edges": [{}, {}]}}}, "'data.search.edges'", "$.data.search.edges[*]"),
+    "arrays without names": ({"fields": [], "data": [[1, 2], [3, 4]]}, "'data' of arrays", "$.data[*]"),
+    "orient=split": ({"columns": ["a"], "index": [0, 1], "data": [[1], [2]]}, "'data' of arrays", "$.data[*]"),
+    "orient=table": ({"schema": {"fields": [{}, {}]}, "data": [{"i": 0}, {"i": 1}]}, "'data', and", "$.data[*]"),
+    "orient=index": ({"0": {"a": 1, "b": 2}, "1": {"a": 3}}, "whose 2 members are objects with the same names", "line"),
+    "keys that are data": ({"x": {"id1": {"a": 1}, "id2": {"a": 2}}}, "around 'x', whose 2 members", "line"),
+    "columns": ({"a": [1, 2], "b": [3, 4]}, "whose 2 members are arrays of the same length", "line"),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_records_inside_one_object_are_told_with_what_reads_them(name):
+    value, where, how = INSIDE[name]
+    advice = about_inside(json.dumps(value))
+    assert (advice.startswith(OBJECT), where in advice, how in advice) == (True, True, True)
+    assert about_inside(json.dumps(value, indent=2)) == advice
+    assert about_inside(json.dumps(value) + "\n" + json.dumps(value)) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": 1, "b": "x"},
+        {"a": [1, 2], "b": [{"x": 1}]},
+        {"a": [1, 2], "b": [1]},
+        {"a": {"b": 1}, "c": {"d": 1}},
+        {"type": "Feature", "geometry": {"type": "LineString", "coordinates": [[1, 2], [3, 4]]}},
+        {"a": {"b": {"c": {"d": [{}, {}]}}}},
+        {},
+        7,
+    ],
+)
+def test_records_that_are_objects_are_no_news(value):
+    assert about_inside(json.dumps(value)) is None
+
+
+@pytest.mark.parametrize("length", range(60, 400, 17))
+def test_records_are_told_whose_end_is_not_seen(length):
+    rows = json.dumps({"meta": {"x": [{"n": 1}]}, 'q"]': 1, "rows": [{"a": i, "b": [1]} for i in range(100)]})
+    ids = json.dumps({f"id{i}": {"a": i, "b": 2} for i in range(100)})
+    assert "begins with one JSON object around the array 'rows'" in about_inside(rows[:length])
+    assert "are objects with the same names" in about_inside(ids[:length])
+
+
+def test_arrays_in_lines_are_told():
+    assert "in each line" in about_inside("[1, 2]\n[3]\n")
+    assert "in each line" in about_inside('[{"a": 1}]\r\n[{"a": 2}]\r\n[{"a"')
+    assert about_inside('[1, 2]\n{"a": 1}\n') is None
+    assert about_inside("[1, 2]\n") is None
+    assert about_inside("[[1, 2],\n[3]]\n") is None
+
+
+def test_deep_brackets_are_nothing():
+    assert about_inside('{"a":' * 99_999) is None
+    assert about_inside('{"a": 1, "b":' + "[" * 99_999 + "]" * 99_999 + "}") is None
