@@ -54,6 +54,24 @@ def test_the_number_of_rows_depends_on_the_mode_alone(write: Write, mode: str) -
     assert scan.select().to_arrow().num_columns == 0
 
 
+BLANKS: dict[str, tuple[str, str, list[Any]]] = {
+    "csv": ("id int, name string", "\n1,a\n\n  \nx,c\n3,d,e\n\t\n\n4,f\n", [(1, "a"), (None, "c"), (4, "f")]),
+    "json": ("id int", '\n{"id":1}\n\n  \n{"id":"x"}\nbad\n\t\n[1]\n{"id":4}\n\n', [(1,), (None,), (4,)]),
+}
+
+
+@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize("format", BLANKS)
+def test_blank_lines_are_no_rows_where_broken_records_are_dropped(
+    write: Write, monkeypatch: pytest.MonkeyPatch, format: str, engine: str
+) -> None:
+    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+    schema, text, rows = BLANKS[format]
+    scan = ss.scan(write(text.encode()), format, schema, mode="DROPMALFORMED")
+    assert rows_of(scan) == rows
+    assert scan.count() == scan.select().to_arrow().num_rows == check_block_law(scan, [1, 5]) == len(rows)
+
+
 def test_fail_fast_names_the_first_broken_record(write: Write) -> None:
     scan = ss.scan_csv(write(MESSY), COLUMNS, mode="FAILFAST", **RFC)
     with pytest.raises(RecordError, match="column 'price': 'x' is no double") as caught:
