@@ -217,9 +217,11 @@ class RecordCursor:
                 return taken
             if self._position >= stop:
                 return None  # after what lies between records
+            is_long = len(self._buffer) > self._max_record_bytes + SLACK_BYTES
             if self._at_end:
-                return self._give_up(self._unfinished_code) if len(self._buffer) and not self.is_torn else None
-            if len(self._buffer) <= self._max_record_bytes + SLACK_BYTES:
+                may_be_whole = self.is_torn and not (is_long and self._gap_bytes() is not Need.AFTER)
+                return self._give_up(self._unfinished_code) if len(self._buffer) and not may_be_whole else None
+            if not is_long:
                 self._fill(stop, _EDGE_BYTES)
             elif self._gap_bytes() is Need.AFTER:  # a comment; it may be of any length
                 if (open_one := self._skip_gap()) is not None:

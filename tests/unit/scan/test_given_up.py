@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
+import lzma
+import random
 from pathlib import Path
 
 import pyarrow as pa
@@ -143,3 +146,34 @@ def test_rejects_that_nobody_takes_cost_no_python_for_each(tmp_path: Path) -> No
 
     steps(1000)  # what the search finds is kept
     assert steps(2000) < steps(1000) + 500
+
+
+CUT = [
+    ("csv", b"1,%s\n", {"schema": "a int, b string, _corrupt_record string"}),
+    ("csv", b'1,"%s"\n', {"schema": "a int, b string, _corrupt_record string", "multi_line": True}),
+    ("json", b'{"a":"%s"}\n', {"schema": "a string, _corrupt_record string"}),
+    ("json", b'{"a":"%s"}\n', {"schema": "a string, _corrupt_record string", "multi_line": True}),
+    ("xml", b"<x><a>%s</a></x>\n", {"schema": "a string, _corrupt_record string", "row_tag": "x"}),
+    ("text", b"%s\n", {}),
+]
+LONGEST = bytes(random.Random(1).choices(range(97, 123), k=40_000))
+
+
+@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize("codec", [gzip, lzma])
+@pytest.mark.parametrize("before", [0, 3])
+@pytest.mark.parametrize(("record_format", "form", "options"), CUT)
+def test_a_record_that_damage_cuts_off_is_given_up_if_it_is_too_long_already(
+    record_format, form, options, before, codec, engine, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+    content = form % b"z" * before + form % LONGEST
+    path = tmp_path / ("a.gz" if codec is gzip else "a.xz")
+    path.write_bytes(codec.compress(content)[:-9_000])
+    for most, given_up in ((1000, True), (39_999, False)):
+        scan = ss.scan(path, record_format, max_record_bytes=most, ignore_corrupt_files=True, **options)
+        rejects = []
+        rows = sum(batch.num_rows for batch in scan.to_batches(rejects.append))
+        assert scan.count() == rows == before + (given_up and "schema" in options)
+        codes = ["record-too-long"] * given_up + ["truncated-container"]
+        assert [reject.code for reject in rejects] == codes

@@ -176,13 +176,16 @@ impl Cursor {
             if self.position >= stop {
                 return Ok(Step::End); // after what lies between records
             }
+            let longest = self.sizes.max_record_bytes.saturating_add(SLACK_BYTES);
+            let is_long = self.data().len() > longest;
             if self.at_end() {
-                if self.data().is_empty() || self.is_torn(source) {
-                    return Ok(Step::End);
+                let is_for_sure = is_long && self.gap_bytes(source, engine).is_some();
+                if self.data().is_empty() || (self.is_torn(source) && !is_for_sure) {
+                    return Ok(Step::End); // what is cut off may have been whole, but not what is too long already
                 }
                 return self.give_up(source, engine, engine.unfinished());
             }
-            if self.data().len() <= self.sizes.max_record_bytes.saturating_add(SLACK_BYTES) {
+            if !is_long {
                 self.fill(source, stop, EDGE_BYTES)?;
             } else if self.gap_bytes(source, engine).is_none() {
                 if let Some(open) = self.skip_gap(source, engine)? {
