@@ -24,10 +24,9 @@ def first_line(text: str) -> str | None:
 
 def first_value(text: str) -> str | None:
     """The first object of a text or of its array, if it is whole, as brackets and texts in double quotes tell."""
-    text = text.lstrip(MARK_OR_BLANK)
-    if text[:1] == "[":
-        text = text[1:].lstrip()
-    return text[: _first_value(text).stop] if text[:1] == "{" and _first_value(text).stop else None
+    text = text.lstrip(MARK_OR_BLANK).removeprefix("[").lstrip()
+    stop = _first_value(text).stop if text[:1] == "{" else None
+    return text[:stop] if stop else None
 
 
 class _Value(NamedTuple):
