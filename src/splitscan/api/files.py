@@ -17,7 +17,7 @@ from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.options import ReadOptions
 from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.checking import CheckReport, check_scan
-from splitscan.scan.dialects import pin_dialect, sniff
+from splitscan.scan.dialects import pin_dialect, sniff, tell_names
 from splitscan.scan.files import FileTest, Paths, as_paths
 from splitscan.scan.finding_format import find_format
 from splitscan.scan.new_columns import OnNewColumns
@@ -307,7 +307,9 @@ def scan(
     """
     inputs = as_paths(paths)
     found, named = find_format(inputs, format, options)
-    pinned, _ = pin_dialect(inputs, found, named)
+    pinned, dialect = pin_dialect(inputs, found, named)
+    if schema is None:
+        tell_names(inputs, dialect)
     return Scan(ScanPlanner.of(inputs, found, schema, pinned))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, Confidence, Dialect
+from splitscan.formats.csv.sniffing.found import Confidence, Dialect
 from splitscan.formats.registry import FORMATS, options_of
 from splitscan.options.table import declared_options
 
@@ -67,8 +67,8 @@ def note_of(found: Dialect) -> str | None:
     notes = ["give all of these to pin them"] if options else []
     if "skipRows" in options:
         notes.append(found.settings["skipRows"].evidence)
-    if "comment" in options and found.settings["comment"].evidence != COMMENTS_ONLY:
-        notes.append(found.settings["comment"].evidence)
+    if found.unread_names is not None:
+        notes.append(found.unread_names)
     first = []
     if found.settings["header"].confidence is Confidence.UNSURE:
         kind = "a header" if found.settings["header"].value else "data"

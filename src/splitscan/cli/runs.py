@@ -14,6 +14,7 @@ from splitscan.api.files import Scan
 from splitscan.api.ingest_page import check_page_file, write_page
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.output import show_text, write_json
+from splitscan.cli.pasting import spell_hint
 from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.cli.session import Session, choose_remote, local_slots, parse_conf, start_session, under_spark_submit
 from splitscan.cli.summary import Ingested, describe_window, render_window, write_ingest, write_plan
@@ -239,7 +240,7 @@ class WatchRun:
 
 def _warn_of_rejects(report: IngestReport, progress: ShowsProgress) -> None:
     if report.notice is not None:
-        progress.warn(show_text(report.notice))
+        progress.warn(show_text(spell_hint(report.notice)))
 
 
 def _kept_dialect(storage: Storage) -> dict[str, str] | None:

@@ -27,13 +27,6 @@ _XML = re.compile(
     rb"(?:<|[^<>]*</(?![^<>]*>[ ]*[,;\t|])))",  # after an element that is a value of CSV there is a separator
     re.IGNORECASE,
 )
-_ARFF = re.compile(_BOM + rb"(?:\s|%[^\r\n]*[\r\n])*@relation\s", re.IGNORECASE)
-_ARFF_DATA = re.compile(rb"^[ \t]*@data[^\r\n]*$", re.IGNORECASE | re.MULTILINE)
-_SAM = re.compile(rb"@(?:HD\tVN:|SQ\t|RG\t|PG\tID:)")
-_STANZA = re.compile(
-    rb"(?:[A-Z][A-Za-z0-9-]*:[ ][^\r\n]*\r?\n(?:[ \t]+[^\r\n]*\r?\n)*){3,}\r?\n(?=[A-Z][A-Za-z0-9-]*:[ ])"
-)
-_RECORD_JAR = re.compile(rb"(?:[A-Z][A-Za-z0-9-]*:[ ][^\r\n]*\n(?:[ \t]+[^\r\n]*\n)*)+%%\n(?=[A-Z][A-Za-z0-9-]*:[ ])")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 _MAY_BE_LOG = re.compile(  # one of the first lines: most texts need no longer look
@@ -86,19 +79,85 @@ def other_text(head: bytes) -> Beginning | None:
     return XML if _XML.match(head) else None
 
 
-_AS_SEGMENTS = (
-    "read it as text, one segment a record: set recordFormat=text and lineSep={end}, in a shell -f text -o {own}"
-)
+_FIELDS = rb"(?:[A-Z][A-Za-z0-9-]*+:[ ][^\r\n]*+\r?\n(?:[ \t][^\r\n]*+\r?\n)*+)"  # those of one stanza
+_KEY = rb"[A-Za-z_][\w.-]*"
+_AS_LINES = "read it as text, one line a record: set recordFormat=text"
+_BELOW = r"its records stand below {lines} lines: set recordFormat=csv, sep=\s+, header=false and skipRows={lines}"
+_ARFF = 'its rows are CSV below @data: set recordFormat=csv, skipRows={}, comment=%, quote="\'" and header=false'
+
+
+def _after(comment: bytes) -> bytes:
+    """Pattern of empty lines and of lines that begin with a comment."""
+    return rb"(?:\s++|" + comment + rb"[^\r\n]*+)*+"
+
+
+def _split_at(end: str, what: str) -> str:
+    """The hint for records that end with one text."""
+    shell, quote = ("", '"') if end == "'" else ("$", "'")
+    return (
+        f"read it as text, one {what} a record: set recordFormat=text and lineSep={quote}{end}{quote}, in a shell "
+        f"-f text -o {shell}{quote}lineSep={end}{quote}"
+    )
+
+
 _SIGNATURES = (
-    (rb"MSH\|\^~\\&", "messages of HL7", _AS_SEGMENTS.format(end=r"'\r'", own=r"$'lineSep=\r'")),
-    (rb"ISA\*", "segments of X12", _AS_SEGMENTS.format(end="~", own="lineSep=~")),
-    (rb":20:", "a statement of MT940", "read it as text, one field a record: set recordFormat=text"),
-    (rb"UN(?:A.{4}|B\+)", "segments of EDIFACT", _AS_SEGMENTS.format(end='"\'"', own='"lineSep=\'"')),
-    (
-        rb"%%MatrixMarket ", "a matrix of Matrix Market",
-        r"its entries stand below a line of sizes: set recordFormat=csv, sep=\s+, header=false, and skipRows past it",
-    ),
+    (rb"(?:MSH|[FB]HS)\|\^~\\&", "messages of HL7", _split_at(r"\r", "segment")),
+    (rb"ISA\*", "segments of X12", _split_at("~", "segment")),
+    (rb"UN(?:A.{4}|B\+)", "segments of EDIFACT", _split_at("'", "segment")),
+    (rb":20:", "a statement of MT940", _AS_LINES),
+    (rb"\{1:[A-Z0-9]+\}", "messages of SWIFT", _AS_LINES),
+    (rb"101[ \d]{10}[ A-Z\d]{10}\d{6}[A-Z\d ]{4}[A-Z\d]094", "payments of NACHA", _AS_LINES),
+    (rb"OFXHEADER:|!Type:[A-Za-z]+\r?\n", "statements of a bank (OFX, QIF)", _AS_LINES),
+    (rb"\d{5}[^\r\n\x1e]{19}(?:[0-9A-Za-z]{3}\d{9})+\x1e", "records of a library (ISO 2709)",
+     _split_at(r"\x1d", "of them")),
+    (rb"BEGIN:V(?:CARD|CALENDAR)\b", "cards or dates (vCard, iCalendar)", _AS_LINES),
+    (_after(b"%") + rb"@[A-Za-z]+[ \t]*\{", "a bibliography of BibTeX", _AS_LINES),
+    (rb"(?:TY  - |PMID- |%0 )\S", "a bibliography in lines of tags", _AS_LINES),
+    (rb">\S[^\r\n]*\r?\n[A-Za-z*-]+\r?\n", "sequences of FASTA", _split_at(r"\n>", "sequence")),
+    (rb"@\S[^\r\n]*\r?\n[A-Za-z.*]+\r?\n\+[^\r\n]*\r?\n", "sequences of FASTQ, in four lines each", _AS_LINES),
+    (rb"(?:(?:HEADER|TITLE |REMARK|COMPND|CRYST1|MODEL )[ \d][^\r\n]*+\r?\n)*+(?:HETATM|ATOM  )[ \d]{5} ",
+     "a structure of PDB: values at places", "set recordFormat=fixed_width, or text for lines"),
+    (_after(b"#") + rb"data_\S+[ \t]*\r?\n" + _after(b"#") + rb"(?:_|loop_)", "a file of CIF", _AS_LINES),
+    (rb"(?:[^\r\n]*+\r?\n){3} *\d[^\r\n]*V[23]000\r?\n", "molecules of MDL", _AS_LINES),
+    (_after(b"!") + rb"#[ \t]+(?i:[kmg]?hz)\b[^\r\n]*", "a file of Touchstone", _BELOW),
+    (_after(b"#") + rb"~[Vv](?s:.*?)[\r\n]~[Aa][^\r\n]*", "a log of a well (LAS)", _BELOW),
+    (rb"BEGIN (?:GSE|IMS)\d", "messages of seismologists (GSE, IMS)", _AS_LINES),
+    (rb"0 +HEAD\r?\n1 ", "a family tree of GEDCOM", _AS_LINES),
+    (_after(b"#") + rb"msg(?:id|ctxt) \"", "translations of gettext", _AS_LINES),
+    (rb"\[[A-Z][A-Za-z]+ \"[^\r\n]*\"\]\r?\n", "games of chess (PGN)", _AS_LINES),
+    (rb"\(;(?:[A-Z]{1,2}\[[^\]]*\]\s*)+", "a game of Go (SGF)", _AS_LINES),
+    (_after(b"[;#]") + rb"\[[^\[\]\r\n,;\t]+\][ \t]*\r?\n" + _after(b"[;#]")
+     + rb"(?:[A-Za-z_][\w.\- \t]*[=:]|\[[^\[\]\r\n]+\]\s)", "settings in sections, as of INI and TOML", _AS_LINES),
+    (_after(b"#") + rb"(?:%YAML |---[ \t]*\r?\n(?:- |" + _KEY + rb":)|- " + _KEY + rb": |(?:" + _KEY
+     + rb": [^\r\n]*+\r?\n)*+" + _KEY + rb":[ \t]*\r?\n(?:[ ]+|- )\S)", "YAML", _AS_LINES),
+    (rb"(?:\s++|--[^\r\n]*+|/\*(?s:.*?)\*/;?)*+"
+     rb"(?i:insert +into |create +(?:or +replace +)?(?:table|database|schema|index|view|type|temp) |alter +table |"
+     rb"drop +(?:table|database|schema) |copy +\S+ +(?:\([^)\r\n]*\) +)?from +|set +[@\w. ]+(?:=|to )[^\r\n]*;|"
+     rb"(?:begin|start +transaction|use +\S+|pragma +[^\r\n;]*);)", "statements of SQL",
+     "load them into a database, and read its tables in Python, by ss.scan_table"),
+    (rb"\{\\rtf", "a text of RTF", "save it as plain text first"),
+    (rb"%!PS", "a page of PostScript", "save its tables as CSV first"),
+    (_after(b"%") + rb"\\(?:documentclass|begin\{)", "a text of LaTeX", "save its tables as CSV first"),
+    (rb"(?:From \S+ [^\r\n]*\d{4}\r?\n)?(?:Return-Path|Received|From|Date|To|Subject|Message-I[Dd]|MIME-Version|"
+     rb"Delivered-To): [^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*[A-Z][\w-]*: ", "mails", _AS_LINES),
+    (_after(b"#") + rb"(?:version: 1\s+)?dn:: ?\S|(?:version: 1\s+)?dn: \w+=[^\r\n]*\r?\n[A-Za-z]+: ",
+     "entries of LDIF", _split_at(r"\n\n", "entry")),
+    (rb"1\r?\n\d\d:\d\d:\d\d,\d{3} --> |WEBVTT", "subtitles", _split_at(r"\n\n", "of them")),
+    (rb"solid [^\r\n]*\r?\n\s*facet ", "a body of STL", _AS_LINES),
+    (rb"diff --git |--- \S[^\r\n]*\r?\n\+\+\+ \S", "differences of files", _AS_LINES),
+    (rb"%%MatrixMarket ", "a matrix of Matrix Market",
+     r"its entries stand below a line of sizes: set recordFormat=csv, sep=\s+, header=false, and skipRows past it"),
+    (_after(b"%") + rb"@(?i:relation)\s(?s:.*?)[\r\n][ \t]*@(?i:data)[^\r\n]*", "ARFF", _ARFF.format("{lines}")),
+    (_after(b"%") + rb"@(?i:relation)\s", "ARFF", _ARFF.format("all lines up to it")),
+    (rb"@(?:HD\tVN:|SQ\t|RG\t|PG\tID:)", "SAM",
+     r"its records are CSV of any width: set recordFormat=csv, sep=\t, comment=@, header=false, an empty quote and "
+     "columns=columns"),
+    (_FIELDS + rb"{3,}+\r?\n(?=[A-Z][A-Za-z0-9-]*:[ ])", "stanzas of fields, divided by empty lines",
+     _split_at(r"\n\n", "stanza")),
+    (_FIELDS + rb"++%%\n(?=[A-Z][A-Za-z0-9-]*:[ ])", "stanzas of fields, divided by lines of %%",
+     _split_at(r"%%\n", "stanza")),
 )  # fmt: skip
+"""First bytes, what they begin, and how that is read; lines are counted up to the end of what was found."""
 
 
 def signed_text(head: bytes) -> Beginning | None:
@@ -108,8 +167,12 @@ def signed_text(head: bytes) -> Beginning | None:
         >>> signed_text(b"ISA*00*  ~GS*PO~").kind, signed_text(b"a,b")
         ('segments of X12', None)
     """
-    found = (Beginning(kind, None, hint) for mark, kind, hint in _SIGNATURES if re.match(_BOM + mark, head))
-    return next(found, None)
+    for mark, kind, hint in _SIGNATURES:
+        found = re.match(_BOM + b"(?:" + mark + b")", head)
+        if found is not None:
+            lines = str(len(_LINE_END.findall(found[0])) + 1)
+            return Beginning(kind, None, hint.replace("{lines}", lines))
+    return None
 
 
 def log_text(head: bytes) -> Beginning | None:
@@ -137,32 +200,6 @@ def beginning_of(head: bytes) -> Beginning | None:
     """The kind of a text of which nothing else is known; ``None`` for what may be CSV."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         head = head[: len(head) // 2 * 2].decode("utf-16", "replace").encode()
-    arff, data = _ARFF.match(head), _ARFF_DATA.search(head)
-    if arff is not None:
-        before = "all lines up to @data" if data is None else str(len(_LINE_END.findall(head[: data.end()])) + 1)
-        return Beginning(
-            "ARFF", None,
-            f"its rows are CSV below @data: set recordFormat=csv, skipRows={before}, comment=%, quote=\"'\" "
-            "and header=false",
-        )  # fmt: skip
-    if _SAM.match(head):
-        return Beginning(
-            "SAM", None,
-            r"its records are CSV of any width: set recordFormat=csv, sep=\t, comment=@, header=false, an empty quote "
-            "and columns=columns",
-        )  # fmt: skip
-    if _STANZA.match(head):
-        return Beginning(
-            "stanzas of fields, divided by empty lines", None,
-            r"set recordFormat=text and lineSep='\n\n', in a shell -f text -o $'lineSep=\n\n': then each stanza is a "
-            "record",
-        )  # fmt: skip
-    if _RECORD_JAR.match(head):
-        return Beginning(
-            "stanzas of fields, divided by lines of %%", None,
-            r"set recordFormat=text and lineSep='%%\n', in a shell -f text -o $'lineSep=%%\n': then each stanza is a "
-            "record",
-        )  # fmt: skip
     return signed_text(head) or other_text(head)
 
 

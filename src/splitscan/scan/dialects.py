@@ -17,7 +17,7 @@ from splitscan.errors import Advice, SchemaError, SourceError, Where
 from splitscan.formats.contract import Contradiction, spread
 from splitscan.formats.csv.options import FOUND, DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
-from splitscan.formats.csv.sniffing.found import Confidence, Dialect, RawSample, Setting, shown
+from splitscan.formats.csv.sniffing.found import ATTRIBUTES, Confidence, Dialect, RawSample, Setting, shown
 from splitscan.formats.csv.sniffing.separators import LEAST_SCORE
 from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of, parse_options, record_format
 from splitscan.options import ReadOptions
@@ -37,9 +37,6 @@ _LONGER_HEADS = (512 * KIB, 4 * MIB)  # where a record is longer: quotes may be 
 _LINE_BYTES = 64  # of the beginning, for a first line sep=;
 _WINDOW_BYTES, _WINDOWS = 32 * KIB, 4  # of the middle and the end of a file, and how many of both
 _SAMPLED_FILES = 8
-_SETTINGS = (
-    "sep", "quote", "escape", "header", "skipRows", "comment", "multiLine", "encoding", "ignoreLeadingWhiteSpace",
-)  # fmt: skip
 
 
 def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[dict[str, Any], Dialect | None]:
@@ -64,6 +61,12 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
     if not found.is_clear:
         raise unclear(found, files[0].path if len(files) == 1 else None)
     return {**others, **_pins(found, options.given)}, found
+
+
+def tell_names(paths: Paths, found: Dialect | None) -> None:
+    """Log where names stand in comments of files whose dialect was found, if no schema takes them."""
+    if found is not None and found.unread_names is not None:
+        _LOG.warning("%s: %s", redact(as_paths(paths)[0]), Advice(found.unread_names))
 
 
 def needed_options(paths: Paths, format: object, raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -119,7 +122,7 @@ def _of_dialect(options: ReadOptions, names: Container[str]) -> dict[str, Any]:
 
 def _known(options: ReadOptions) -> dict[str, Any]:
     """Options of the user that narrow the search for a dialect."""
-    names = {*_SETTINGS, "lineSep"} & options.given
+    names = {*ATTRIBUTES, "lineSep"} & options.given
     known: dict[str, Any] = {"header": False} if "columnsArray" in options.given else {}
     known |= _of_dialect(options, names)
     return known | {
@@ -162,7 +165,7 @@ def _merged(found: Sequence[tuple[FileMetadata, Dialect]]) -> Dialect:
         return _nothing({})
     first = found[0][1]
     settings, doubts = dict(first.settings), [doubt for _, each in found for doubt in each.doubts]
-    for name in _SETTINGS:
+    for name in ATTRIBUTES:
         known = [(file, each.settings[name]) for file, each in found if name in each.settings]
         # text that is ASCII alone is no UTF-16, however little it tells of the rest
         sure = [(file, setting) for file, setting in known if setting.confidence not in _OPEN or name == "encoding"]
@@ -177,30 +180,10 @@ def _merged(found: Sequence[tuple[FileMetadata, Dialect]]) -> Dialect:
         records = {each.first_record for _, each in found}
         if len(records) == 1:
             settings["header"] = Setting(True, Confidence.LIKELY, "all files begin with the same record")
-    return _with_settings(first, settings, tuple(dict.fromkeys(doubts)))
+    return replace(first, **Dialect.attributes(settings), settings=settings, doubts=tuple(dict.fromkeys(doubts)))
 
 
 _OPEN = (Confidence.ASSUMED, Confidence.UNSURE)
-
-
-def _with_settings(dialect: Dialect, settings: Mapping[str, Setting], doubts: tuple[str, ...]) -> Dialect:
-    if not settings:
-        return replace(dialect, doubts=doubts)
-    return replace(
-        dialect,
-        sep=settings["sep"].value,
-        quote=settings["quote"].value,
-        escape=settings["escape"].value,
-        header=bool(settings["header"].value),
-        skip_rows=int(settings["skipRows"].value),
-        comment=settings["comment"].value,
-        multi_line=bool(settings["multiLine"].value),
-        encoding=settings["encoding"].value,
-        ignore_leading_white_space="ignoreLeadingWhiteSpace" in settings
-        and bool(settings["ignoreLeadingWhiteSpace"].value),
-        settings=settings,
-        doubts=doubts,
-    )
 
 
 def _nothing(given: Mapping[str, Any]) -> Dialect:
@@ -222,17 +205,7 @@ def _of_excel(options: ReadOptions, files: Sequence[FileMetadata]) -> dict[str, 
 
 def _pins(found: Dialect, given: frozenset[str]) -> dict[str, Any]:
     """Every setting as an option, so that no default has a say."""
-    values = {
-        "sep": found.sep,
-        "quote": found.quote or "",
-        "escape": found.escape or "",
-        "header": found.header,
-        "skipRows": found.skip_rows,
-        "comment": found.comment,
-        "multiLine": found.multi_line,
-        "encoding": found.encoding,
-        "ignoreLeadingWhiteSpace": found.ignore_leading_white_space or None,  # not of files without
-    }
+    values = {**found.values(), "ignoreLeadingWhiteSpace": found.ignore_leading_white_space or None}  # not of others
     pins = {name: value for name, value in values.items() if name not in given and value is not None}
     found_options = [name for name in FOUND if pins.get(name) or (name == "header" and name in pins)]
     return {**pins, "foundOptions": ",".join(found_options)} if found_options else pins
@@ -275,7 +248,7 @@ def _about_dialect(options: ReadOptions, head: RawSample, has_schema: bool) -> s
     own = options.format
     if not type(own).finds_dialect:
         return None
-    read = _of_dialect(options, _SETTINGS)
+    read = _of_dialect(options, ATTRIBUTES)
     is_even = "header" in options.given and _is_even(own, head)
     if is_even and (has_schema or not read["header"]):
         return None

@@ -6,6 +6,7 @@ Files that hold no records are known by the same, and texts of two or four bytes
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple, TypeVar
@@ -50,15 +51,18 @@ _INSTEAD: Mapping[str, str] = {
     _ARCHIVE: _ITS_FILES,
     "compressed with compress": "gzip -dc FILE | splitscan ... -, which reads what it holds",
     "PDF": "save its tables as CSV first",
+    "dBASE": "save it as CSV, as LibreOffice and ogr2ogr do",
 }
 _OTHERS: Mapping[str, str] = {
     "parquet": "Parquet", "pq": "Parquet", "orc": "ORC", "avro": "Avro", "xlsx": "Excel", "xls": "Excel",
     "xlsm": "Excel", "feather": "Feather", "arrow": "Feather", "sqlite": "SQLite", "db": "SQLite",
-    "z": "compressed with compress",
+    "z": "compressed with compress", "dbf": "dBASE",
 }  # fmt: skip
 _MAGIC: Sequence[tuple[bytes, str]] = (
     (b"PAR1", "Parquet"), (b"ORC", "ORC"), (b"Obj\x01", "Avro"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Excel"),
     (b"ARROW1\0\0", "Feather"), (b"SQLite format 3\0", "SQLite"), (b"%PDF-", "PDF"),
+    (rb"[\x03\x30\x31\x43\x63\x83\x8b\xcb\xf5](?s:.)[\x01-\x0c][\x01-\x1f](?s:.{28})(?=[A-Za-z_]\w{0,9}\0)(?s:.{11})[A-Z@+]",
+     "dBASE"),
 )  # fmt: skip
 _BLANKS = b"\xff\xfe\xef\xbb\xbf\0 \t\r\n"  # and marks, in any encoding
 _ZIP, _EXCEL_PART = b"PK\x03\x04", b"[Content_Types].xml"
@@ -150,8 +154,8 @@ def check_beginning(path: str, head: bytes) -> None:
         kind = "Excel" if _EXCEL_PART in head else _ARCHIVE
         raise not_records(path, kind, f"its first bytes are {_ZIP!r}")
     for magic, kind in _MAGIC:
-        if head.startswith(magic):
-            raise not_records(path, kind, f"its first bytes are {magic!r}")
+        if re.match(magic, head):
+            raise not_records(path, kind, f"its first bytes are {head[:_SHOWN_BYTES]!r}")
 
 
 def about_beginning(format: str, head: bytes, encoding: str, given: Collection[str] = ()) -> str | None:

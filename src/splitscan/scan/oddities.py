@@ -42,7 +42,7 @@ _SAID = {
     ),
     "header-record": (
         "record looks", "records look", "like the header of a file",
-        "samples of other files have shown header=false: read this file by itself, with header=true",
+        "samples have shown header=false: if it is one, read its file by itself with header=true",
     ),
 }  # fmt: skip
 """By code: of one and of several, what is odd, and what to do."""

@@ -46,7 +46,7 @@ def test_first_bytes_show_json_of_any_layout(tmp_path, data):
 
 @pytest.mark.parametrize(
     "data",
-    [b"a,b\n1,2\n", b"<5,1\n<6,2\n", b"[x]\nk=v\n", b"{x},1\n", b"@home,1\n", b"Note: a\n\nNote: b\n", b"", b"\n"],
+    [b"a,b\n1,2\n", b"<5,1\n<6,2\n", b"[x],k\n1,2\n", b"{x},1\n", b"@home,1\n", b"Note: a\n\nNote: b\n", b"", b"\n"],
 )
 def test_other_first_bytes_are_csv(tmp_path, data):
     (tmp_path / "a.txt").write_bytes(data)

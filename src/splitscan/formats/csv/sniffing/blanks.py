@@ -18,7 +18,7 @@ from splitscan.formats.csv.sniffing.separators import IN_TEXT, LEAST_SCORE, ONE_
 from splitscan.formats.csv.sniffing.values import BLANKS, Record, ValueKind, is_typed, kind_of
 
 _LEAST_LINES = 3
-_LEAST_NUMBERS = 3  # in a line, on average, where they are most of its values
+_LEAST_NUMBERS = 1.5  # in a line, on average, where they are most of its values
 _MOSTLY = 0.7  # of values
 _TYPED_SHARE = 0.9
 _EVEN_SHARE = 0.98  # of lines that have as many fields
@@ -36,6 +36,7 @@ _WORD = re.compile(rb"[^ ]+")
 _HASH = re.compile(rb"[0-9a-fA-F]{4,}")
 _CAPITALS = re.compile(rb"[A-Z]+")
 _LONG_RUN = re.compile(rb"[ \t]{2}")
+_FOREIGN = re.compile(rb"[^A-Za-z]*[\x80-\xff][^A-Za-z]*")
 _DIGITS_AND_MARKS = re.compile(rb"[^A-Za-z\x80-\xff]*\d[^A-Za-z\x80-\xff]*")
 _ASSIGNED = re.compile(rb"\s*[A-Za-z_][\w.\-\[\]]*[ \t]*=(?!=)[^\r\n]*")
 _DECIMAL = re.compile(rb"[+-]?\d*\.\d+")
@@ -260,12 +261,31 @@ def _of_blanks(lines: Sequence[bytes]) -> str | None:
     if is_even and any(tells(table) for tells in (_holds_values, _is_wide, _has_codes, _has_hashes, _has_codes_below)):
         places = f"; {_PLACES}" if _has_words_in_places(lines[1:], width) else ""
         return f"Each line has {width} values between blanks: {_ADVICE}{places}."
+    if _are_explained([[value for value, _ in record] for record in fields]):
+        return f"Each line may be a word and what stands for it, with blanks between: {_ADVICE}."
     with_runs = sum(_LONG_RUN.search(line.strip(BLANKS)) is not None for line in lines)
     return (
         f"Most lines have values between runs of blanks: {_ADVICE}; {_PLACES}."
         if with_runs >= _TYPED_SHARE * len(lines)
         else None
     )
+
+
+def _are_explained(lines: Sequence[Sequence[bytes]]) -> bool:
+    """True if words begin lines, each another, and others of another script explain them, or of few that come again."""
+    firsts, others = [line[0] for line in lines], [line[1:] for line in lines]
+    if not all(others) or len(set(firsts)) < len(firsts):
+        return False
+    are_foreign = {tuple(map(_is_foreign, (line[0], b"".join(line[1:])))) for line in lines}
+    words = [word for rest in others for word in rest]
+    is_translated = len(are_foreign) == 1 and len(set(*are_foreign)) > 1
+    are_few = len(lines) >= _MOST_LINES_ALIKE and len(set(words)) * _MORE_THAN_TIMES <= len(words)
+    return is_translated or are_few
+
+
+def _is_foreign(text: bytes) -> bool:
+    """True if a text has letters, and no Latin one of ASCII."""
+    return _FOREIGN.fullmatch(text) is not None
 
 
 def _of_colons(chosen: Reading) -> str | None:

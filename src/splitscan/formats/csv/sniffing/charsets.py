@@ -8,18 +8,30 @@ from collections.abc import Sequence
 
 from splitscan.formats.csv.sniffing.found import RawSample, decodes
 
+NOT_READ = "EUC-JP"
+"""A set that is told from others, and that no option reads."""
+
 _SETS = {
-    "windows-1252": "cp1252", "windows-1251": "cp1251", "EUC-KR": "euc_kr", "GB18030": "gb18030",
+    "windows-1252": "cp1252", "windows-1251": "cp1251", "EUC-KR": "euc_kr", NOT_READ: "euc_jp", "GB18030": "gb18030",
     "Shift_JIS": "shift_jis", "Big5": "big5", "windows-1255": "cp1255", "windows-1253": "cp1253",
-    "windows-1250": "cp1250", "KOI8-R": "koi8-r", "windows-1256": "cp1256", "IBM850": "cp850", "IBM866": "cp866",
-    "macintosh": "mac-roman", "ISO-8859-1": "latin-1",
+    "windows-1250": "cp1250", "ISO-8859-2": "iso8859-2", "windows-1254": "cp1254", "windows-1257": "cp1257",
+    "KOI8-R": "koi8-r", "KOI8-U": "koi8-u", "windows-1256": "cp1256", "IBM850": "cp850", "macintosh": "mac-roman",
+    "IBM852": "cp852",    "IBM857": "cp857", "IBM866": "cp866", "ISO-8859-5": "iso8859-5",
+    "ISO-8859-6": "iso8859-6", "TIS-620": "tis-620",
 }  # fmt: skip
-_COMMON = {  # first bytes of characters that are used often
-    "GB18030": (0xB0, 0xD7), "Shift_JIS": (0x82, 0x97), "EUC-KR": (0xB0, 0xC8), "Big5": (0xA4, 0xC6),
+_COMMON = {  # first bytes of characters that are used often, kana aside
+    "GB18030": (0xB0, 0xD7), "Shift_JIS": (0x88, 0x97), "EUC-KR": (0xB0, 0xC8), "Big5": (0xA4, 0xC6),
+    NOT_READ: (0xB0, 0xCF),
 }  # fmt: skip
+_OF_JAPAN = ("Shift_JIS", NOT_READ)
+_NO_KANJI = re.compile("[\u3000-\u30ff\uff01-\uff5e]")
 _KANA = re.compile("[\u3040-\u30ff\uff61-\uff9f]")
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]")
-_TOKEN = re.compile("[^\\s,;|\"'()]*[^\x00-\x7f\\s][^\\s,;|\"'()]*")
+_EDGES = "\\s,;|\"'()\u3000-\u301f\u30fb\uff01-\uff0f\uff1a-\uff20"
+_TOKEN = re.compile(f"[^{_EDGES}]*[^\x00-\x7f{_EDGES}][^{_EDGES}]*")
+_AMOUNT = re.compile(
+    "[\\d.,+*/%-]*(?:[\u00a3\u20ac\u00a5\u00b0\u00b1\u00bc\u00bd\u2122\u2026\u2013\u2014][\\d.,+*/%-]*)+"
+)
 _MOST_TOKENS = 400
 _LEAST_SHARE = 0.6  # of words that are written as words are
 _MOST_ACCENTS = 0.75  # share of the letters of a word, of Latin ones
@@ -33,8 +45,8 @@ _NO_BEGINNING = "\u044a\u044b\u044c"  # of a word in Cyrillic
 def likely_encodings(samples: Sequence[RawSample]) -> list[tuple[str, str]]:
     """Character sets that all samples could be in, the most likely first, each with the word that it reads first.
 
-    Those in which most words mix letters of several scripts, or large ones among small ones, are left out. Which set it
-    is, the bytes do not tell: only who wrote them knows.
+    Those in which most words mix letters of several scripts, or large ones among small ones, are left out, and those
+    that read nothing else than the first. Which set it is, the bytes do not tell: only who wrote them knows.
 
     Args:
         samples: Parts of a file, in no character set of Unicode.
@@ -47,16 +59,26 @@ def likely_encodings(samples: Sequence[RawSample]) -> list[tuple[str, str]]:
         tokens = [each[0] for each, _ in zip(_TOKEN.finditer(text), range(_MOST_TOKENS), strict=False)]
         share = sum(_is_word(token, name, codec) for token in tokens) / max(len(tokens), 1)
         if share >= _LEAST_SHARE:
-            found.append((-round(share, 1), place, name, tokens[0][:_SHOWN_CHARACTERS]))
-    return [(name, word) for _, _, name, word in sorted(found)]
+            found.append((-round(share, 1), place, name, tokens))
+    best = [(name, tokens) for _, _, name, tokens in sorted(found)]
+    others = [(name, tokens) for n, (name, tokens) in enumerate(best) if tokens not in (each for _, each in best[:n])]
+    return [(name, _word_of(tokens, best[0][1])) for name, tokens in others]
+
+
+def _word_of(tokens: Sequence[str], first: Sequence[str]) -> str:
+    """The first word that is another one in the set that comes first; the first one of that set itself."""
+    others = (token for token, other in zip(tokens, first, strict=False) if token != other)
+    return next(others, tokens[0])[:_SHOWN_CHARACTERS]
 
 
 def _is_word(token: str, name: str, codec: str) -> bool:
     """True if a token is written as words are."""
     token = token.strip(_QUOTES)
+    if _AMOUNT.fullmatch(token):
+        return True
     letters = [each for each in token if each.isalpha()]
     others = [each for each in token if not each.isascii() and not each.isalpha()]
-    if not letters or any(each != "\u2019" and unicodedata.category(each) not in ("Pd", "Mn") for each in others):
+    if not letters or any(each != "\u2019" and unicodedata.category(each) not in ("Pd", "Mn", "Nd") for each in others):
         return False
     if name in _COMMON:
         return _is_common(token, name, codec)
@@ -71,9 +93,10 @@ def _is_word(token: str, name: str, codec: str) -> bool:
 
 def _is_common(token: str, name: str, codec: str) -> bool:
     """True if the characters of a set of two bytes are those that are used often."""
-    if _HALF_WIDTH.search(token) or (name != "Shift_JIS" and _KANA.search(token)):
+    has_kana = _KANA.search(token) is not None
+    if _HALF_WIDTH.search(token) or (has_kana and name not in _OF_JAPAN):
         return False
     first, last = _COMMON[name]
-    leads = [each.encode(codec)[0] for each in token if not each.isascii()]
+    leads = [each.encode(codec)[0] for each in token if not each.isascii() and not _NO_KANJI.match(each)]
     is_apart = not any(each.isascii() and each.isalpha() for each in token)  # from Latin letters
     return is_apart and sum(first <= lead <= last for lead in leads) >= _COMMON_SHARE * len(leads)

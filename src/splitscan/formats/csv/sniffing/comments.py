@@ -11,7 +11,7 @@ from splitscan.formats.csv.sniffing.found import Confidence
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines
 from splitscan.formats.csv.sniffing.separators import IN_TEXT, ONE_COLUMN
-from splitscan.formats.csv.sniffing.values import Record, is_placeholder, is_typed
+from splitscan.formats.csv.sniffing.values import Record, are_typed, is_placeholder, is_typed
 
 _MARKS = (b"#", b"%", b"!")
 _MARKED = b"".join(_MARKS) + b" \t"
@@ -33,6 +33,13 @@ def with_comments(plain: Reading) -> Reading:
     without = plain.but(comment=mark.decode())
     if not without.records:
         return plain
+    inside = sum(re.search(rb"[^ \t]" + mark + rb"[^ \t]", line) is not None for line in without.contents)
+    if without.columns == 1 and 2 * inside > len(without.contents):
+        sign = mark.decode()
+        return plain.in_doubt(
+            f"The character {sign} begins lines, and stands in {inside:,} others: give sep={sign} if it separates "
+            f"values, or comment={sign} if such lines are none."
+        )
     lines = _leading_lines(plain.sample, mark)
     rest = plain.but(sample=after_lines(plain.sample, len(lines)), finds_table=False)
     marked = [number for number, content in enumerate(rest.contents) if content.startswith(mark)]
@@ -134,7 +141,6 @@ def _is_sentence(above: Reading) -> bool:
 # ---------------------------------------------------------------- marks that no one looked for
 
 _SIGNS = (b"//", b"--", b"#", b"%", b"!", b";", b"*")
-_TYPED_SHARE = 0.9
 _LEAST_RECORDS = 3  # without a sign
 
 
@@ -169,8 +175,7 @@ def _are_comments(chosen: Reading, sign: bytes, marked: Sequence[int], others: S
     records = chosen.records
     others = others[not records[0][0][0].startswith(sign) :]  # the header, or a record as others are
     firsts = [record[0][0] for record in others]
-    is_typed_below = sum(map(is_typed, firsts)) >= _TYPED_SHARE * len(firsts)
-    if is_typed_below and not any(is_typed(records[n][0][0][len(sign) :]) for n in marked):
+    if are_typed(firsts) and not any(is_typed(records[n][0][0][len(sign) :]) for n in marked):
         return True
     top = chosen.sample.text.lstrip(b"\xef\xbb\xbf\r\n")
     if top.startswith(sign) and all(chosen.contents[len(chosen.preamble) + n].startswith(sign + b" ") for n in marked):
@@ -197,7 +202,7 @@ def _of_marks(chosen: Reading, sign: bytes, count: int, line: bytes) -> str:
 
 # ---------------------------------------------------------------- names that stand in comments
 
-_BETWEEN_NAMES = (rb",", rb";", rb"\t+", rb"\|", rb"[ \t]{2,}|\t", rb"[ \t]+")
+_BETWEEN_NAMES = (rb",", rb";", rb"\t+", rb"\|", rb"[ \t]{2,}|\t", rb"[ \t]+(?![(\[])", rb"[ \t]+")
 
 
 def names_in_comments(chosen: Reading) -> str | None:
@@ -213,8 +218,11 @@ def names_in_comments(chosen: Reading) -> str | None:
     empty = sum(not any(cells) for cells in _columns_of(chosen))
     widths = {chosen.columns, max(chosen.columns - empty, _LEAST_NAMES)}
     for number in range(len(lines) - 1, -1, -1):
-        separators = _BETWEEN_NAMES if number == len(lines) - 1 else _BETWEEN_NAMES[:-1]
-        if any(_may_name(lines[number], sep, widths) for sep in separators):
+        separators = _BETWEEN_NAMES if number == len(lines) - 1 else _BETWEEN_NAMES[:-2]
+        _, colon, after = lines[number].rpartition(b": ")
+        if any(_may_name(lines[number], sep, widths) for sep in separators) or (
+            colon and max(widths) > _LEAST_NAMES and _may_name(after, _BETWEEN_NAMES[-1], widths)
+        ):
             line = chosen.skipped + number + 1
             return f"names may stand in line {line}: {quoted(lines[number])}; give a schema with them to take them"
     return None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from splitscan.formats.csv.sniffing.blanks import with_fields_in_lines
-from splitscan.formats.csv.sniffing.charsets import likely_encodings
+from splitscan.formats.csv.sniffing.charsets import NOT_READ, likely_encodings
 from splitscan.formats.csv.sniffing.comments import names_in_comments, with_comments
 from splitscan.formats.csv.sniffing.doubts import doubts_of, may_be_one_column, objections_of
 from splitscan.formats.csv.sniffing.evidence import settings_of
@@ -45,6 +45,8 @@ _END_MARK = "\x1a"  # of DOS
 _TRIED_BYTES = 16 * 1024  # that every candidate reads; the best ones read all
 _FINALISTS = 4
 _SHOWN = 3  # candidates
+_SHOWN_SETS = 4  # of characters
+_CONVERTED = f" (which no option reads: iconv -f {NOT_READ} -t UTF-8 makes it UTF-8)"
 
 
 def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any], named: str | None = None) -> Dialect:
@@ -72,16 +74,13 @@ def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any], named: 
     best = _best(_readings(parts, given), whole, named)
     if "ignoreLeadingWhiteSpace" not in given:  # blanks are taken off for quotes only
         best = [each for each in best if not each.trims or each.quoted_after_blanks] or best
-    if "sep" not in given:
-        best = _with_one_column(best, named)
-        best = [with_fields_in_lines(best[0], given), *best[1:]]
-    if "quote" not in given:
-        best = [with_doubt_of_quotes(best[0]), *best[1:]]
-    if "sep" not in given:
-        best = [with_doubt_of_line_ends(best[0]), *best[1:]]
-    if "comment" not in given and best[0].comment is None and _ends_with_mark(parts[-1]):
-        best = [best[0].but(comment=_END_MARK), *best[1:]]
-    found = _explain(best, parts, encoding, given, named)
+    best = best if "sep" in given else _with_one_column(best, named)
+    chosen = best[0] if "sep" in given else with_fields_in_lines(best[0], given)
+    chosen = chosen if "quote" in given else with_doubt_of_quotes(chosen)
+    chosen = chosen if "sep" in given else with_doubt_of_line_ends(chosen)
+    if "comment" not in given and chosen.comment is None and _ends_with_mark(parts[-1]):
+        chosen = chosen.but(comment=_END_MARK)
+    found = _explain([chosen, *best[1:]], parts, encoding, given, named)
     return found if line is None else _as_line_says(found)
 
 
@@ -241,15 +240,7 @@ def _explain(
     chosen = best[0]
     settings = settings_of(best, parts, encoding, given, names_in_comments(chosen))
     return Dialect(
-        sep=chosen.sep,
-        quote=chosen.quote,
-        escape=chosen.escape,
-        header=bool(settings["header"].value),
-        skip_rows=int(settings["skipRows"].value),
-        comment=settings["comment"].value,
-        multi_line=bool(settings["multiLine"].value),
-        encoding=encoding.value,
-        ignore_leading_white_space=chosen.trims,
+        **Dialect.attributes(settings),
         line_ends=_line_ends(parts[0].text),
         columns=chosen.columns,
         score=chosen.score,
@@ -269,7 +260,10 @@ def _line_ends(text: bytes) -> str:
 
 
 def _without_encoding(samples: Sequence[RawSample]) -> Dialect:
-    likely = [f"encoding={name} reads {word!r}" for name, word in likely_encodings(samples)[:_SHOWN]]
+    likely = [
+        f"{'' if name == NOT_READ else 'encoding='}{name} reads {word!r}{_CONVERTED * (name == NOT_READ)}"
+        for name, word in likely_encodings(samples)[:_SHOWN_SETS]
+    ]
     seen = ", ".join(likely) or "no character set that is known reads words"
     doubt = (
         f"The text is no UTF-8, UTF-16 or UTF-32, and has no mark, and only who wrote it knows: {seen}. Give encoding."

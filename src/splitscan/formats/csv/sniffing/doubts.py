@@ -14,7 +14,7 @@ from splitscan.formats.csv.sniffing.last_lines import about_last_lines
 from splitscan.formats.csv.sniffing.line_ends import about_line_ends
 from splitscan.formats.csv.sniffing.other_lines import about_other_lines
 from splitscan.formats.csv.sniffing.quotes import is_written_by_rule
-from splitscan.formats.csv.sniffing.reading import Reading, Sample
+from splitscan.formats.csv.sniffing.reading import LINE_END, Reading, Sample
 from splitscan.formats.csv.sniffing.separators import (
     DOUBLED,
     LEAST_CONSISTENCY,
@@ -24,10 +24,9 @@ from splitscan.formats.csv.sniffing.separators import (
     makes_table,
 )
 from splitscan.formats.csv.sniffing.values import is_typed
-from splitscan.formats.first_bytes import log_text, other_text, signed_text
+from splitscan.formats.first_bytes import Beginning, log_text, other_text, signed_text
 
 _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 _ARRAY = "columnsArray"  # a record may be as long as it is
 _KEEPS_FIELDS = (_ARRAY, "enforceSchema", "rescuedDataColumn")  # whatever the header has
 _BLANKS = rb"[ \t]+"
@@ -50,6 +49,19 @@ def doubts_of(
         parts: All samples.
         named: The separator that the name of the file says.
     """
+    signed = None if "sep" in given else signed_text(parts[0].text) or log_text(parts[0].text)
+    if signed is None:
+        return _about_tables(best, settings, given, parts, named)
+    return iter([_of_another_text(signed)])  # where no field is one, nothing else can be told
+
+
+def _about_tables(
+    best: Sequence[Reading],
+    settings: Mapping[str, Setting],
+    given: Mapping[str, Any],
+    parts: Sequence[Sample],
+    named: str | None,
+) -> Iterator[str]:
     chosen = best[0]
     if chosen.doubt is not None:
         yield chosen.doubt
@@ -112,11 +124,13 @@ def _about_table(chosen: Reading, text: bytes, *, is_ragged: bool) -> Iterator[s
     if chosen.sep == "\t" and chosen.columns > 1 and _is_indented(chosen):
         one = shown(ONE_COLUMN)
         yield f"The first of {chosen.columns} columns is empty: tabs may indent lines; give sep, sep={one} for lines."
-    other = signed_text(text) or log_text(text)
-    if other is not None or is_no_table or _ends_like_another_text(text):
-        other = other or other_text(text)
-        if other is not None:
-            yield f"It begins like {other.kind}, which is no CSV: {other.hint}."
+    other = other_text(text) if is_no_table or _ends_like_another_text(text) else None
+    if other is not None:
+        yield _of_another_text(other)
+
+
+def _of_another_text(text: Beginning) -> str:
+    return f"It begins like {text.kind}, which is no CSV: {text.hint}."
 
 
 def _is_indented(chosen: Reading) -> bool:
@@ -192,7 +206,7 @@ def _is_settled(chosen: Reading, rival: Reading, named: str | None) -> bool:
 
 def _ends_like_another_text(text: bytes) -> bool:
     """True if the first line ends with a bracket or comma, or nowhere: after ``{"a": 1}`` a record has more values."""
-    line, *others = _LINE_END.split(text.lstrip(), maxsplit=1)
+    line, *others = LINE_END.split(text.lstrip(), maxsplit=1)
     return not others or line.rstrip().endswith((b"}", b"]", b"{", b"[", b",", b">"))
 
 

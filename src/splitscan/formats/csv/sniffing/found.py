@@ -16,6 +16,13 @@ _DEFAULTS: Mapping[str, Any] = {
     "encoding": "UTF-8", "ignoreLeadingWhiteSpace": False,
 }  # fmt: skip
 
+ATTRIBUTES: Mapping[str, str] = {
+    "sep": "sep", "quote": "quote", "escape": "escape", "header": "header", "skipRows": "skip_rows",
+    "comment": "comment", "multiLine": "multi_line", "encoding": "encoding",
+    "ignoreLeadingWhiteSpace": "ignore_leading_white_space",
+}  # fmt: skip
+"""Of a dialect, by Spark's names of its options."""
+
 COMMENTS_ONLY = "lines that begin with it are no records of the table"
 """Evidence for comments among which nothing is told about names."""
 
@@ -126,6 +133,14 @@ class Dialect:
         """True if the samples leave no doubt about where records and fields end."""
         return not self.doubts
 
+    @property
+    def unread_names(self) -> str | None:
+        """Note of names that stand in comments that are skipped, and how to take them; ``None`` without any."""
+        comment = self.settings.get("comment")
+        if comment is None or comment.value is None or comment.confidence is Confidence.GIVEN:
+            return None
+        return None if comment.evidence == COMMENTS_ONLY else comment.evidence
+
     def options(self) -> dict[str, Any]:
         r"""The options to read the files with, by Spark's names: what differs from Spark's defaults.
 
@@ -133,18 +148,18 @@ class Dialect:
             >>> Dialect(";", '"', '"', True, 0, None, True, "UTF-8", "LF", 3, 0.9).options()
             {'sep': ';', 'escape': '"', 'header': True, 'multiLine': True}
         """
-        found = {
-            "sep": self.sep,
-            "quote": self.quote or "",
-            "escape": _DEFAULTS["escape"] if self.quote is None else self.escape or "",
-            "header": self.header,
-            "multiLine": self.multi_line,
-            "skipRows": self.skip_rows,
-            "comment": self.comment,
-            "encoding": self.encoding,
-            "ignoreLeadingWhiteSpace": self.ignore_leading_white_space,
-        }
-        return {name: value for name, value in found.items() if value != _DEFAULTS[name]}
+        found = {**self.values(), **({"escape": _DEFAULTS["escape"]} if self.quote is None else {})}
+        return {name: found[name] for name in _DEFAULTS if found[name] != _DEFAULTS[name]}
+
+    def values(self) -> dict[str, Any]:
+        """Every setting as an option, by Spark's names."""
+        found = {name: getattr(self, attribute) for name, attribute in ATTRIBUTES.items()}
+        return {**found, "quote": self.quote or "", "escape": self.escape or ""}
+
+    @staticmethod
+    def attributes(settings: Mapping[str, Setting]) -> dict[str, Any]:
+        """The attributes that settings say."""
+        return {ATTRIBUTES[name]: setting.value for name, setting in settings.items()}
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name}={value!r}" for name, value in self.options().items())

@@ -9,13 +9,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from splitscan.formats.csv.sniffing.found import Confidence, Setting
-from splitscan.formats.csv.sniffing.values import Record, ValueKind, is_placeholder, is_typed, kind_of
+from splitscan.formats.csv.sniffing.values import Record, ValueKind, are_typed, is_placeholder, is_typed, kind_of
 
 NAME = re.compile(rb"[A-Za-z_\x80-\xff#][\w\x80-\xff .\-/()%#$&:?]*")
 """A text that may name a column."""
 
 _MOST_BELOW = 500
-_TYPED_SHARE = 0.9
 _LEAST_RECORDS = 3  # below a header, for values to repeat in
 _LEAST_ALONE = 10  # where there is no other column: one line of few may be the odd one by chance
 _LEAST_LABELS = 3  # numbers that name columns; of years and dates two are enough
@@ -24,6 +23,7 @@ _REPEATING = 0.8  # share of values that are different, where they repeat
 _RARE = 0.1  # share of what may happen by chance
 _YEAR = re.compile(rb"\s*(?:1[5-9]|20|21)\d\d\s*")
 _PLAIN = re.compile(rb"\s*[+-]?\d{1,9}(?:\.\d{0,6})?\s*")
+_IN_TITLES = re.compile(rb"[,;'!+*=]")
 _MARKS = re.compile(rb"[^\w\s\x80-\xff]")
 _DIGITS = re.compile(rb"\d")
 _TELLING_MARKS = {b"0", b",", b";"}  # that values of several parts have, and a name has not
@@ -42,7 +42,11 @@ def find_header(records: Sequence[Record]) -> Setting:
     first, body = [value for value, _ in records[0]], records[1 : _MOST_BELOW + 1]
     if not body:
         return _of_one_record(first)
-    columns = [[record[i][0] for record in body if i < len(record) and record[i][0]] for i in range(len(first))]
+    columns = [[rec[i][0] for rec in body if i < len(rec) and rec[i][0].strip()] for i in range(len(first))]
+    is_even = {len(first)} == {*map(len, body)}
+    echoes = [i for i, values in enumerate(columns) if {*values} == {first[i]} and is_even and len(values) < len(body)]
+    if len(echoes) >= _LEAST_LABELS and len({*first}) == len(first) and all(first):
+        return Setting(True, Confidence.LIKELY, f"{_columns(echoes)} have their first value or none")
     sides = _compare(first, columns)
     labels = _labels(first, body, columns, sides.same) if sides.same else None
     return labels or _by_contrast(sides, columns, _met(first, columns)) or _of_texts(first, columns)
@@ -67,7 +71,7 @@ class _Sides(NamedTuple):
 def _compare(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> _Sides:
     sides = _Sides([], [], [])
     for i, values in enumerate(columns):
-        if not values or not first[i].strip() or _typed_share(values) < _TYPED_SHARE:
+        if not values or not first[i].strip() or not are_typed(values):
             continue
         own, theirs = kind_of(first[i]), _kind_of_most(values)
         if is_placeholder(first[i]) and own is not theirs:
@@ -90,10 +94,6 @@ def _met(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> list[int
 
 def _kind_of_most(values: Sequence[bytes]) -> ValueKind | None:
     return Counter(map(kind_of, values)).most_common(1)[0][0]
-
-
-def _typed_share(values: Sequence[bytes]) -> float:
-    return sum(map(is_typed, values)) / len(values)
 
 
 def _by_contrast(sides: _Sides, columns: Sequence[Sequence[bytes]], met: Sequence[int]) -> Setting | None:
@@ -237,8 +237,11 @@ def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Set
         return _of_typed_first(first, columns, typed)
     names_rows = not first[0] and len(first) > 1 and 0 < len(columns[0]) == max(map(len, columns))
     names = first[names_rows:]
-    if len({value.lower() for value in names}) < len(names) or not all(NAME.fullmatch(value) for value in names):
-        return Setting(False, Confidence.LIKELY, "the first record is no list of different names")
+    are_different = len({value.lower() for value in names}) == len(names)
+    if not are_different or not all(map(NAME.fullmatch, names)):
+        are_titles = are_different and all(NAME.fullmatch(_IN_TITLES.sub(b"", value)) for value in names)
+        confidence = Confidence.UNSURE if are_titles else Confidence.LIKELY
+        return Setting(False, confidence, "the first record is no list of different names")
     met = _met(first, columns)
     if met:
         return Setting(False, Confidence.LIKELY, f"the first value of {_columns(met)} comes again below")

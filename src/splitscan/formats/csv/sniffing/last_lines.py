@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, end_of
 from splitscan.formats.csv.sniffing.separators import LEAST_CONSISTENCY
-from splitscan.formats.csv.sniffing.values import Record, ValueKind, is_typed, kind_of
+from splitscan.formats.csv.sniffing.values import Record, ValueKind, are_typed, is_typed, kind_of
 
 FOOTER = re.compile(
     rb"\(?\d[\d,]* (?:rows?|records?)\b.*|(?i:fetched:? \d[\d,]* rows?|time taken: .*|query ok, .*|total rows: \d+)"
@@ -35,7 +35,6 @@ _NOTE = re.compile(
 _LEAST_BODY = 3  # records of a table, before lines that are none
 _MOST_LAST = 12  # of these
 _KNOWN_RECORDS = 500  # before them, which say how records look
-_TYPED_SHARE = 0.9
 _PLACES = re.compile(rb"\.(\d+)\Z")
 
 
@@ -228,11 +227,7 @@ class _Body:
     def _is_typed(self, column: int) -> bool:
         """True if nearly all values of a column are typed, and few are missing."""
         values = [value for value in self._columns[column] if value]
-        return (
-            2 * len(values) > len(self._columns[column])
-            and len(values) >= _LEAST_BODY
-            and sum(map(is_typed, values)) >= _TYPED_SHARE * len(values)
-        )
+        return 2 * len(values) > len(self._columns[column]) and len(values) >= _LEAST_BODY and are_typed(values)
 
     def _lacks(self, values: Sequence[bytes]) -> bool:
         """True if a record has nothing where all others have a value."""

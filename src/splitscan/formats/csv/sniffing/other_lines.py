@@ -12,7 +12,7 @@ from splitscan.formats.csv.sniffing.header import NAME, find_header
 from splitscan.formats.csv.sniffing.last_lines import FOOTER, is_rule
 from splitscan.formats.csv.sniffing.reading import Reading, Sample
 from splitscan.formats.csv.sniffing.separators import LEAST_SCORE
-from splitscan.formats.csv.sniffing.values import Record, is_placeholder, is_typed
+from splitscan.formats.csv.sniffing.values import Record, are_typed, is_placeholder, is_typed
 
 _RULE_OF_PLACES = re.compile(rb" *[-=]+(?: +[-=]+)+ *")
 _DASHES = re.compile(rb"[-=]+")
@@ -21,7 +21,6 @@ _LEAST_ABOVE = 2  # values of a column, or texts of a line
 _LEAST_KNOWN = 3  # records, of which a column holds values
 _KNOWN_RECORDS = 20  # before a line, which say whether it is like them
 _LOOKED_AT = 500
-_TYPED_SHARE = 0.9
 _TEXT = re.compile(rb"[A-Za-z_\x80-\xff]")
 _UNIT = re.compile(rb"\[[^\[\]]*\]|\([^()]*\)|%|\d+[sdn]|#q2:types")  # the last but one: as the formats of USGS
 _TYPE = re.compile(
@@ -97,7 +96,7 @@ def _header_again(chosen: Reading, header: Setting, *, is_given: bool) -> str | 
     ]
     again = [n for n, record in enumerate(others, 1) if any(i < len(record) and record[i] == first[i] for i in named)]
     whole = sum(record == first for record in others)
-    if whole and (header.value or len(again) == whole):
+    if whole and (header.value or len(again) == whole or _is_alone_again(first, others)):
         times = f"{whole} time{'s' * (whole > 1)}"
         takes = "give header=true to take these lines for records, and with " * (not is_given)
         return (
@@ -109,12 +108,18 @@ def _header_again(chosen: Reading, header: Setting, *, is_given: bool) -> str | 
     return _of_second_table(chosen, again[0], is_given=is_given)
 
 
+def _is_alone_again(first: Record, others: Sequence[Record]) -> bool:
+    """True if a first record of different texts comes again in a table, and no other record does."""
+    rest = [tuple(record) for record in others if record != first and any(value for value, _ in record)]
+    return len(rest) >= _KNOWN_RECORDS and len({*rest}) == len(rest) and _are_different_texts([v for v, _ in first])
+
+
 def _names_values(name: bytes, below: Sequence[bytes]) -> bool:
     """True if a text stands above typed values, and comes again among them."""
     if not _is_text(name) or name not in below:
         return False
     others = [value for value in below[:_LOOKED_AT] if value and value != name]
-    return len(others) >= _LEAST_ABOVE and sum(map(is_typed, others)) >= _TYPED_SHARE * len(others)
+    return len(others) >= _LEAST_ABOVE and are_typed(others)
 
 
 def _other_header(chosen: Reading, *, is_named: bool) -> int | None:
@@ -139,7 +144,7 @@ def _other_header(chosen: Reading, *, is_named: bool) -> int | None:
 
 def _are_typed(records: Sequence[Record], column: int) -> bool:
     values = [record[column][0] for record in records if column < len(record) and record[column][0]]
-    return sum(map(is_typed, values)) >= _TYPED_SHARE * len(values)
+    return are_typed(values)
 
 
 def _are_different_texts(values: Sequence[bytes]) -> bool:
@@ -237,11 +242,7 @@ def _line_of_units(records: Sequence[Record], header: Setting) -> list[int]:
         return [1]
     if not header.value and not _is_certain([records[0], *body]):
         return []
-    typed = [
-        i
-        for i, below in enumerate(columns)
-        if len(below) >= _LEAST_BODY and sum(map(is_typed, below)) >= _TYPED_SHARE * len(below)
-    ]
+    typed = [i for i, below in enumerate(columns) if len(below) >= _LEAST_BODY and are_typed(below)]
     above = [i for i in typed if cells[i]]
     never = [i for i, below in enumerate(columns) if not cells[i] and len(below) == len(body)]
     is_filled = any(not name and cell for (name, _), cell in zip(records[0][1:], cells[1:], strict=True))
@@ -274,7 +275,7 @@ def _stands_above(record: Record, body: Sequence[Record]) -> bool:
     texts = typed = 0
     for i, (value, _) in enumerate(record):
         below = [each[i][0] for each in body if i < len(each) and each[i][0]]
-        if not value or 2 * len(below) <= len(body) or sum(map(is_typed, below)) < _TYPED_SHARE * len(below):
+        if not value or 2 * len(below) <= len(body) or not are_typed(below):
             continue
         typed += is_typed(value)
         texts += _is_text(value) and value not in below

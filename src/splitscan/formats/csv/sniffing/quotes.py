@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from splitscan.formats.csv.grammar import split_fields
 from splitscan.formats.csv.sniffing.found import shown
-from splitscan.formats.csv.sniffing.reading import Reading, quotes_in_quotes
+from splitscan.formats.csv.sniffing.reading import LINE_END, Reading, quotes_in_quotes
 from splitscan.formats.csv.sniffing.separators import LEAST_CONSISTENCY
 
 BETWEEN_TABS = "\t|\t"
@@ -19,7 +19,6 @@ _TWO = 2  # records or columns of a table
 _PIPE_SHARE = 0.9  # of those that stand between tabs, or at the ends of lines
 _LONE = 4  # one mark in so many stands alone between separators: that is no quote
 _IN_QUOTES = re.compile(rb'".+"', re.DOTALL)
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 _AT_END = re.compile(rb"\t\|(?=[\r\n]|\Z)")
 
 
@@ -72,7 +71,7 @@ def _stands_in_values(chosen: Reading) -> bool:
 def _joins_records(chosen: Reading, bare: Reading) -> bool:
     """True if a record over several lines begins and ends with lines that are whole records without the quote."""
     contents = chosen.contents[len(chosen.preamble) :]
-    ends = ([lines[0], lines[-1]] for lines in map(_LINE_END.split, contents) if len(lines) > 1)
+    ends = ([lines[0], lines[-1]] for lines in map(LINE_END.split, contents) if len(lines) > 1)
     return any(all(len(split_fields(line, bare.grammar)) == bare.columns for line in pair) for pair in ends)
 
 

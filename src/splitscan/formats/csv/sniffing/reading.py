@@ -42,12 +42,12 @@ class Sample:
     is_end: bool
 
 
-_LINE_END = re.compile(rb"\r\n|\n|\r")
+LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 def after_lines(sample: Sample, lines: int) -> Sample:
     """A sample without its first lines."""
-    ends = [match.end() for match in islice(_LINE_END.finditer(sample.text), lines)]
+    ends = [match.end() for match in islice(LINE_END.finditer(sample.text), lines)]
     return sample if not lines else Sample(sample.text[ends[-1] :] if len(ends) == lines else b"", True, sample.is_end)
 
 
@@ -168,7 +168,7 @@ class Reading:
         if not self._first:
             return self.skipped
         start = int(self._frames.starts[self._first])
-        return self.skipped + len(_LINE_END.findall(self.sample.text, 0, start))
+        return self.skipped + len(LINE_END.findall(self.sample.text, 0, start))
 
     def lines_before(self, record: int) -> int:
         """Lines of the file before a record of the table, comments among them.
@@ -177,7 +177,7 @@ class Reading:
             record: Its number; there must be one.
         """
         start = int(self._frames.starts[self._first + record])
-        return self.skipped + len(_LINE_END.findall(self.sample.text, 0, start))
+        return self.skipped + len(LINE_END.findall(self.sample.text, 0, start))
 
     def is_after_gap(self, record: int) -> bool:
         """True if empty lines, comments, or a record without a value stand before a record of the table.
@@ -188,7 +188,7 @@ class Reading:
         number = self._first + record
         start, stop = (int(each) for each in (self._frames.stops[number - 1], self._frames.starts[number]))
         is_empty = not any(value for value, _ in self.all_records[number - 1])
-        return is_empty or len(_LINE_END.findall(self.sample.text, start, stop)) > 1
+        return is_empty or len(LINE_END.findall(self.sample.text, start, stop)) > 1
 
     @property
     def columns(self) -> int:
@@ -252,12 +252,12 @@ class Reading:
     @property
     def line_count(self) -> int:
         """How many lines the sample has; an end of the last one is not needed."""
-        return self.skipped + len(_LINE_END.findall(self.sample.text.rstrip(b"\r\n"))) + 1
+        return self.skipped + len(LINE_END.findall(self.sample.text.rstrip(b"\r\n"))) + 1
 
     @property
     def last_line(self) -> int:
         """How many lines of the sample are read."""
-        return len(_LINE_END.findall(self.sample.text, 0, self._frames.next_start))
+        return len(LINE_END.findall(self.sample.text, 0, self._frames.next_start))
 
     @property
     def _reach(self) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading
-from splitscan.formats.csv.sniffing.values import ValueKind, is_typed, kind_of
+from splitscan.formats.csv.sniffing.values import ValueKind, are_typed, is_typed, kind_of
 
 ONE_COLUMN = "\x1f"
 """A separator that no text has: all of a line is one value."""
@@ -99,6 +99,6 @@ def _has_texts_only(chosen: Reading) -> bool:
     """True if no column but the first is of typed values."""
     for i in range(1, chosen.columns):
         values = [record[i][0] for record in chosen.records if i < len(record) and record[i][0].strip()]
-        if values and sum(map(is_typed, values)) >= _TYPED_SHARE * len(values):
+        if values and are_typed(values):
             return False
     return True

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 Record = list[tuple[bytes, bool]]
 """The fields of a record: value, and whether it was quoted."""
 
 BLANKS = b" \t"
+_TYPED_SHARE = 0.9
 _TYPED, _WORD, _EMPTY, _OTHER = 1.0, 0.75, 0.6, 0.35
 
 _MONTH = rb"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAY = rb"(?:(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"
 _NUMBER = (
     rb"[+-]?(?:[$\xc2\xa3\xe2\x82\xac]{0,3} ?)?"
-    rb"(?:(?:\d+|\d{1,3}(?:[,.' ]\d{3})+)(?:[.,]\d+|\.)?|[.,]\d+)(?:[eE][+-]?\d+)? ?%?"
+    rb"(?:(?:\d+|\d{1,3}(?:[,.' ]\d{3}){1,4})(?:[.,]\d+|\.)?|[.,]\d+)(?:[eE][+-]?\d+)? ?%?"
     rb"|[+-]?(?:\d+\.\d*|\.\d+)[dD][+-]?\d+"  # of Fortran
 )
 _DATE = (
@@ -74,6 +76,11 @@ def kind_of(value: bytes) -> ValueKind | None:
 def is_typed(value: bytes) -> bool:
     """True if a value is a number, a date, a time, or another one that few headers have."""
     return kind_of(value) is not None
+
+
+def are_typed(values: Collection[bytes]) -> bool:
+    """True if nearly all values are typed, as those of a column."""
+    return sum(map(is_typed, values)) >= _TYPED_SHARE * len(values)
 
 
 def is_placeholder(value: bytes) -> bool:

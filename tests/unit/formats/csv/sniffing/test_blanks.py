@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import splitscan as ss
@@ -221,3 +223,40 @@ def test_texts_with_some_numbers_are_values(text):
 def test_a_header_whose_text_comes_again_is_not_certain():
     setting = found("name,n\nann,1\nname,2\nbob,3\n").settings["header"]
     assert (setting.value, setting.confidence.value) == (True, "likely")
+
+
+PHONES = ["AH", "B", "K", "T", "N", "D", "AE", "IY"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "中 zhōng|人 rén|爱人 ài ren", "你好 ni3 hao3|人 ren2|大学生 da4 xue2 sheng1", "hello 你好|water 水|day 日 子",
+        "привет hello there|мир world|дом house home", "house дом|world мир, свет|cat кот",
+        "θεός a god|ἄνθρωπος man|κύων dog",
+        "안녕 an nyeong|물 mul|사람 sa ram", "こんにちは hello you|水 water|犬 dog", "שלום peace|מים water|בית house",
+        "ก chicken|ข egg of it|ค buffalo",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("sep", [" ", "  ", "\t "])
+def test_words_and_others_of_another_script_that_explain_them_are_told(lines, sep):
+    text = "\n".join(line.replace(" ", sep, 1) for line in lines.split("|")) + "\n"
+    assert found(text).doubts or found(text).columns > 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_words_and_the_few_others_that_they_are_made_of_are_told(seed):
+    draw = random.Random(seed)
+    words = [f"{chr(65 + n % 26)}{chr(65 + n // 26)}X" for n in range(30 + seed)]
+    text = "".join(f"{word} {' '.join(draw.choices(PHONES, k=draw.randint(1, 6)))}\n" for word in words)
+    assert found(text).doubts[0].startswith("Each line may be a word and what stands for it")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["the cat sat|old man|À bientôt mon ami", "Ann Lee|Bob Ray|Cy Young", "Été 2020|Øre of it|plain words", "Łódź|a b",
+     "Москва река|Волга|Дон и Волга", "北京 上海|广州 深圳", "New York|Los Angeles|San José"],
+)  # fmt: skip
+def test_lines_of_words_of_one_script_are_lines(lines):
+    dialect = found(lines.replace("|", "\n") + "\n")
+    assert (dialect.columns, dialect.doubts) == (1, ())

@@ -54,9 +54,9 @@ def test_the_evidence_for_a_separator_are_fields(text, seen):
     assert of_text(text).settings["sep"].evidence == seen
 
 
-def test_without_a_character_set_nothing_is_said_but_what_a_word_is_in_three():
+def test_without_a_character_set_nothing_is_said_but_what_a_word_is():
     dialect = found("id,city\n1,Zürich\n".encode("cp1252"))
-    assert "only who wrote it knows: encoding=windows-1252 reads 'Zürich', encoding=windows-1250" in dialect.doubts[0]
+    assert "only who wrote it knows: encoding=windows-1252 reads 'Zürich'. Give encoding." in dialect.doubts[0]
     assert (dialect.settings, dialect.skip_rows, dialect.columns, dialect.options()["encoding"]) == ({}, 0, 0, "")
 
 
@@ -70,7 +70,12 @@ def test_without_a_character_set_nothing_is_said_but_what_a_word_is_in_three():
         ("cp1253", "windows-1253", "Αθήνα,Ελλάδα"),
         ("cp1256", "windows-1256", "القاهرة,مصر"), ("cp850", "IBM850", "Müller,Straße"),
         ("cp866", "IBM866", "Иван,Москва"), ("mac-roman", "macintosh", "Müller,Straße"),
-        ("cp1252", "windows-1252", "“Café”,l\u2019été"),
+        ("cp1252", "windows-1252", "“Café”,l\u2019été"), ("cp1252", "windows-1252", "€ 1.50,£20"),
+        ("iso8859-2", "ISO-8859-2", "Łódź,Gdańsk"), ("iso8859-2", "ISO-8859-2", "Plzeň,žluťoučký"),
+        ("cp852", "IBM852", "Łódź,Kraków"),
+        ("iso8859-5", "ISO-8859-5", "Москва,Россия"), ("koi8-u", "KOI8-U", "Київ,Україна"),
+        ("iso8859-6", "ISO-8859-6", "القاهرة,بغداد"), ("tis-620", "TIS-620", "กรุงเทพ,ภูเก็ต"),
+        ("shift_jis", "Shift_JIS", "コーヒー,日本語、テスト。"), ("cp932", "Shift_JIS", "ひらがな,田中さん"),
     ],
 )  # fmt: skip
 def test_character_sets_are_told_by_how_words_are_written(codec, name, words):
@@ -78,6 +83,31 @@ def test_character_sets_are_told_by_how_words_are_written(codec, name, words):
     [told] = found(text.encode(codec)).doubts
     assert told.partition("knows: ")[2].startswith(f"encoding={name} reads '")
     assert found(text.encode(codec), encoding=name).is_clear
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["東京,日本", "ひらがな,田中さん", "コーヒー,ヨーロッパ", "日本語、テスト。,株式会社", "名古屋,横浜",
+     "１０進,２進変換",
+     "鈴木・佐藤,高橋", "\uff08株\uff09山田,渡辺", "北海道,沖縄", "感動0,犬"],
+)  # fmt: skip
+def test_a_set_that_no_option_reads_is_named_with_what_makes_it_utf_8(words):
+    [told] = found(("id,name,city\n" + "".join(f"{n},{words}\n" for n in range(12))).encode("euc_jp")).doubts
+    assert ": EUC-JP reads '" in told or ", EUC-JP reads '" in told
+    assert "iconv -f EUC-JP -t UTF-8" in told
+
+
+@pytest.mark.parametrize(
+    ("codec", "words", "name"),
+    [("cp1254", "İstanbul,Muğla", "windows-1254"), ("cp1257", "Šiauliai,Panevėžys", "windows-1257"),
+     ("cp1257", "Rīga,Jūrmala", "windows-1257"), ("cp1250", "Győr,Kőszeg", "windows-1250"),
+     ("cp857", "İstanbul,Şişli", "IBM857"), ("iso8859-13", "Liepāja,Rēzekne", "windows-1257"),
+     ("iso8859-9", "Şişli,Muğla", "windows-1254")],
+)  # fmt: skip
+def test_a_set_is_named_by_a_word_that_it_alone_reads_so(codec, words, name):
+    [told] = found(("id,name,city\n" + "".join(f"{n},{words}\n" for n in range(12))).encode(codec)).doubts
+    assert f"encoding={name} reads '" in told
+    assert told.count(" reads '") == len({*told.split(" reads '")[1:]})
 
 
 def test_several_character_sets_are_told_where_words_are_written_well_in_each():

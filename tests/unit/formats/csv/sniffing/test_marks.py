@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import splitscan as ss
 from splitscan.formats.csv.sniffing.detection import find_dialect
 from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, RawSample
 
@@ -103,3 +104,34 @@ def test_comments_that_name_nothing_are_told_of_nothing(top):
     dialect = found(f"{top}\n# which is all that there is to say of it\n{ROWS3}")
     assert dialect.is_clear
     assert dialect.settings["comment"].evidence == COMMENTS_ONLY
+
+
+@pytest.mark.parametrize("sign", ["#", "%", "!"])
+@pytest.mark.parametrize("words", ["ab", "آجید", "a b", "1"])
+def test_a_sign_that_stands_in_most_lines_is_no_comment_unseen(sign, words):
+    text = "".join(f"{words}{n}{sign}x{words}\n" for n in range(9)) + f"{sign}{words}\n"
+    assert f"The character {sign} begins lines, and stands in 9 others: give sep={sign}" in found(text).doubts[0]
+
+
+@pytest.mark.parametrize("text", ["# x\nC#\nF#\n", "# x\na # b\nb # c\n", "! x\na!\nb!\nc\n", "# a\nx#1\ny\nz\n"])
+def test_a_sign_at_the_ends_of_words_may_be_a_comment(text):
+    assert found(text).comment == text[0]
+
+
+@pytest.mark.parametrize("sign", ["#", "%", "!"])
+@pytest.mark.parametrize(
+    "names",
+    ["Pressure (GPa) Temperature (K) Vs (km/s)", "a [m] b [s] c [kg]", "Columns are: x(m) y(m) z(m)", "a, b, c",
+     "cols: a b c", "Fields: a, b, c", "made by: x; columns: a b c", "x y z", "time [s] wind dir", "Format: a b c"],
+)  # fmt: skip
+def test_names_with_units_or_after_a_colon_are_told_where_they_stand_in_a_comment(sign, names, tmp_path, caplog):
+    path = tmp_path / "a.txt"
+    path.write_text(f"{sign} {names}\n" + "".join(f"{n}.5\t{n}\t1{n}.25\n" for n in range(9)))
+    told = f"names may stand in line 1: '{sign} {names}"[:40]
+    assert found(path.read_text()).unread_names.startswith(told)
+    assert ss.scan_csv(path, dialect="auto").count() == 9
+    assert told in caplog.text
+    caplog.clear()
+    assert ss.scan_csv(path, "a double, b int, c double", dialect="auto").count() == 9
+    assert ss.scan_csv(path, dialect="auto", comment=sign).count() == 9
+    assert "names may stand" not in caplog.text

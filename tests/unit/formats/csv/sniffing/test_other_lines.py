@@ -307,3 +307,17 @@ def test_a_note_below_the_names_is_no_record(note):
 
 def test_a_first_record_of_one_value_is_read_where_others_lack_values_too():
     assert found("name,kind,x,y\nAnn Lee,,,\n" + "".join(f"m{n},a,{n}.5,\n" for n in range(8))).is_clear
+
+
+@pytest.mark.parametrize("sep", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("line", [9, 25, 39])
+def test_a_header_of_texts_alone_that_comes_again_is_told(sep, line):
+    lines = [sep.join((f"f{n}", f"name {n}", "a b")) for n in range(40)]
+    lines.insert(line, sep.join(("File", "Symbol", "Note")))
+    text = "\n".join([sep.join(("File", "Symbol", "Note")), *lines, ""])
+    assert "The header comes again 1 time below" in found(text).doubts[0]
+
+
+def test_a_record_of_texts_that_comes_again_as_others_do_is_one():
+    lines = [f"{a},{b}" for a in ("ann", "bob", "cy") for b in ("x", "y", "z")] * 4
+    assert found("\n".join([*lines, ""])).doubts == ()

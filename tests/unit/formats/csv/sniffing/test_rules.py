@@ -417,3 +417,27 @@ def test_what_the_types_read_as_a_number_is_one_for_the_search():
 @pytest.mark.parametrize("text", [".", "-", "v1.", "1.2.x", "1D5", ".b", "5.x", "D0", ".D0", "1.D"])
 def test_points_beside_no_digit_make_no_number(text):
     assert kind_of(text.encode()) is not ValueKind.NUMBER
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("names", ["Entry,Positiv,Negativ,Strong", "id,A,B,C", "w,Yes,No,x", "word,2020,2021,2022"])
+def test_columns_that_have_their_first_value_or_none_have_names(names, end):
+    labels = names.split(",")
+    marked = [[f"w{n}", *[label if n % (2 + i) == 0 else "" for i, label in enumerate(labels[1:])]] for n in range(30)]
+    dialect = found(end.join([names, *map(",".join, marked), ""]))
+    assert (dialect.header, dialect.settings["header"].confidence) == (True, Confidence.LIKELY)
+
+
+@pytest.mark.parametrize("missing", [" ", "  ", "\t", ""])
+@pytest.mark.parametrize("value", ["1", "2.5", "2020-01-01", "10:30"])
+def test_blanks_alone_are_no_values_of_a_column(missing, value):
+    dialect = found("NAMES, NUMBERS\n" + f"Ann, {value}\nBob,{missing}\n" * 5)
+    assert (dialect.header, dialect.settings["header"].confidence) == (True, Confidence.CERTAIN)
+
+
+@pytest.mark.parametrize("name", ["Blog Post, Titles", "What's new", "Size; weight", "a+b", "Wow!"])
+def test_a_first_record_of_titles_is_not_surely_a_record(name):
+    text = f'"{name}",Date,Subject\n' + "".join(f"Abstract {chr(97 + n)},march {chr(98 + n)} x,Go\n" for n in range(9))
+    setting = found(text.replace("Go", "Go|C")).settings["header"]
+    assert setting.confidence is not Confidence.CERTAIN
+    assert setting.value or setting.confidence is Confidence.UNSURE
