@@ -10,7 +10,7 @@ from typing import Any
 from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.comments import with_comments
 from splitscan.formats.csv.sniffing.evidence import quoted
-from splitscan.formats.csv.sniffing.found import Confidence, shown
+from splitscan.formats.csv.sniffing.found import shown
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.other_lines import layout_of
 from splitscan.formats.csv.sniffing.reading import Reading
@@ -43,8 +43,8 @@ _DECIMAL = re.compile(rb"[+-]?\d*\.\d+")
 _ADVICE = (
     f"give sep={BLANK_RUNS} for these, sep=' ' where each blank separates, and sep={shown(ONE_COLUMN)} for whole lines"
 )
-
 _PLACES = "where values are missing or have blanks, format=fixed_width reads columns at places"
+_NUMBERS = f"Most values between blanks are numbers, of which lines have several: {_ADVICE}; {_PLACES}."
 
 
 def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
@@ -53,10 +53,6 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
     Blanks between fields are a separator as others are, where a header names values in three columns, quotes stand
     beside them, or all is numbers; a colon is one below a header of three names. Elsewhere they may be parts of values:
     that is told.
-
-    Args:
-        chosen: The best reading.
-        given: What the user said.
     """
     lines = [line for line in chosen.contents[:_LOOKED_AT] if not line.startswith(_COMMENT)]
     said = {name: given.get(name, '"') or None for name in ("quote", "escape")}
@@ -64,9 +60,9 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
     is_decimal = chosen.sep in IN_TEXT and chosen.columns > 1 and only_in_values(runs, chosen.sep)
     is_open = chosen.columns == 1 or chosen.score < LEAST_SCORE or (is_decimal and runs.columns > 1)
     is_open = is_open or (chosen.sep == "\t" and _holds_columns(chosen, runs))
-    if not is_open or chosen.sep == ONE_COLUMN or 2 * sum(map(is_typed, lines)) > len(lines):
+    if not is_open or chosen.sep == ONE_COLUMN:
         return chosen
-    if len(lines) < _LEAST_LINES or all(map(_ASSIGNED.fullmatch, lines)):
+    if len(lines) < _LEAST_LINES or _are_single(lines) or all(map(_ASSIGNED.fullmatch, lines)):
         return _with_doubt_of_values(chosen, lines)
     if _is_table(between) and _is_named(between):
         return _below_names(between, given)
@@ -88,12 +84,15 @@ def _with_doubt_of_values(chosen: Reading, lines: Sequence[bytes]) -> Reading:
         )
     fields = [value for line in lines for value in _RUN.split(line.strip(BLANKS))]
     numbers = sum(kind_of(value) is ValueKind.NUMBER for value in fields)
-    is_many = len(lines) >= _TWO and len(fields) >= _LEAST_NUMBERS * len(lines)
-    if chosen.columns > 1 or not is_many or numbers < _MOSTLY * len(fields):
-        return chosen
-    return chosen.in_doubt(
-        f"Most values between blanks are numbers, of which lines have several: {_ADVICE}; {_PLACES}."
-    )
+    is_many = len(lines) >= _TWO and len(fields) >= _LEAST_NUMBERS * len(lines) and numbers >= _MOSTLY * len(fields)
+    if _are_single(lines):
+        is_many = sum(map(_are_numbers, lines)) >= _LEAST_LINES
+    return chosen.in_doubt(_NUMBERS) if is_many and chosen.columns == 1 else chosen
+
+
+def _are_single(lines: Sequence[bytes]) -> bool:
+    """True if most lines are one value."""
+    return 2 * sum(map(is_typed, lines)) > len(lines)
 
 
 def _holds_columns(chosen: Reading, runs: Reading) -> bool:
@@ -114,7 +113,7 @@ def _holds_columns(chosen: Reading, runs: Reading) -> bool:
         return True
     if is_twice:
         return any(all(map(_are_mostly_numbers, column)) for column in values)
-    names = 1 if find_header(chosen.records).value else 0
+    names = 1 if chosen.header.value else 0
     return any(all(map(_are_numbers, column[names:])) for column in values)
 
 
@@ -131,7 +130,7 @@ def _are_numbers(value: bytes) -> bool:
 
 def _with_doubt_of_places(runs: Reading) -> Reading:
     """The reading, in doubt where a line has nothing at the place of a column, and its value stands below another."""
-    lines = runs.contents[len(runs.preamble) :][:_LOOKED_AT]
+    lines = runs.lines[:_LOOKED_AT]
     if any(b"\t" in line or b'"' in line for line in lines):
         return runs
     spans = [[found.span() for found in _WORD.finditer(line)] for line in lines]
@@ -140,7 +139,7 @@ def _with_doubt_of_places(runs: Reading) -> Reading:
     middle = [
         tuple(sorted(ends)[len(ends) // 2] for ends in zip(*column, strict=True)) for column in zip(*spans, strict=True)
     ]
-    has_names = bool(find_header(runs.records).value)
+    has_names = bool(runs.header.value)
     names = [spans[0]] * (has_names and _is_padded(lines[0]))
     for places in (*names, middle):
         moved = [
@@ -205,13 +204,12 @@ def _is_table(reading: Reading) -> bool:
 
 def _is_named(reading: Reading) -> bool:
     """True if a header, or quotes, say that the blanks of a table are no parts of its values."""
-    return reading.quoted_values > 0 or (reading.columns > _TWO and find_header(reading.records).value)
+    return reading.quoted_values > 0 or (reading.columns > _TWO and reading.header.value)
 
 
 def _is_certain(reading: Reading, least: int = _TWO + 1) -> bool:
     """True if a header of enough names stands above values."""
-    header = find_header(reading.records)
-    return reading.columns >= least and bool(header.value) and header.confidence is Confidence.CERTAIN
+    return reading.columns >= least and reading.header.is_sure
 
 
 def _is_divided(runs: Reading, lines: Sequence[bytes]) -> bool:
@@ -303,8 +301,7 @@ def _holds_values(records: Sequence[Record]) -> bool:
     """True if half of the columns are of values, or a header stands above one: texts are mostly sentences."""
     columns = [[record[i][0] for record in records[1:] if i < len(record)] for i in range(len(records[-1]))]
     typed = sum(sum(map(_is_value, values)) >= _TYPED_SHARE * len(values) for values in columns)
-    header = find_header(records)
-    return 2 * typed >= len(columns) or (header.value and header.confidence is Confidence.CERTAIN)
+    return 2 * typed >= len(columns) or find_header(records).is_sure
 
 
 def _is_wide(records: Sequence[Record]) -> bool:

@@ -47,9 +47,6 @@ def likely_encodings(samples: Sequence[RawSample]) -> list[tuple[str, str]]:
 
     Those in which most words mix letters of several scripts, or large ones among small ones, are left out, and those
     that read nothing else than the first. Which set it is, the bytes do not tell: only who wrote them knows.
-
-    Args:
-        samples: Parts of a file, in no character set of Unicode.
     """
     found = []
     for place, (name, codec) in enumerate(_SETS.items()):

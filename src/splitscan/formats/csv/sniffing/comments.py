@@ -22,11 +22,7 @@ _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
 def with_comments(plain: Reading) -> Reading:
-    """A reading in which lines that begin with a mark are what they most probably are.
-
-    Args:
-        plain: It takes them for records.
-    """
+    """A reading in which lines that begin with a mark are what they most probably are."""
     mark = next((mark for mark in _MARKS if re.search(rb"(?:\A|[\r\n])" + mark, plain.sample.text)), None)
     if mark is None or not plain.marks:
         return plain
@@ -82,7 +78,7 @@ def _below_comments(plain: Reading, without: Reading, lines: list[bytes], *, is_
     first = above.all_records[0] if above.all_records else []
     if above.sep in (BLANK_RUNS, " ") and len(first) == without.columns + 1 and not first[0][0].strip(_MARKED):
         return _below_loose_names(without, lines, [value for value, _ in first[1:]])
-    if len(first) != without.columns or without.columns == 1 or find_header(without.records).value:
+    if len(first) != without.columns or without.columns == 1 or without.header.value:
         return without
     if any(len(value.split()) > _MOST_WORDS for value, _ in first) or _is_sentence(above):
         return without
@@ -104,7 +100,7 @@ def _below_comments(plain: Reading, without: Reading, lines: list[bytes], *, is_
 
 def _below_loose_names(without: Reading, lines: Sequence[bytes], names: Sequence[bytes]) -> Reading:
     """The reading of a table between blanks, in doubt where as many words as columns stand behind a mark above it."""
-    if without.columns < _LEAST_NAMES or any(map(is_typed, names)) or find_header(without.records).value:
+    if without.columns < _LEAST_NAMES or any(map(is_typed, names)) or without.header.value:
         return without
     return without.but(
         doubt=f"The line {quoted(lines[-1])} before the first record may be a comment, or name the columns: give "
@@ -149,12 +145,8 @@ def about_marks(chosen: Reading) -> Iterator[str]:
 
     They are told where the first column is of typed values without them, where the first line of the file begins with
     the sign as well, and where they have other fields than the records, which all have as many.
-
-    Args:
-        chosen: The best reading.
     """
-    start = len(chosen.preamble)
-    records, contents = chosen.records, chosen.contents[start:]
+    records, contents = chosen.records, chosen.lines
     own = chosen.sep.encode()
     for sign in () if chosen.sep == ONE_COLUMN else _SIGNS:  # whole lines are what the user wants
         marked = [n for n, line in enumerate(contents) if line.startswith(sign)]
@@ -178,7 +170,7 @@ def _are_comments(chosen: Reading, sign: bytes, marked: Sequence[int], others: S
     if are_typed(firsts) and not any(is_typed(records[n][0][0][len(sign) :]) for n in marked):
         return True
     top = chosen.sample.text.lstrip(b"\xef\xbb\xbf\r\n")
-    if top.startswith(sign) and all(chosen.contents[len(chosen.preamble) + n].startswith(sign + b" ") for n in marked):
+    if top.startswith(sign) and all(chosen.lines[n].startswith(sign + b" ") for n in marked):
         return True
     is_even = {len(record) for record in others} == {chosen.columns} != {1}
     return is_even and not any(len(records[n]) == chosen.columns for n in marked)
@@ -206,16 +198,13 @@ _BETWEEN_NAMES = (rb",", rb";", rb"\t+", rb"\|", rb"[ \t]{2,}|\t", rb"[ \t]+(?![
 
 
 def names_in_comments(chosen: Reading) -> str | None:
-    """The comment above a table without names that has as many words or fields as it, and how to take them.
-
-    Args:
-        chosen: The best reading.
-    """
-    if chosen.comment is None or chosen.columns < _LEAST_NAMES or find_header(chosen.records).value:
+    """The comment above a table without names that has as many words or fields as it, and how to take them."""
+    if chosen.comment is None or chosen.columns < _LEAST_NAMES or chosen.header.value:
         return None
     mark = chosen.comment.encode()
     lines = _leading_lines(chosen.sample, mark)
-    empty = sum(not any(cells) for cells in _columns_of(chosen))
+    rows = [record for record in chosen.records if len(record) == chosen.columns]
+    empty = sum(not any(value for value, _ in column) for column in zip(*rows, strict=True))
     widths = {chosen.columns, max(chosen.columns - empty, _LEAST_NAMES)}
     for number in range(len(lines) - 1, -1, -1):
         separators = _BETWEEN_NAMES if number == len(lines) - 1 else _BETWEEN_NAMES[:-2]
@@ -226,11 +215,6 @@ def names_in_comments(chosen: Reading) -> str | None:
             line = chosen.skipped + number + 1
             return f"names may stand in line {line}: {quoted(lines[number])}; give a schema with them to take them"
     return None
-
-
-def _columns_of(chosen: Reading) -> list[tuple[bytes, ...]]:
-    rows = ([value for value, _ in record] for record in chosen.records if len(record) == chosen.columns)
-    return list(zip(*rows, strict=True))
 
 
 def _may_name(line: bytes, sep: bytes, widths: Collection[int]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from splitscan.formats.csv.sniffing.blanks import with_fields_in_lines
 from splitscan.formats.csv.sniffing.charsets import NOT_READ, likely_encodings
 from splitscan.formats.csv.sniffing.comments import names_in_comments, with_comments
-from splitscan.formats.csv.sniffing.doubts import doubts_of, may_be_one_column, objections_of
+from splitscan.formats.csv.sniffing.doubts import about_signature, doubts_of, may_be_one_column, objections_of
 from splitscan.formats.csv.sniffing.evidence import settings_of
 from splitscan.formats.csv.sniffing.found import (
     Candidate,
@@ -238,6 +238,7 @@ def _explain(
     best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting, given: Mapping[str, Any], named: str | None
 ) -> Dialect:
     chosen = best[0]
+    signed = [] if "sep" in given else about_signature(parts[0].text)
     settings = settings_of(best, parts, encoding, given, names_in_comments(chosen))
     return Dialect(
         **Dialect.attributes(settings),
@@ -247,7 +248,7 @@ def _explain(
         settings=settings,
         first_record=tuple(value.decode() for value, _ in (chosen.records or [[]])[0]),
         candidates=tuple(Candidate(each.sep, each.quote, each.score, each.columns) for each in best[:_SHOWN]),
-        doubts=tuple(doubts_of(best, settings, given, parts, named)),
+        doubts=tuple(signed or doubts_of(best, settings, given, parts, named)),
         objections=tuple(objections_of(best, settings, given, parts)),
         is_cut=any(each.is_cut for each in best),
     )

@@ -33,6 +33,12 @@ _BLANKS = rb"[ \t]+"
 _OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]{2,}", _BLANKS)  # of a header above a table
 
 
+def about_signature(text: bytes) -> list[str]:
+    """The doubt of a text that a signature begins: where no field is one, nothing else can be told."""
+    signed = signed_text(text) or log_text(text)
+    return [] if signed is None else [_of_another_text(signed)]
+
+
 def doubts_of(
     best: Sequence[Reading],
     settings: Mapping[str, Setting],
@@ -49,19 +55,6 @@ def doubts_of(
         parts: All samples.
         named: The separator that the name of the file says.
     """
-    signed = None if "sep" in given else signed_text(parts[0].text) or log_text(parts[0].text)
-    if signed is None:
-        return _about_tables(best, settings, given, parts, named)
-    return iter([_of_another_text(signed)])  # where no field is one, nothing else can be told
-
-
-def _about_tables(
-    best: Sequence[Reading],
-    settings: Mapping[str, Setting],
-    given: Mapping[str, Any],
-    parts: Sequence[Sample],
-    named: str | None,
-) -> Iterator[str]:
     chosen = best[0]
     if chosen.doubt is not None:
         yield chosen.doubt
@@ -258,7 +251,7 @@ def _about_preamble(chosen: Reading) -> Iterator[str]:
         yield f"The line {quoted(lines[0])} before the first record may name a single column: give sep and skipRows."
         return
     others = [re.split(sep, lines[-1].strip()) for sep in _OTHER_SEPARATORS]
-    below = [re.split(sep, chosen.contents[len(chosen.preamble)].strip()) for sep in _OTHER_SEPARATORS]
+    below = [re.split(sep, chosen.lines[0].strip()) for sep in _OTHER_SEPARATORS]
     could_be = [own] * (len(own) > 1 or last[0][1])
     could_be += [
         line

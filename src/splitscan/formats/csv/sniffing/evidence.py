@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, Confidence, Setting, shown
-from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, quotes_in_quotes
 
 LEAST_LEAD = 0.05
@@ -20,15 +19,7 @@ _SHOWN_CHARACTERS = 40
 def settings_of(
     best: Sequence[Reading], parts: Sequence[Sample], encoding: Setting, given: Mapping[str, Any], names: str | None
 ) -> dict[str, Setting]:
-    """Every setting by Spark's name.
-
-    Args:
-        best: The readings that came closest, the best one first.
-        parts: All samples.
-        encoding: What was found of the character set.
-        given: What the user said.
-        names: What was seen of names in comments.
-    """
+    """Every setting by Spark's name."""
     chosen = best[0]
     settings = {
         "sep": _about_sep(best),
@@ -95,7 +86,7 @@ def _about_escape(chosen: Reading, parts: Sequence[Sample]) -> Setting:
 
 def _about_header(chosen: Reading) -> Setting:
     """Evidence about the first record; a header of another width than the records is never certain."""
-    header = find_header(chosen.records)
+    header = chosen.header
     if chosen.doubt is not None and chosen.comment is not None and header.confidence is Confidence.CERTAIN:
         return replace(header, confidence=Confidence.LIKELY, evidence=f"{header.evidence}; lines above may name them")
     if not header.value or len(chosen.records[0]) == chosen.columns:

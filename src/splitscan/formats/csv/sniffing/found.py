@@ -56,6 +56,11 @@ class Setting:
     confidence: Confidence
     evidence: str
 
+    @property
+    def is_sure(self) -> bool:
+        """True if it holds without a doubt."""
+        return bool(self.value) and self.confidence is Confidence.CERTAIN
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

@@ -32,11 +32,7 @@ _WORDS = (ValueKind.TRUTH, ValueKind.NOTHING)  # kinds of values that are words 
 
 
 def find_header(records: Sequence[Record]) -> Setting:
-    """True if the first of the records is a header.
-
-    Args:
-        records: Of a table, from its first one on.
-    """
+    """True if the first of the records is a header."""
     if not records:
         return Setting(False, Confidence.ASSUMED, "there is no record")
     first, body = [value for value, _ in records[0]], records[1 : _MOST_BELOW + 1]

@@ -50,21 +50,15 @@ def about_last_lines(chosen: Reading, parts: Sequence[Sample], *, is_given: bool
     """Lines at the end which would be records, and are sums, counts or notes; rules elsewhere that would be some.
 
     Lines with more or fewer fields than the table are rejects, which is said where they are read.
-
-    Args:
-        chosen: The best reading.
-        parts: All samples.
-        is_given: Whether the user said whether there is a header: then nothing is left to give.
     """
     end = _End.of(chosen, parts)
     found = [] if end is None else end.no_records()
     if end is not None and found:
         yield _of_last_lines(end, found, is_given=is_given)
         return
-    lines = chosen.contents[len(chosen.preamble) :]
-    for number, (line, record) in enumerate(zip(lines, chosen.records, strict=True)):
+    for number, (line, record) in enumerate(zip(chosen.lines, chosen.records, strict=True)):
         if len(record) == chosen.columns > 1 and is_rule(line, record):
-            yield _of_rule(chosen, lines, number, is_given=is_given)
+            yield _of_rule(chosen, chosen.lines, number, is_given=is_given)
             return
 
 
@@ -73,7 +67,7 @@ def _of_last_lines(end: _End, found: Sequence[tuple[int, str]], *, is_given: boo
     kinds = list(dict.fromkeys(kind for _, kind in found if kind != _NOTHING))
     takes = "" if is_given else ", or give header to take those with all fields for records"
     if end.is_whole:
-        line, last = (end.reading.lines_before(number) + 1 for number in (first, len(end.records) - 1))
+        line, last = (end.reading.lines_before(number) + 1 for number in (first, len(end.reading.records) - 1))
         where = f"line {line:,}" if line == last else f"lines {line:,} to {last:,}"
         before = f"head -n {line - 1}"
     else:
@@ -82,7 +76,8 @@ def _of_last_lines(end: _End, found: Sequence[tuple[int, str]], *, is_given: boo
         before = f"head -n -{lines}"
     said = f"{', '.join(kinds[:-1])} and {kinds[-1]}" if len(kinds) > 1 else kinds[0]
     return (
-        f"The file ends with {quoted(end.lines[first])}, {where}: {said}, and no record{'s' * (len(found) > 1)}. "
+        f"The file ends with {quoted(end.reading.lines[first])}, {where}: {said}, and no record"
+        f"{'s' * (len(found) > 1)}. "
         f"Read the lines before, as {before} prints them{takes}."
     )
 
@@ -121,19 +116,9 @@ class _End:
         is_same = reading.columns == chosen.columns and reading.consistency >= LEAST_CONSISTENCY
         return cls(reading, chosen.columns, is_whole=False) if is_same else None
 
-    @property
-    def records(self) -> list[Record]:
-        """All of them."""
-        return self.reading.records
-
-    @property
-    def lines(self) -> list[bytes]:
-        """Their bytes."""
-        return self.reading.contents[len(self.reading.preamble) :]
-
     def no_records(self) -> list[tuple[int, str]]:
         """Number and kind of the records at the end that are none; nothing where all of these will be rejects."""
-        records, found = self.records, list[tuple[int, str]]()
+        records, found = self.reading.records, list[tuple[int, str]]()
         least = max(len(records) - _MOST_LAST, 1 + _LEAST_BODY)
         gap = next((number for number in range(least, len(records)) if self._begins_block(number)), len(records))
         for number in range(len(records) - 1, least - 1, -1):
@@ -148,13 +133,13 @@ class _End:
 
     def _begins_block(self, number: int) -> bool:
         """True if a rule, or a gap such as the table has nowhere else, is before a record."""
-        if is_rule(self.lines[number - 1], self.records[number - 1]):
+        if is_rule(self.reading.lines[number - 1], self.reading.records[number - 1]):
             return True
         before = range(max(2, number - _KNOWN_RECORDS), number - 1)
         return self.reading.is_after_gap(number) and not any(map(self.reading.is_after_gap, before))
 
     def _kind(self, number: int, *, is_below_gap: bool) -> str | None:
-        record, line = self.records[number], self.lines[number]
+        record, line = self.reading.records[number], self.reading.lines[number]
         if not any(value.strip() for value, _ in record):
             return _NOTHING
         if is_rule(line, record):
@@ -171,7 +156,7 @@ class _End:
     def _table_before(self, number: int) -> list[Record]:
         """The records before one but the first, which may be names or cut, and rules."""
         start = 1 if self.is_whole else max(1, number - _KNOWN_RECORDS)
-        pairs = zip(self.lines[start:number], self.records[start:number], strict=True)
+        pairs = zip(self.reading.lines[start:number], self.reading.records[start:number], strict=True)
         return [record for line, record in pairs if not is_rule(line, record)]
 
 
@@ -190,14 +175,7 @@ class _Body:
         self._columns = [[record[i][0].strip() for record in records if len(record) == columns] for i in range(columns)]
 
     def is_summed_by(self, record: Record, line: bytes, *, is_whole: bool, is_below_gap: bool) -> bool:
-        """True if a record has a word for a sum that no other has, or adds up a column and lacks what all others have.
-
-        Args:
-            record: One that comes after them.
-            line: Its bytes.
-            is_whole: Whether these are all of the table.
-            is_below_gap: Whether it stands below a gap, or a rule.
-        """
+        """True if a record has a word for a sum that no other has, or adds up a column and lacks what others have."""
         values = [value.strip() for value, _ in record]
         if len(values) == 1:
             return self._is_typed(0) and (

@@ -18,10 +18,6 @@ def about_line_ends(chosen: Reading, *, is_given: bool) -> str | None:
 
     A carriage return may stand in the values of a file whose lines end with LF, a line feed where they end with CRLF,
     and either after a backslash. So may the separator.
-
-    Args:
-        chosen: The best reading.
-        is_given: Whether the user said what ends lines.
     """
     if chosen.columns < 2 and len(chosen.records[0]) < 2:  # lines of one value are never cut
         return None

@@ -54,7 +54,7 @@ def about_other_lines(
     if again is not None:
         yield again
         return
-    lines = chosen.contents[len(chosen.preamble) :]
+    lines = chosen.lines
     most = _MOST_NAMES if chosen.score >= LEAST_SCORE else _MOST_ABOVE
     rule = next((n for n, line in enumerate(lines[:most]) if is_rule(line, chosen.records[n])), None)
     if rule is not None:
@@ -63,12 +63,9 @@ def about_other_lines(
     names = _lines_of_names(chosen.records) or _line_of_units(chosen.records, header)
     if names:
         yield _of_several(chosen, lines, names, is_given=is_given)
-    elif not header.value or not all(name for name, _ in chosen.records[0][1:]):
-        below = (n for n in range(1, _MOST_NAMES) if _are_names(chosen.records[n:]))
-        number = 1 if _are_below_groups(chosen.records) else next(below, None)
-        if number is not None:
-            seen = quoted(lines[number])
-            yield f"The line {seen} may be the header: give header=true with skipRows={chosen.lines_before(number)}."
+    elif not (header.value and all(name for name, _ in chosen.records[0][1:])) and _are_below_groups(chosen.records):
+        seen = quoted(lines[1])
+        yield f"The line {seen} may be the header: give header=true with skipRows={chosen.lines_before(1)}."
     if header.value and not names and _is_note_below(chosen.records):
         yield (
             f"The line {quoted(lines[1])} below the first one may be a note, and no record: give header=false with "
@@ -157,19 +154,13 @@ def _names_those_below(records: Sequence[Record]) -> bool:
     if not _are_different_texts(names) or not all(map(NAME.fullmatch, names)):
         return False
     below = [record for record in records[: _KNOWN_RECORDS + 1] if len(record) == len(names)]
-    return len(below) > _LEAST_ABOVE and _is_certain(below)
-
-
-def _is_certain(records: Sequence[Record]) -> bool:
-    """True if the first record is a header without a doubt."""
-    header = find_header(records)
-    return bool(header.value) and header.confidence is Confidence.CERTAIN
+    return len(below) > _LEAST_ABOVE and find_header(below).is_sure
 
 
 def _of_second_table(chosen: Reading, record: int, *, is_given: bool) -> str:
     is_even = len(chosen.records[record]) == len(chosen.records[0])
     takes = _or(is_given or not is_even, "give header to take such lines for records")
-    line, seen = chosen.lines_before(record) + 1, quoted(chosen.contents[len(chosen.preamble) + record])
+    line, seen = chosen.lines_before(record) + 1, quoted(chosen.lines[record])
     return (
         f"The line {seen}, line {line:,}, names columns again: another table begins there. Read each alone, the first "
         f"as head -n {line - 1} prints it{takes}."
@@ -218,12 +209,7 @@ def _stands_at(line: bytes, starts: Sequence[int]) -> bool:
 
 
 def layout_of(rule: bytes, names: bytes) -> str:
-    """The layout of columns at places.
-
-    Args:
-        rule: A line of dashes where columns are.
-        names: The line that names them.
-    """
+    """The layout of columns at places."""
     places = [found.span() for found in _DASHES.finditer(rule)]
     found = [names[start:stop].strip().decode(errors="replace").replace("`", "``") for start, stop in places]
     shown = (f"`{name}`" if " " in name or "," in name or not name else name for name in found)
@@ -240,7 +226,7 @@ def _line_of_units(records: Sequence[Record], header: Setting) -> list[int]:
     is_new = not any(value in below for value, below in zip(cells, columns, strict=True))
     if is_new and len(texts) >= _LEAST_ABOVE and all(map(_TYPE.fullmatch, texts)):
         return [1]
-    if not header.value and not _is_certain([records[0], *body]):
+    if not header.value and not find_header([records[0], *body]).is_sure:
         return []
     typed = [i for i, below in enumerate(columns) if len(below) >= _LEAST_BODY and are_typed(below)]
     above = [i for i in typed if cells[i]]
@@ -332,12 +318,3 @@ def _is_note_below(records: Sequence[Record]) -> bool:
     first, *others = [value.strip() for value, _ in records[1]]
     is_lone = len(first.split()) > 1 and not any(others) and len(records[1]) == len(records[0])
     return is_lone and all(all(value for value, _ in record[1:]) for record in records[2 : 2 + _LOOKED_AT])
-
-
-def _are_names(records: Sequence[Record]) -> bool:
-    """True if nothing in the first record is typed, and two or more columns below are."""
-    names, body = [value for value, _ in records[0]] if records else [], records[_MOST_NAMES:]
-    if len(body) < _MOST_NAMES or any(is_typed(name) or not name for name in names[1:]) or len(names) <= 1:
-        return False
-    columns = [[record[i][0] for record in body if i < len(record)] for i in range(len(names))]
-    return sum(bool(each) and all(map(is_typed, each)) for each in columns) > 1

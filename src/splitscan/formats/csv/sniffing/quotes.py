@@ -23,21 +23,13 @@ _AT_END = re.compile(rb"\t\|(?=[\r\n]|\Z)")
 
 
 def without_apostrophes(readings: Sequence[Reading]) -> list[Reading]:
-    """The readings but those whose quote nothing needs: all records are of one width without it.
-
-    Args:
-        readings: Each read with another separator or quote.
-    """
+    """The readings but those whose quote nothing needs: all records are of one width without it."""
     even = {each.sep for each in readings if each.quote in _USUAL and _is_even(each)}
     return [each for each in readings if each.sep not in even or not _is_doubtful(each) or _has_quotes_in_quotes(each)]
 
 
 def with_doubt_of_quotes(chosen: Reading) -> Reading:
-    """The reading, in doubt where its quote may be an apostrophe: then its values would lose some, or lines be joined.
-
-    Args:
-        chosen: The best reading.
-    """
+    """The reading, in doubt where its quote may be an apostrophe: values would lose some, or lines be joined."""
     if chosen.quote is None:
         return _with_doubt_of_escapes(chosen)
     if not _is_doubtful(chosen) or is_written_by_rule(chosen):
@@ -70,8 +62,7 @@ def _stands_in_values(chosen: Reading) -> bool:
 
 def _joins_records(chosen: Reading, bare: Reading) -> bool:
     """True if a record over several lines begins and ends with lines that are whole records without the quote."""
-    contents = chosen.contents[len(chosen.preamble) :]
-    ends = ([lines[0], lines[-1]] for lines in map(LINE_END.split, contents) if len(lines) > 1)
+    ends = ([lines[0], lines[-1]] for lines in map(LINE_END.split, chosen.lines) if len(lines) > 1)
     return any(all(len(split_fields(line, bare.grammar)) == bare.columns for line in pair) for pair in ends)
 
 
@@ -118,13 +109,7 @@ def _has_quotes_in_quotes(reading: Reading) -> bool:
 
 
 def is_separator(text: bytes, sep: str, mark: str) -> bool:
-    """True if a mark stands alone between separators, or between one and the end of a line: it encloses nothing.
-
-    Args:
-        text: Of a file.
-        sep: Separator.
-        mark: A quote to be tried.
-    """
+    """True if a mark stands alone between separators, or between one and the end of a line: it encloses nothing."""
     edge = re.escape(sep.encode())
     alone = rb"(?:(?<=" + edge + rb")|(?<=[\r\n]))" + re.escape(mark.encode()) + rb"(?=" + edge + rb"|[\r\n]|\Z)"
     lone = len(re.findall(alone, text))
@@ -139,11 +124,7 @@ def has_pipes_between_tabs(text: bytes) -> bool:
 
 
 def with_doubt_of_line_ends(chosen: Reading) -> Reading:
-    """The reading, in doubt where each line ends with a part of the separator, which would stay in the last value.
-
-    Args:
-        chosen: The best reading.
-    """
+    """The reading, in doubt where each line ends with a part of the separator, which would stay in the last value."""
     text = chosen.sample.text
     if chosen.doubt is not None or chosen.sep != BETWEEN_TABS or not _AT_END.search(text):
         return chosen

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -14,9 +14,11 @@ from typing import Any
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar as Grammar
 from splitscan.formats.csv.grammar import split_fields
+from splitscan.formats.csv.sniffing.found import Setting
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.values import BLANKS, Record, looks
 from splitscan.formats.framing.encodings import UTF_8
+from splitscan.formats.framing.frames import Frames
 
 _MOST_RECORDS = 3000  # of one sample
 _MOST_CELLS = 4000  # that are looked at for their type
@@ -51,10 +53,11 @@ def after_lines(sample: Sample, lines: int) -> Sample:
     return sample if not lines else Sample(sample.text[ends[-1] :] if len(ends) == lines else b"", True, sample.is_end)
 
 
+@dataclass(frozen=True, eq=False)
 class Reading:
     """The beginning of a file, read with one candidate.
 
-    Args:
+    Attributes:
         sample: The beginning.
         sep: Separator.
         quote: Quote, or ``None``.
@@ -67,25 +70,26 @@ class Reading:
         doubt: Why it must not be used unseen.
     """
 
-    def __init__(  # noqa: PLR0913 -- what tells one candidate from another
-        self,
-        sample: Sample,
-        sep: str,
-        quote: str | None,
-        escape: str | None,
-        comment: str | None = None,
-        *,
-        trims: bool = False,
-        skipped: int = 0,
-        finds_table: bool = True,
-        marks: bool = True,
-        doubt: str | None = None,
-    ) -> None:
-        self.sample, self.sep, self.quote, self.escape, self.trims = sample, sep, quote, escape, trims
-        self.comment, self.skipped, self.finds_table = comment, skipped, finds_table
-        self.marks, self.doubt = marks, doubt
-        self.grammar = Grammar(UTF_8, sep, quote, escape, comment, multi_line=quote is not None, trim_leading=trims)
-        self._frames = QuotedFormat(self.grammar).frame(sample.text, at_end=sample.is_end)
+    sample: Sample
+    sep: str
+    quote: str | None
+    escape: str | None
+    comment: str | None = None
+    trims: bool = False
+    skipped: int = 0
+    finds_table: bool = True
+    marks: bool = True
+    doubt: str | None = None
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """The grammar of the candidate."""
+        return Grammar(UTF_8, self.sep, self.quote, self.escape, self.comment, multi_line=self.quote is not None,
+                       trim_leading=self.trims)  # fmt: skip
+
+    @cached_property
+    def _frames(self) -> Frames:
+        return QuotedFormat(self.grammar).frame(self.sample.text, at_end=self.sample.is_end)
 
     @cached_property
     def contents(self) -> list[bytes]:
@@ -102,24 +106,17 @@ class Reading:
             return records
         return [[(value if quoted else value.lstrip(BLANKS), quoted) for value, quoted in each] for each in records]
 
-    def of(self, sample: Sample) -> Reading:
-        """Another sample, read with the same candidate."""
-        return self.but(sample=sample)
-
     def but(self, **others: Any) -> Reading:
         """Read with other arguments."""
-        own = {"sample": self.sample, "sep": self.sep, "quote": self.quote, "escape": self.escape,
-               "comment": self.comment, "trims": self.trims, "skipped": self.skipped,
-               "finds_table": self.finds_table, "marks": self.marks, "doubt": self.doubt}  # fmt: skip
-        return Reading(**{**own, **others})
+        return replace(self, **others)
 
     def in_doubt(self, doubt: str) -> Reading:
         """Add a doubt to those there are."""
         return self.but(doubt=doubt if self.doubt is None else f"{self.doubt} {doubt}")
 
     @cached_property
-    def _common_width(self) -> int:
-        """The number of fields that most records have, without the first ones, where a preamble has a say."""
+    def columns(self) -> int:
+        """Fields of most records, without the first ones, where a preamble has a say."""
         before = min(len(self.all_records) // 4, _MOST_PREAMBLE)
         widths = Counter(len(record) for record in self.all_records[before:])
         return max(widths, key=lambda width: (widths[width], width)) if widths else 0
@@ -130,13 +127,13 @@ class Reading:
         if not self.finds_table:
             return 0
         widths = [len(record) for record in self.all_records]
-        first = next((n for n, width in enumerate(widths[:_MOST_PREAMBLE]) if width == self._common_width), 0)
+        first = next((n for n, width in enumerate(widths[:_MOST_PREAMBLE]) if width == self.columns), 0)
         is_preamble = all(self._is_short(width) for width in widths[:first])  # and no record with fields missing
         first = self._after_padded(first) if is_preamble else 0
         return first if len(widths) - first >= max(_LEAST_TABLE, first) else 0
 
     def _is_short(self, width: int) -> bool:
-        return 2 * width <= self._common_width
+        return 2 * width <= self.columns
 
     def _after_padded(self, first: int) -> int:
         """The place of the table where its program filled the lines before it up to the table's width.
@@ -157,6 +154,16 @@ class Reading:
         """The records of the table."""
         return self.all_records[self._first :]
 
+    @cached_property
+    def header(self) -> Setting:
+        """The setting of a first record that names the columns, or does not."""
+        return find_header(self.records)
+
+    @property
+    def lines(self) -> list[bytes]:
+        """The bytes of the records of the table."""
+        return self.contents[self._first :]
+
     @property
     def preamble(self) -> list[bytes]:
         """The records before the table, as they stand in the sample."""
@@ -167,39 +174,25 @@ class Reading:
         """Lines of the file before the table."""
         if not self._first:
             return self.skipped
-        start = int(self._frames.starts[self._first])
-        return self.skipped + len(LINE_END.findall(self.sample.text, 0, start))
+        return self.lines_before(0)
 
     def lines_before(self, record: int) -> int:
-        """Lines of the file before a record of the table, comments among them.
-
-        Args:
-            record: Its number; there must be one.
-        """
+        """Lines of the file before a record of the table, comments among them."""
         start = int(self._frames.starts[self._first + record])
         return self.skipped + len(LINE_END.findall(self.sample.text, 0, start))
 
     def is_after_gap(self, record: int) -> bool:
-        """True if empty lines, comments, or a record without a value stand before a record of the table.
-
-        Args:
-            record: Its number; one must stand before it.
-        """
+        """True if empty lines, comments, or a record without a value stand before a record of the table."""
         number = self._first + record
         start, stop = (int(each) for each in (self._frames.stops[number - 1], self._frames.starts[number]))
         is_empty = not any(value for value, _ in self.all_records[number - 1])
         return is_empty or len(LINE_END.findall(self.sample.text, start, stop)) > 1
 
-    @property
-    def columns(self) -> int:
-        """Fields of most records."""
-        return self._common_width
-
     @cached_property
     def consistency(self) -> float:
         """Share of the table's records that have that many fields."""
         records = self.records
-        return sum(len(record) == self._common_width for record in records) / len(records) if records else 0.0
+        return sum(len(record) == self.columns for record in records) / len(records) if records else 0.0
 
     @cached_property
     def score(self) -> float:
@@ -210,7 +203,7 @@ class Reading:
         cells = [cell for record in records for cell in record]
         stray = sum(_has_stray_quote(cell) for cell in cells) / len(cells)
         typed = [looks(value) for value, _ in cells[:: max(1, len(cells) // _MOST_CELLS)]]
-        width = _OF_ONE_COLUMN if self._common_width < 2 else 1 - _OF_ONE_COLUMN / self._common_width
+        width = _OF_ONE_COLUMN if self.columns < 2 else 1 - _OF_ONE_COLUMN / self.columns
         damage = self.damaged / len(records)
         return float(
             self.consistency**2 * width * (sum(typed) / len(typed)) * (1 - stray)
@@ -291,12 +284,7 @@ class Reading:
 
 
 def end_of(chosen: Reading, part: Sample) -> Reading:
-    """The last lines of a file, read with the same candidate: in quotes at first, where more records then fit.
-
-    Args:
-        chosen: The reading of its beginning.
-        part: A part of it, which ends with it.
-    """
+    """The last lines of a file, read with the same candidate: in quotes at first, where more records then fit."""
     cut = part.text[-_END_BYTES:]
     text = part.text if len(cut) == len(part.text) else cut[cut.find(b"\n") + 1 :]
     end = Sample(text, is_start=False, is_end=True)
@@ -322,12 +310,6 @@ def _has_stray_quote(cell: tuple[bytes, bool]) -> bool:
 
 def quotes_in_quotes(samples: Sequence[Sample], sep: str, quote: str, *, trims: bool = False) -> tuple[int, int]:
     r"""How often a quote in quotes is doubled, and how often it stands after a backslash.
-
-    Args:
-        samples: Parts of a file.
-        sep: Separator.
-        quote: Quote.
-        trims: Whether a quote that begins a value may stand after blanks.
 
     Example:
         >>> quotes_in_quotes([Sample(b'a,"b ""c"" d",""\n"e \\"f\\" g",1\n', True, True)], ",", '"')

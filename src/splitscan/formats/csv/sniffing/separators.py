@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading
 from splitscan.formats.csv.sniffing.values import ValueKind, are_typed, is_typed, kind_of
 
@@ -91,7 +90,7 @@ def in_one_column(chosen: Reading) -> tuple[Reading, bool] | None:
         return one, True
     if are_dates and kind_of(first) is ValueKind.DATE:
         return one, True
-    may_be = is_spaced and chosen.columns == _TWO and not find_header(chosen.records).value
+    may_be = is_spaced and chosen.columns == _TWO and not chosen.header.value
     return (one, False) if may_be else None
 
 

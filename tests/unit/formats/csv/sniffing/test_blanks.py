@@ -260,3 +260,12 @@ def test_words_and_the_few_others_that_they_are_made_of_are_told(seed):
 def test_lines_of_words_of_one_script_are_lines(lines):
     dialect = found(lines.replace("|", "\n") + "\n")
     assert (dialect.columns, dialect.doubts) == (1, ())
+
+
+@pytest.mark.parametrize("lone", [0, 1, 3, 9])
+@pytest.mark.parametrize(
+    "line", ["{0}  2 00{0}", "  0 409   9 56{0}", "1{0} 198 145 199 149 190 154", "{0}.5 {0}  {0}", "-1 {0} 2"]
+)
+def test_lines_of_several_numbers_are_told_however_many_have_one(line, lone):
+    text = "".join(line.format(n) + "\n" + f"      00{n}\n" * lone for n in range(3, 9))
+    assert found(text).doubts or found(text).columns > 1

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 import splitscan as ss
+from splitscan.cli.pasting import spell_hint
 from splitscan.formats.csv.sniffing.detection import find_dialect
 from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, RawSample
+from splitscan.scan.oddities import OddRecords
+from splitscan.spark.source import SplitscanDataSource
 
 SIGNS = ["#", "%", "!", ";", "*", "//", "--"]
 
@@ -132,6 +135,13 @@ def test_names_with_units_or_after_a_colon_are_told_where_they_stand_in_a_commen
     assert ss.scan_csv(path, dialect="auto").count() == 9
     assert told in caplog.text
     caplog.clear()
+    assert len(SplitscanDataSource({"path": str(path), "dialect": "auto"}).schema().fields) == 3
+    assert told in caplog.text
+    caplog.clear()
     assert ss.scan_csv(path, "a double, b int, c double", dialect="auto").count() == 9
     assert ss.scan_csv(path, dialect="auto", comment=sign).count() == 9
     assert "names may stand" not in caplog.text
+
+
+def test_the_notice_of_lines_that_are_skipped_is_spelled_as_it_is_typed():
+    assert "to read such lines give -o comment=, else" in spell_hint(str(OddRecords("comment-record", 1, "a.csv", 7)))
