@@ -26,9 +26,8 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import open_storage
-from splitscan.jobs.destination import Published
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.history import HistoryReader
+from splitscan.jobs.history import History, HistoryReader
 from splitscan.jobs.ledger import Ledger, describe_columns
 from splitscan.jobs.opening import open_destination
 from splitscan.jobs.parquet import ParquetFileWriter
@@ -125,7 +124,7 @@ def commit_seconds(folder: Path, kind: str, commits: int) -> tuple[list[float], 
     table = "none" if kind == "jobs" else kind
     sink = open_destination(folder, table)
     settings = IngestSettings(layout=Layout.JOBS if kind == "jobs" else None)
-    partitioning = sink.check(SCHEMA, Published({}), settings)
+    partitioning = sink.check(SCHEMA, History(), settings)
     schema = sink.begin(SCHEMA, partitioning, settings)
     batch = pa.record_batch([pa.array([1])], schema=schema)
     library = Library(table)

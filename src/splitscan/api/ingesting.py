@@ -142,7 +142,6 @@ def warn_of_rejects(report: IngestReport) -> None:
 def _run(
     source: Source, delivery: IngestTarget, spark: SparkSession, report_file: str | os.PathLike[str] | None
 ) -> IngestReport:
-    """Ingest, and write the page about it where one is wanted; a page that cannot be written is refused before."""
     if report_file is not None:
         check_page_file(report_file)
     report = run_ingest(source, delivery, SparkRunner(spark))

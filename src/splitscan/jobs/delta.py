@@ -31,6 +31,7 @@ from splitscan.jobs.table_format import (
     CommitContext,
     CommitStamp,
     NewFile,
+    TableSnapshot,
     check_new_columns,
     delta_settings,
     new_columns,
@@ -79,10 +80,6 @@ class DeltaDestination(TableDestination):
         except TableNotFoundError:
             return None
 
-    def with_planned_ids(self, schema: pa.Schema) -> pa.Schema:
-        """Return the schema itself: columns are found by their names."""
-        return schema
-
     def create_table(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
         columns = Schema.from_arrow(nullable(begun.schema))
         try:
@@ -98,7 +95,7 @@ class DeltaDestination(TableDestination):
         return True
 
 
-class DeltaVersion:
+class DeltaVersion(TableSnapshot):
     """A version of a Delta table."""
 
     def __init__(self, table: DeltaTable, storage: Storage) -> None:
@@ -109,10 +106,6 @@ class DeltaVersion:
 
     def columns(self) -> pa.Schema:
         return pa.schema(self._table.schema().to_arrow())
-
-    def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
-        """Return the schema itself: columns are found by their names."""
-        return schema
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         self._check_features()
@@ -185,7 +178,6 @@ class DeltaVersion:
         return {name: fates[name] for name in names & fates.keys() if fates[name] is not FileState.LIVE}
 
     def _log(self) -> Iterator[list[dict[str, Any]]]:
-        """The actions of every commit that the log still has, the newest first."""
         for name in reversed(self._storage.list_names(_LOG_FOLDER)):
             if _COMMIT.fullmatch(name):
                 with suppress(SourceMissingError):  # cleaned away meanwhile
@@ -229,7 +221,6 @@ class DeltaVersion:
             self._table.alter.add_columns(columns)
 
     def _new_columns(self, schema: pa.Schema) -> list[Field]:
-        """Columns that the table does not have; those that it has are of the same type."""
         fields = {column.name: column for column in Schema.from_arrow(nullable(schema)).fields}
         kinds = {name: column.type for name, column in fields.items()}
         there = {column.name: column.type for column in self._table.schema().fields}
@@ -239,7 +230,6 @@ class DeltaVersion:
 def _adds(
     files: Sequence[NewFile], schema: pa.Schema, columns: pa.Schema, partitioning: Partitioning
 ) -> list[AddAction]:
-    """Actions that register files of this schema in a table of these columns."""
     now = int(time.time() * 1000)
     in_files, there = partitioning.file_schema(schema), partitioning.file_schema(columns)
     return [
@@ -252,7 +242,6 @@ def _adds(
 
 
 def _properties(stamp: CommitStamp) -> CommitProperties:
-    """Read the stamp of a commit of ours."""
     return CommitProperties(
         custom_metadata={
             "splitscan.number": str(stamp.number),

@@ -1,15 +1,15 @@
-"""Destinations of an ingest: one protocol for a plain folder of Parquet and for tables."""
+"""Destinations of an ingest: one interface of a plain folder of Parquet and of tables."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 
-from splitscan.jobs.ledger import Ledger, LedgerColumn, WrittenFile
+from splitscan.jobs.history import History
+from splitscan.jobs.ledger import Ledger, WrittenFile
 from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
@@ -17,32 +17,6 @@ from splitscan.jobs.workplace import DestinationStorage
 
 Announce = Callable[[str], None]
 """Told the name of each step before it is taken."""
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """Published jobs of a destination, as its ledgers say.
-
-    Attributes:
-        jobs: The sequence of every job, by its identity.
-        columns: Of the last job; empty if there was none.
-        table: Format of the table that the last job went to; empty for a plain folder.
-        partitioning: Of the last job.
-        first: The data files that readers find first.
-        removed: The data files that left with versions that were replaced.
-    """
-
-    jobs: Mapping[str, int]
-    columns: tuple[LedgerColumn, ...] = ()
-    table: str = ""
-    partitioning: Partitioning = field(default_factory=Partitioning)
-    first: tuple[str, ...] = ()
-    removed: Set[str] = frozenset()
-
-    @property
-    def last(self) -> int:
-        """Number of the last job, 0 if there was none."""
-        return max(self.jobs.values(), default=0)
 
 
 class FileState(enum.Enum):
@@ -56,7 +30,7 @@ class FileState(enum.Enum):
     UNKNOWN = "the table does not name it any more, and no longer says why"
 
 
-class Destination(Protocol):
+class Destination(ABC):
     """A destination: workers write Parquet files, a sink says where, and makes those of a job visible in one commit.
 
     A commit costs what the new files cost, and is idempotent by the job's identity: whatever is killed, a rerun never
@@ -65,24 +39,24 @@ class Destination(Protocol):
     Thread safety: none; one job after the other. Pickling: never; workers get the names of folders.
     """
 
-    place: DestinationStorage
-    table: str
+    table = ""
     """The table format, ``"delta"`` or ``"iceberg"``, or empty for a plain folder."""
+
+    def __init__(self, place: DestinationStorage) -> None:
+        self.place = place
 
     @property
     def data_root(self) -> str:
         """The folder that workers write data files to under their final names; empty if they wait in staging."""
+        return ""
 
-    def columns(self, published: Published) -> pa.Schema | None:
+    @abstractmethod
+    def columns(self, history: History) -> pa.Schema | None:
         """The columns that the destination has, in order; ``None`` if it has none yet."""
 
-    def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
-        """Make sure that rows of this schema can be written here. Writes nothing.
-
-        Args:
-            schema: Of the rows.
-            published: What is here.
-            settings: What the user wants: which partition columns, and whether columns may be added.
+    @abstractmethod
+    def check(self, schema: pa.Schema, history: History, settings: IngestSettings) -> Partitioning:
+        """Make sure that rows of this schema can be written here, as the settings want it. Writes nothing.
 
         Returns:
             How the rows are partitioned.
@@ -96,15 +70,17 @@ class Destination(Protocol):
         """
 
     def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
-        """Make ready for rows of this schema, before the first file is written: a table is created here.
+        """Make ready for rows of this schema, before the first file is written: a table is announced here.
 
-        Returns:
-            The same schema, with the field ids that the columns have in files.
+        Returns the same schema, with the field ids that the columns have in files.
         """
+        return schema
 
-    def carriers(self, published: Published, ledger: Ledger) -> list[str]:
+    def carriers(self, history: History, ledger: Ledger) -> list[str]:
         """Names of files without rows that a job needs beside its own, so that readers know all columns."""
+        return []
 
+    @abstractmethod
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> Ledger:
         """Make a job visible.
 
@@ -117,7 +93,8 @@ class Destination(Protocol):
                 run.
         """
 
-    def recover(self, published: Published) -> bool:
+    @abstractmethod
+    def recover(self, history: History) -> bool:
         """Finish what a killed commit has begun. Returns whether anything was done.
 
         Raises:
@@ -125,15 +102,13 @@ class Destination(Protocol):
                 and ledgers contradict each other.
         """
 
-    def unfinished(self, published: Published) -> list[int]:
-        """Numbers of the jobs that :meth:`recover` would work on. Nothing is locked or written to find out.
-
-        Raises:
-            IngestError: ``[table-behind]``, ``[ledger-damaged]`` as :meth:`recover`.
-        """
+    @abstractmethod
+    def unfinished(self, history: History) -> list[int]:
+        """Numbers of the jobs that :meth:`recover` would work on. Nothing is locked or written to find out."""
 
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
         """Look up the state of data files, by name."""
+        return dict.fromkeys((written.name for written in files), FileState.LIVE)
 
-    def discard(self, job_id: str) -> None:
+    def discard(self, job_id: str) -> None:  # noqa: B027 -- a folder has nothing outside of staging
         """Delete the data files of a job that was never committed, and that nobody can continue any more."""

@@ -35,11 +35,10 @@ _CHECK_THREADS = 8  # one look at every source after the last read; mostly waiti
 
 
 @dataclass(frozen=True)
-class FileSource:
+class FileSource(Source):
     """Files, by the scan that reads them.
 
     Attributes:
-        scan: What is read.
         rebalance: Whether tasks claim what they read; ``None`` for what the scan's option says.
         growth: Of files that grow: what is read of them, by path.
         window: The window of a stream whose blocks are read exactly as they were planned: nothing is listed, cut or
@@ -84,7 +83,6 @@ class FileSource:
 
     @property
     def roots(self) -> Sequence[str]:
-        """Paths that the user named; secrets are masked."""
         return tuple(map(redact, self.scan.roots))
 
     @property
@@ -105,7 +103,6 @@ class FileSource:
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
     ) -> EvolvedSource[Source]:
-        """Restrict the source to new files, by the columns of :func:`settle_columns`."""
         if there is not None and not found.fresh and not self._is_told:
             return EvolvedSource(replace(self, scan=self.scan.with_schema(there)))  # no file is read for its columns
         scan = self.scan.with_files(found.fresh) if found.fresh else self.scan
@@ -147,11 +144,6 @@ class FileSource:
             )  # fmt: skip
 
     def check_sample(self, files: Sequence[FileMetadata]) -> None:
-        """Refuse a dialect that samples of the files contradict.
-
-        Raises:
-            UsageError: ``[dialect-contradicted]``.
-        """
         found = contradiction(self.scan.options, files)
         if found is not None:
             path, sign = found

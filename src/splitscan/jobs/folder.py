@@ -6,56 +6,48 @@ used again by the next run; what it had announced in a ledger is moved in by :me
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 import pyarrow as pa
 
 from splitscan.content.storage import open_source
 from splitscan.errors import IngestError, SchemaError, SourceMissingError, UsageError, Where, quote_difference
-from splitscan.jobs.destination import Announce, FileState, Published
+from splitscan.jobs.destination import Announce, Destination
 from splitscan.jobs.folder_layouts import LAYOUTS, appear, missing_error
-from splitscan.jobs.ledger import Ledger, WrittenFile, describe_columns, only_appends
+from splitscan.jobs.history import History
+from splitscan.jobs.ledger import Ledger, describe_columns, only_appends
 from splitscan.jobs.ledger_files import check_ours, read_ledger
 from splitscan.jobs.parquet import read_footer
 from splitscan.jobs.partitioning import Layout, Partitioning, choose_partitioning
 from splitscan.jobs.parts import carrier_name, first_of
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import DestinationStorage
 
 
-class FolderDestination:
+class FolderDestination(Destination):
     """A folder of Parquet files, read as it is.
 
     The first job appears with its folder, by one rename; how every later one is published, the layout of the folder
     says. What that costs depends on the new files only.
     """
 
-    table = ""
-    data_root = ""
-
-    def __init__(self, place: DestinationStorage) -> None:
-        self.place = place
-
-    def columns(self, published: Published) -> pa.Schema | None:
+    def columns(self, history: History) -> pa.Schema | None:
         """The columns of all jobs: those of any file, and those that the folders of partitions hold."""
-        if not published.jobs:
+        if not history.jobs:
             return None
         own = pa.schema([])
-        for sequence in range(published.last, 0, -1):  # the first job has a file, and most have
+        for sequence in range(history.last, 0, -1):  # the first job has a file, and most have
             ledger = read_ledger(self.place.destination, sequence)
-            if files := [each.name for each in ledger.data_files if each.name not in published.removed]:
+            if files := [each.name for each in ledger.data_files if each.name not in history.removed]:
                 own = self._schema_of(files[0])
                 break
         there = {column.name: column for column in own}
         return pa.schema([
             there.get(each.name) or pa.field(each.name, pa.type_for_alias(each.type), each.nullable)
-            for each in published.columns
+            for each in history.columns
         ])  # fmt: skip
 
     def _schema_of(self, name: str) -> pa.Schema:
-        """The columns in a data file."""
         path = self.place.destination.path_of(name)
         try:
             with closing(open_source(path, self.place.storage_options)) as source:
@@ -63,26 +55,24 @@ class FolderDestination:
         except SourceMissingError as error:  # somebody removed it
             raise missing_error(name, self.place.destination.root) from error
 
-    def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
-        if not published.jobs:
+    def check(self, schema: pa.Schema, history: History, settings: IngestSettings) -> Partitioning:
+        if not history.jobs:
             check_ours(self.place.destination)
             if settings.layout is Layout.JOBS and not self.place.is_local:
                 raise self._no_rename()
             partitioning = Partitioning(settings.partition_by or (), layout=settings.layout or Layout.FLAT)
             partitioning.check(schema)
             return partitioning
-        self._check_no_table(published)
-        if settings.layout not in {None, published.partitioning.layout}:
-            raise self._mixed(settings.layout, published.partitioning.layout)
+        self._check_no_table(history)
+        if settings.layout not in {None, history.partitioning.layout}:
+            raise self._mixed(settings.layout, history.partitioning.layout)
         columns = describe_columns(schema)
-        grows = settings.schema_evolution_mode is SchemaEvolution.ADD and only_appends(published.columns, columns)
-        if grows or published.columns == columns:
-            partitioning = choose_partitioning(
-                settings.partition_by, published.partitioning, self.place.destination.root
-            )
+        grows = settings.schema_evolution_mode is SchemaEvolution.ADD and only_appends(history.columns, columns)
+        if grows or history.columns == columns:
+            partitioning = choose_partitioning(settings.partition_by, history.partitioning, self.place.destination.root)
             partitioning.check(schema)
             return partitioning
-        there, new = quote_difference(", ".join(map(str, published.columns)), ", ".join(map(str, columns)))
+        there, new = quote_difference(", ".join(map(str, history.columns)), ", ".join(map(str, columns)))
         raise SchemaError(
             "all jobs of one destination write the same columns, in the same order; new ones are added after them",
             Where(path=self.place.destination.root),
@@ -91,11 +81,7 @@ class FolderDestination:
             "adds columns that may hold nulls", "destination-schema",
         )  # fmt: skip
 
-    def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
-        """Nothing: the folder appears with its first job."""
-        return schema
-
-    def carriers(self, published: Published, ledger: Ledger) -> list[str]:
+    def carriers(self, history: History, ledger: Ledger) -> list[str]:
         """A file without rows where there is no other, and one before all others where columns are new.
 
         Most readers take the columns of the file that they find first for those of all. Old files are never written
@@ -103,9 +89,9 @@ class FolderDestination:
         """
         partitioning = ledger.partitioning
         layout = LAYOUTS[partitioning.layout]
-        names = first_of([*published.first, *(written.name for written in layout.placed(ledger).data_files)])
-        is_first_left = not {each.name for each in ledger.removed}.isdisjoint(published.first)
-        if names and not is_first_left and (not published.jobs or published.columns == ledger.columns):
+        names = first_of([*history.first, *(written.name for written in layout.placed(ledger).data_files)])
+        is_first_left = not {each.name for each in ledger.removed}.isdisjoint(history.first)
+        if names and not is_first_left and (not history.jobs or history.columns == ledger.columns):
             return []
         folders = {name[: name.rfind("/") + 1] for name in names}
         nulls = partitioning.folder_of([None] * len(partitioning.columns))
@@ -121,14 +107,13 @@ class FolderDestination:
             layout.add(self.place, staging, ledger, announce)
         return ledger
 
-    def recover(self, published: Published) -> bool:
-        self._check_no_table(published)
-        return LAYOUTS[published.partitioning.layout].finish(self.place, published)
+    def recover(self, history: History) -> bool:
+        self._check_no_table(history)
+        return LAYOUTS[history.partitioning.layout].finish(self.place, history)
 
-    def unfinished(self, published: Published) -> list[int]:
-        """Numbers of committed jobs of which something may still wait in staging."""
-        self._check_no_table(published)
-        return LAYOUTS[published.partitioning.layout].unfinished(self.place, published)
+    def unfinished(self, history: History) -> list[int]:
+        self._check_no_table(history)
+        return LAYOUTS[history.partitioning.layout].unfinished(self.place, history)
 
     def _no_rename(self) -> UsageError:
         return UsageError(
@@ -146,19 +131,12 @@ class FolderDestination:
             "leave out layout, or ingest into another destination", "destination-layout",
         )  # fmt: skip
 
-    def _check_no_table(self, published: Published) -> None:
+    def _check_no_table(self, history: History) -> None:
         """Refuse what is left of a table: its files without its metadata are no folder of rows."""
-        if published.table:
+        if history.table:
             raise IngestError(
-                f"the ledgers are those of a table of format {published.table}, and the table is gone",
+                f"the ledgers are those of a table of format {history.table}, and the table is gone",
                 Where(path=self.place.destination.root), "neither a _delta_log nor an iceberg.db",
                 "restore the table's metadata from a backup, or ingest into a new destination; "
                 "a table of a catalog is written as iceberg://CATALOG/NAMESPACE.TABLE", "table-behind",
             )  # fmt: skip
-
-    def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
-        """All files stay as they were written."""
-        return dict.fromkeys((written.name for written in files), FileState.LIVE)
-
-    def discard(self, job_id: str) -> None:
-        """Nothing: what a job has not published is in its staging folder."""

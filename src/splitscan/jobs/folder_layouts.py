@@ -14,7 +14,8 @@ from pathlib import Path
 
 from splitscan.content.storage.destination import make_folder, sync_path
 from splitscan.errors import IngestError, SplitscanError, Where
-from splitscan.jobs.destination import Announce, Published
+from splitscan.jobs.destination import Announce
+from splitscan.jobs.history import History
 from splitscan.jobs.ledger import STAGING_FOLDER, Ledger, RowRange, WrittenFile, check_written_name
 from splitscan.jobs.ledger_files import folder_ledger_name, ledger_name, publish_ledger, read_ledger, render_ledger
 from splitscan.jobs.partitioning import Layout, is_in_job_folder, job_folder
@@ -47,13 +48,13 @@ class FlatLayout:
         move_in(place, staging, ledger.written, announce)
         remove_replaced(place, ledger, announce)
 
-    def unfinished(self, place: DestinationStorage, published: Published) -> list[int]:
+    def unfinished(self, place: DestinationStorage, history: History) -> list[int]:
         """Return the numbers of jobs that a killed run has not finished, or has announced only."""
-        return unfinished_moves(place, published)
+        return unfinished_moves(place, history)
 
-    def finish(self, place: DestinationStorage, published: Published) -> bool:
+    def finish(self, place: DestinationStorage, history: History) -> bool:
         """Finish them. Returns whether anything was done."""
-        numbers = self.unfinished(place, published)
+        numbers = self.unfinished(place, history)
         move_in_rest(place, numbers)
         return bool(numbers)
 
@@ -81,7 +82,6 @@ class JobFolderLayout(FlatLayout):
         return replace(ledger, blocks=blocks, written=tuple(written), removed=removed)
 
     def waits_as(self, name: str, sequence: int) -> str:
-        """The name without the job's own folder."""
         return name.removeprefix(job_folder(sequence))
 
     def ledger_names(self, ledger: Ledger) -> list[str]:
@@ -110,39 +110,39 @@ class JobFolderLayout(FlatLayout):
         move_in(place, staging, [written for written in ledger.written if written.is_reject_table], announce)
         remove_replaced(place, ledger, announce)
 
-    def unfinished(self, place: DestinationStorage, published: Published) -> list[int]:
+    def unfinished(self, place: DestinationStorage, history: History) -> list[int]:
         """Those of which rejects may wait, or whose ledger has no copy; and the next, if its columns were announced."""
-        numbers = set(unfinished_moves(place, published))
-        last = published.last
+        numbers = set(unfinished_moves(place, history))
+        last = history.last
         while last and not place.destination.exists(ledger_name(last)):
             numbers.add(last)
             last -= 1
-        if any(map(place.destination.exists, announced_names(published))):
-            numbers.add(published.last + 1)
+        if any(map(place.destination.exists, announced_names(history))):
+            numbers.add(history.last + 1)
         return sorted(numbers)
 
-    def finish(self, place: DestinationStorage, published: Published) -> bool:
-        """Copy ledgers, move in rejects, and take back the columns of a job that was not published."""
-        numbers = self.unfinished(place, published)
+    def finish(self, place: DestinationStorage, history: History) -> bool:
+        """Copy ledgers, move in rejects, and take back the columns of a job that was not history."""
+        numbers = self.unfinished(place, history)
         for number in numbers:
-            if number > published.last:
-                for name in announced_names(published):
+            if number > history.last:
+                for name in announced_names(history):
                     place.destination.delete_tree(name)
             elif not place.destination.exists(ledger_name(number)):
                 publish_ledger(place.destination, read_ledger(place.destination, number), is_local=place.is_local)
-        move_in_rest(place, [number for number in numbers if number <= published.last], only_rejects=True)
+        move_in_rest(place, [number for number in numbers if number <= history.last], only_rejects=True)
         return bool(numbers)
 
 
 LAYOUTS: dict[Layout, FlatLayout] = {Layout.FLAT: FlatLayout(), Layout.JOBS: JobFolderLayout()}
 
 
-def announced_names(published: Published) -> list[str]:
+def announced_names(history: History) -> list[str]:
     """Names of the files without rows that may tell readers the columns of the next job already, before it is there."""
-    if published.partitioning.layout is Layout.FLAT:
+    if history.partitioning.layout is Layout.FLAT:
         return []
-    folders = {name[: name.rfind("/") + 1] for name in published.first}
-    return [carrier_name(folder, published.last + 1) for folder in sorted(folders)]
+    folders = {name[: name.rfind("/") + 1] for name in history.first}
+    return [carrier_name(folder, history.last + 1) for folder in sorted(folders)]
 
 
 def appear(place: DestinationStorage, layout: FlatLayout, staging: Staging, ledger: Ledger, announce: Announce) -> None:
@@ -235,20 +235,16 @@ def _sync_folders(folder: Path) -> None:
     sync_path(folder)
 
 
-def unfinished_moves(place: DestinationStorage, published: Published) -> list[int]:
+def unfinished_moves(place: DestinationStorage, history: History) -> list[int]:
     """Numbers of committed jobs of which something may still wait in staging."""
     waiting = (name.rstrip("/") for name in place.staging.list_names() if name.endswith("/"))
-    return sorted(published.jobs[job_id] for job_id in waiting if job_id in published.jobs)
+    return sorted(history.jobs[job_id] for job_id in waiting if job_id in history.jobs)
 
 
 def move_in_rest(place: DestinationStorage, sequences: Iterable[int], *, only_rejects: bool = False) -> int:
     """Move in what still waits of committed jobs: their rejects only, where data files become visible otherwise.
 
-    Returns:
-        Number of files moved.
-
-    Raises:
-        IngestError: ``[data-file-missing]`` if a file is neither in the destination nor waiting.
+    Returns how many files were moved; ``[data-file-missing]`` if one is neither in the destination nor waiting.
     """
     moved = 0
     for sequence in sequences:

@@ -9,14 +9,13 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import locate, open_tree, redact
 from splitscan.errors import SourceChangedError, SplitscanError, Where
-from splitscan.jobs.destination import Destination, Published
 from splitscan.jobs.identity import Growth
 from splitscan.jobs.ledger import LEDGER_FOLDER, Ledger, LedgerColumn, identify
 from splitscan.jobs.ledger_files import check_named, list_ledgers, read_ledger, written_by_jobs
@@ -61,73 +60,59 @@ class SortedFiles:
 
 
 class History:
-    """The committed jobs of one destination.
+    """The committed jobs of one destination, as its ledgers say.
 
     A file that had vanished when it was to be read was not ingested: it is read when it comes back.
+
+    Attributes:
+        jobs: The sequence of every job, by its identity.
+        last: Number of the last job, 0 if there was none.
+        columns: Of the last job; empty if there was none.
+        table: Format of the table that the last job went to; empty for a plain folder.
+        partitioning: Of the last job.
+        first: The data files that readers find first.
+        removed: The data files that left with versions that were replaced.
+        tables: The tables that were ingested, each as database and relation, by the name of the job.
+        read_to: The first offset that was not ingested of each content that grows.
     """
 
     def __init__(self, ledgers: Iterable[Ledger] = ()) -> None:
-        self._jobs: dict[str, int] = {}
-        self._last_sequence = 0
-        self._first: tuple[str, ...] = ()  # of all data files, those that readers find first
-        self._columns: tuple[LedgerColumn, ...] = ()  # of the last job
-        self._table = ""  # of the last job
-        self._partitioning = Partitioning()  # of the last job
+        self.jobs: dict[str, int] = {}
+        self.last = 0
+        self.first: tuple[str, ...] = ()
+        self.columns: tuple[LedgerColumn, ...] = ()
+        self.table = ""
+        self.partitioning = Partitioning()
+        self.tables: dict[str, tuple[str, str]] = {}
+        self.removed: set[str] = set()
+        self.read_to: dict[str, int] = {}
         self._fingerprints: dict[str, set[str]] = {}
         self._whole: set[str] = set()  # identities of files that were ingested from end to end
-        self._tables: dict[str, tuple[str, str]] = {}  # by the name of the job: database and relation
-        self._removed: set[str] = set()  # names of data files that left with what was replaced
-        self._read_to: dict[str, int] = {}  # content that grows -> first offset that was not ingested
         for ledger in ledgers:
             self.add(ledger)
 
     def add(self, ledger: Ledger) -> None:
         """Add the next job."""
-        self._jobs[ledger.job_id] = self._last_sequence = ledger.sequence
-        self._removed.update(each.name for each in ledger.removed)
-        names = [*self._first, *(written.name for written in ledger.data_files)]
-        self._first = first_of(name for name in names if name not in self._removed)
+        self.jobs[ledger.job_id] = self.last = ledger.sequence
+        self.removed.update(each.name for each in ledger.removed)
+        names = [*self.first, *(written.name for written in ledger.data_files)]
+        self.first = first_of(name for name in names if name not in self.removed)
         for replaced in ledger.replaced:
             self._fingerprints.pop(replaced.identity, None)
-        self._columns, self._table, self._partitioning = ledger.columns, ledger.table, ledger.partitioning
+        self.columns, self.table, self.partitioning = ledger.columns, ledger.table, ledger.partitioning
         if ledger.source is not None:
-            self._tables[ledger.source.job] = (ledger.source.database, ledger.source.relation)
+            self.tables[ledger.source.job] = (ledger.source.database, ledger.source.relation)
         for file in ledger.read_files():
             self._fingerprints.setdefault(file.identity, set()).add(file.fingerprint)
             if file.content:
-                self._read_to[file.content] = file.size_bytes
+                self.read_to[file.content] = file.size_bytes
             else:
                 self._whole.add(file.identity)
-
-    @property
-    def jobs(self) -> Mapping[str, int]:
-        """The sequence of every job, by its identity."""
-        return self._jobs
-
-    @property
-    def published(self) -> Published:
-        """The part of it that destinations need."""
-        return Published(self._jobs, self._columns, self._table, self._partitioning, self._first, self._removed)
-
-    @property
-    def next_sequence(self) -> int:
-        """Number of the next job."""
-        return self._last_sequence + 1
 
     @property
     def identities(self) -> Iterable[str]:
         """The identities of all files that were ingested."""
         return self._fingerprints.keys()
-
-    @property
-    def tables(self) -> Mapping[str, tuple[str, str]]:
-        """The tables that were ingested, each as database and relation, by the name of the job."""
-        return self._tables
-
-    @property
-    def contents(self) -> Iterable[str]:
-        """The contents that grow of which something was ingested."""
-        return self._read_to.keys()
 
     def sort_files(self, files: Iterable[FileMetadata], growth: Mapping[str, Growth] | None = None) -> SortedFiles:
         """Tell new files from those that were ingested before."""
@@ -146,7 +131,7 @@ class History:
         return found
 
     def _sort_grown(self, file: FileMetadata, growth: Growth, found: SortedFiles) -> None:
-        read_to = self._read_to.get(growth.content, 0)
+        read_to = self.read_to.get(growth.content, 0)
         if file.size_bytes <= read_to:
             found.skipped.append(file)
         elif growth.start == read_to and (read_to or self._whole.isdisjoint(identities_of(file.path))):
@@ -182,28 +167,23 @@ class HistoryReader:
         self._names: list[str] = []
         self._last = ""  # fingerprint of the last ledger that was read
 
-    def read(self, sink: Destination) -> History:
-        """Read and check what was committed since this was called before.
+    def read(self, place: DestinationStorage, table: str) -> History:
+        """Read and check what was committed since this was called before; *table* is empty for a plain folder.
 
         Raises:
             IngestError: ``[ledger-damaged]`` if a ledger is damaged or missing.
         """
-        place = sink.place
         names, known = list_ledgers(place.destination), len(self._names)
         if known and names[:known] == self._names and self._last == _fingerprint(place, self._names[-1]):
             self._add(place, names[known:])
         else:
-            self._read_all(sink)
+            self._history, self._names = History(), []
+            # files of a plain folder may lack their ledger; a table counts its jobs itself
+            written = [] if table else written_by_jobs(place.destination)
+            check_named(place.destination, written, self._add(place, names))
         if self._names:
             self._last = _fingerprint(place, self._names[-1])
         return self._history
-
-    def _read_all(self, sink: Destination) -> None:
-        """Read every ledger, and find files of a plain folder whose ledger is gone; a table counts its jobs itself."""
-        storage = sink.place.destination
-        written = [] if sink.table else written_by_jobs(storage)
-        self._history, self._names = History(), []
-        check_named(storage, written, self._add(sink.place, list_ledgers(storage)))
 
     def _add(self, place: DestinationStorage, names: Iterable[str]) -> set[str]:
         """Add the next ledgers. Returns the names of all files that they name."""
@@ -243,12 +223,7 @@ def changed_error(changed: Sequence[FileMetadata], *, grown: bool = False) -> So
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The job that works in a staging folder.
-
-    Attributes:
-        started: When its last run began, seconds since the epoch.
-        files: What it reads: a digest of the identity of each file.
-    """
+    """The job that works in a staging folder: when its last run began, in seconds since the epoch; its files' keys."""
 
     started: int
     files: tuple[str, ...] = ()
@@ -260,7 +235,9 @@ def claim(staging: Staging, identities: Iterable[str]) -> None:
     staging.storage.write_bytes_atomic(f"{staging.job_id}/{OWNER_NAME}", json.dumps(to_plain(owner)).encode("ascii"))
 
 
-def clean_up(sink: Destination, staging: Staging, ingested: Iterable[str]) -> list[str]:
+def clean_up(
+    place: DestinationStorage, staging: Staging, ingested: Iterable[str], discard: Callable[[str], None]
+) -> list[str]:
     """Throw away what was prepared, after everything was published. Never fails: leftovers do no harm.
 
     What another job left stays where a run could continue it. No run can when one of its files has been ingested by
@@ -268,9 +245,8 @@ def clean_up(sink: Destination, staging: Staging, ingested: Iterable[str]) -> li
     where no lock tells that the other job is not running, nothing of it is touched.
 
     Returns:
-        The folders of other jobs that were thrown away.
+        The folders of other jobs that were thrown away; *discard* has deleted what these wrote elsewhere.
     """
-    place = sink.place
     staging.delete()
     removed: list[str] = []
     if not place.is_local:
@@ -280,7 +256,7 @@ def clean_up(sink: Destination, staging: Staging, ingested: Iterable[str]) -> li
         keys = frozenset(map(_key, ingested)) if left else frozenset()
         for name in left:
             if reason := _why_useless(place, name.rstrip("/"), keys):
-                sink.discard(name.rstrip("/"))
+                discard(name.rstrip("/"))
                 place.staging.delete_tree(name)
                 removed.append(place.staging.path_of(name.rstrip("/")))
                 _log.info("removed what an interrupted ingest had left in %s: %s", removed[-1], reason)

@@ -47,6 +47,7 @@ from splitscan.jobs.table_format import (
     CommitContext,
     CommitStamp,
     NewFile,
+    TableSnapshot,
     check_new_columns,
     new_columns,
     nullable,
@@ -114,7 +115,7 @@ class IcebergDestination(TableDestination):
         return entry.catalog.create_table_transaction(entry.identifier, nullable(schema), location=entry.uri)
 
 
-class IcebergVersion:
+class IcebergVersion(TableSnapshot):
     """An Iceberg table as it was when it was loaded."""
 
     def __init__(self, table: IcebergTable, entry: Registration) -> None:
@@ -183,7 +184,6 @@ class IcebergVersion:
         return True
 
     def _entries_of(self, names: Sequence[str]) -> list[DataFile]:
-        """The data files of these names, as the table has them."""
         entries = _entries(self._table, ManifestContent.DATA) if names else ()
         return [each.data_file for each in entries if self._name_of(each.data_file.file_path) in names]
 
@@ -256,13 +256,11 @@ class IcebergVersion:
                     raise unfit_error(self._root, f"column {name} is not that of schema.name-mapping.default")
 
     def _new_columns(self, schema: pa.Schema) -> list[pa.Field]:
-        """Columns that the table does not have; those that it has are of the same type."""
         kinds = {column.name: _WIDER.get(column.type, column.type) for column in describe_columns(nullable(schema))}
         return [nullable(schema).field(name) for name in new_columns(kinds, _types(self._table), self._root)]
 
 
 def _changes(snapshot: Snapshot, io: FileIO) -> tuple[list[DataFile], list[DataFile]]:
-    """The data files that a snapshot added, and those that it removed."""
     entries = [
         entry
         for manifest in snapshot.manifests(io)  # those of other snapshots tell what these did
@@ -307,7 +305,6 @@ def _types(table: IcebergTable) -> dict[str, str]:
 def _register(
     transaction: Transaction, uri: str, files: Sequence[NewFile], stamp: CommitStamp, removed: Sequence[DataFile] = ()
 ) -> None:
-    """Add files to a commit, and take away others, and say which job they are of."""
     properties = {_NUMBER: str(stamp.number), _JOB: stamp.job_id, _LEDGER: stamp.ledger_sha256}
     transaction.set_properties(properties)
     paths = [f"{uri}/{file.written.name}" for file in files]
@@ -332,7 +329,6 @@ def _check_planned(schema: pa.Schema, columns: Schema, where: str) -> None:
 
 
 def _with_all_ids(schema: pa.Schema, columns: Schema) -> pa.Schema:
-    """Give a schema the ids of a table's columns; none where the table lacks one."""
     fields = {column.name: column for column in columns.fields}
     if not set(schema.names) <= fields.keys():
         return schema
@@ -353,7 +349,6 @@ def _with_ids(column: pa.Field, there: NestedField) -> pa.Field:
 
 
 def _ids_by_name(mapping: Iterable[MappedField], above: str = "") -> dict[str, int | None]:
-    """Ids by full name, as a name mapping has them."""
     ids: dict[str, int | None] = {}
     for field in mapping:
         for name in field.names:

@@ -66,11 +66,7 @@ class Registration:
 
 
 def register_in(place: DestinationStorage) -> Registration:
-    """The entry of a destination in the catalog of its own folder.
-
-    Raises:
-        UsageError: ``[bad-path]`` if the folder is not local, or its path has a character that URIs give a meaning.
-    """
+    """The entry of a destination in the catalog of its own folder; ``[bad-path]`` if it cannot have one."""
     root = place.destination.root
     if not place.is_local or any(character in root for character in _NO_PATH):
         raise UsageError(
@@ -82,12 +78,9 @@ def register_in(place: DestinationStorage) -> Registration:
 
 
 def find_registered(address: str, storage_options: Mapping[str, Any]) -> Registration:
-    """Look up a table by its address, ``iceberg://CATALOG/NAMESPACE.TABLE``.
+    """Look up a table by its address, ``iceberg://CATALOG/NAMESPACE.TABLE``; pyiceberg's own settings name the catalog.
 
-    Args:
-        address: It names a catalog of pyiceberg's own settings.
-        storage_options: Settings of fsspec's file system. They hold for the catalog too; without any, those of the
-            catalog hold for both.
+    *storage_options* of fsspec's file system hold for the catalog too; without any, those of the catalog hold for both.
 
     Raises:
         UsageError: ``[bad-path]`` if there is no such catalog, or nothing says where a table of it is to lie;
@@ -110,7 +103,6 @@ def find_registered(address: str, storage_options: Mapping[str, Any]) -> Registr
 
 @contextmanager
 def _translating_errors(address: str, storage_options: Mapping[str, Any]) -> Iterator[None]:
-    """Say what is wrong with a catalog, whatever library reaches it."""
     try:
         yield
     except SplitscanError:

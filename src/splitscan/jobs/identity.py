@@ -36,9 +36,7 @@ _WITHOUT_EFFECT = frozenset({
 class Growth:
     """Range that a job reads of a file that grows: from *start* to where the file was planned.
 
-    Attributes:
-        content: Identity of what was written under the file's name, in its destination.
-        start: First offset that is read.
+    *content* is the identity of what was written under the file's name, in its destination.
     """
 
     content: str

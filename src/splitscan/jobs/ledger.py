@@ -95,14 +95,7 @@ SignedNumber = Annotated[int, Spelling(int)]
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A Parquet file that a job wrote: rows, or rejects where its name is in ``REJECT_FOLDER``.
-
-    Attributes:
-        name: Name relative to the destination.
-        size_bytes: Length.
-        rows: Rows in it.
-        sha256: SHA-256 of its bytes, hexadecimal.
-    """
+    """A Parquet file that a job wrote, by its name in the destination: rows, or rejects in ``REJECT_FOLDER``."""
 
     name: FileName
     size_bytes: int
@@ -128,10 +121,7 @@ class RowRange:
 class ReplacedFile:
     """A version of a source file whose rows left the destination when those of a later one came.
 
-    Attributes:
-        sequence: Number of the job that had read it.
-        file_index: Its number in that job.
-        identity: What tells the file from all others.
+    Job *sequence* had read it, as its file *file_index*; *identity* tells the file from all others.
     """
 
     sequence: int
@@ -190,11 +180,9 @@ class LedgerFile:
 
 
 class KeyRange(NamedTuple):
-    """Rows of a table that a block stands for.
+    """Rows of a table that a block stands for: those with keys ``[start, stop)``, empty for no bound.
 
     Attributes:
-        start: First key, hexadecimal; empty for no bound.
-        stop: First key after the range, likewise.
         with_nulls: The rows without a key as well.
         only_nulls: Those rows alone, whatever the bounds.
     """
@@ -256,16 +244,6 @@ def identify(path: str) -> str:
     return hashlib.sha256(portable.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def bytes_read(start: int, stop: int, span_stop: int) -> int:
-    """Bytes of a job that a block stands for; of content whose end nobody knew, as many as there were.
-
-    Example:
-        >>> bytes_read(10, 30, 50), bytes_read(10, UNKNOWN_END, 50)
-        (20, 40)
-    """
-    return (stop if stop < UNKNOWN_END else span_stop) - start
-
-
 @dataclass(frozen=True, slots=True)
 class LedgerBlock:
     """A block: the span that its reader answers for, and the place of its rows.
@@ -273,11 +251,8 @@ class LedgerBlock:
     Attributes:
         file_index: The source file, by its ``LedgerFile.index``.
         index: Number of the block in its file, from 0.
-        start: First offset of the planned range.
-        stop: First offset after the planned range.
-        span_start: First byte its reader answers for.
-        span_stop: First byte after what its reader answers for.
-        rows: Rows delivered.
+        start: First offset of the planned range, which ends before *stop*.
+        span_start: First byte its reader answers for, up to *span_stop*.
         rejects: Records that broke a rule, delivered or not.
         digest: Of the span's bytes (:class:`ContentDigest`); empty when not asked for.
         data: Where its rows are; of partitioned rows, a range for each file that has some of them.
@@ -307,6 +282,11 @@ class LedgerBlock:
     def key(self) -> tuple[int, int]:
         """File index and block index: the block's identity in its job."""
         return (self.file_index, self.index)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the job that it stands for; of content whose end nobody knew, as many as there were."""
+        return (self.stop if self.stop < UNKNOWN_END else self.span_stop) - self.start
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,12 +166,7 @@ def list_ledgers(storage: Storage) -> list[str]:
 
 
 def read_ledgers(storage: Storage) -> list[Ledger]:
-    """Read and check every committed ledger of a destination.
-
-    Raises:
-        IngestError: ``[ledger-damaged]`` if a ledger is damaged or missing; ``[not-a-destination]`` if the folder has
-            none, and holds something else than ingested data.
-    """
+    """Read and check every committed ledger; refuse a destination that has none and holds something else."""
     ledgers = [read_ledger(storage, number, name) for number, name in enumerate(list_ledgers(storage), 1)]
     if not ledgers:
         check_ours(storage)
@@ -179,11 +174,7 @@ def read_ledgers(storage: Storage) -> list[Ledger]:
 
 
 def read_ledger(storage: Storage, sequence: int, name: str | None = None) -> Ledger:
-    """Read and check the ledger of one job.
-
-    Raises:
-        IngestError: ``[ledger-damaged]`` if it is damaged, or another's.
-    """
+    """Read and check the ledger of one job: ``[ledger-damaged]`` if it is damaged, or another's."""
     full = ledger_name(sequence) if name is None else f"{LEDGER_FOLDER}/{name}"
     try:
         text = storage.read_bytes(full)
@@ -202,11 +193,7 @@ def read_ledger(storage: Storage, sequence: int, name: str | None = None) -> Led
 
 
 def publish_ledger(storage: Storage, ledger: Ledger, *, is_local: bool) -> None:
-    """Write the ledger of a job; a number can be taken once, also where there are no locks.
-
-    Raises:
-        IngestError: ``[destination-busy]`` if another job has taken the number.
-    """
+    """Write the ledger of a job; a number can be taken once, also where there are no locks: ``[destination-busy]``."""
     name = ledger_name(ledger.sequence)
     if is_local:  # under the lock, and not every local file system has the links that try_create needs
         created = not storage.exists(name)
@@ -250,11 +237,7 @@ def written_by_jobs(storage: Storage) -> list[str]:
 
 
 def check_named(storage: Storage, written: Iterable[str], named: Container[str]) -> None:
-    """Make sure that ledgers name all files that jobs wrote: otherwise what these have read would be read again.
-
-    Raises:
-        IngestError: ``[ledger-damaged]`` if not.
-    """
+    """Make sure that ledgers name all files that jobs wrote: otherwise what these have read would be read again."""
     unknown = [name for name in written if name not in named]
     if unknown:
         raise IngestError(

@@ -289,7 +289,6 @@ def reject_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:
 
 
 def _rows_of_batch(rejects: RejectBatch) -> pa.RecordBatch:
-    """Take rejects that are columns already."""
     codes, reasons = (column.cast(pa.string()) for column in rejects.words)
     secret = pc.match_substring_regex(reasons, MARK_OF_SECRETS)
     if pc.any(secret).as_py():
@@ -316,11 +315,7 @@ def check_schema(batch: pa.RecordBatch, schema: pa.Schema) -> None:
 
 
 def read_footer(read_at: Callable[[int, int], bytes], size_bytes: int) -> pq.FileMetaData:
-    """Read the footer of a Parquet file, and little else.
-
-    Raises:
-        pa.ArrowInvalid: If it is no Parquet file.
-    """
+    """Read the footer of a Parquet file, and little else; ``pa.ArrowInvalid`` if it is no Parquet file."""
     tail = read_at(max(0, size_bytes - _TAIL_BYTES), min(size_bytes, _TAIL_BYTES))
     if len(tail) >= _FOOT_BYTES and tail[-4:] == b"PAR1":
         wanted = int.from_bytes(tail[-_FOOT_BYTES:-4], "little") + _FOOT_BYTES

@@ -23,7 +23,7 @@ from splitscan.arrays import flags_of, number_array, numbers_of, text_scalar
 from splitscan.blocks import BlockMetadata, BlockReport, Reject
 from splitscan.content.storage import locate, open_storage
 from splitscan.errors import InvariantError, Where
-from splitscan.jobs.ledger import REJECT_FOLDER, REJECT_SUFFIX, LedgerBlock, RowRange, WrittenFile, bytes_read
+from splitscan.jobs.ledger import REJECT_FOLDER, REJECT_SUFFIX, LedgerBlock, RowRange, WrittenFile
 from splitscan.jobs.parquet import (
     REJECT_PORTION_BYTES,
     REJECT_SCHEMA,
@@ -61,11 +61,6 @@ class PartFiles:
     memory depends neither on the number of partitions nor on the length of the part. At most ``MOST_OPEN`` files are
     open: of the others the one that was written to first is closed, and rows that come for its partition later go to
     another file beside it. All that depends on the rows, their batches and the settings only.
-
-    Args:
-        open_file: Opens a data file.
-        partitioning: Which columns choose the folder.
-        settings: How long portions are.
 
     Attributes:
         taken_rows: Rows that were added so far.
@@ -152,7 +147,6 @@ class PartFiles:
         return texts.dictionary_encode()
 
     def _append(self, folder: str, rows: pa.RecordBatch, blocks: Iterable[tuple[int, int]]) -> None:
-        """Add rows of one partition; *blocks* says of which, in order, and how many of each."""
         sink = self._sinks.get(folder)
         if sink is None:
             number = self._numbers[folder] = self._numbers.get(folder, -1) + 1
@@ -217,22 +211,16 @@ def _text_at(text: pa.DictionaryArray, row: int) -> str | None:
 
 @dataclass(frozen=True)
 class PartTarget:
-    """Target of the tasks of a job: place, schema and settings.
+    """Target of the tasks of a job: place, schema and settings. Pickling: yes.
 
     Attributes:
-        job_id: Which job; empty before it has a name.
+        job_id: Empty before the job has a name.
         staging_root: The folder that holds the folders of all jobs.
-        settings: How rows are written.
-        schema: Of the rows.
-        storage_options: Settings of the destination's file system.
         own_names: Whether every attempt at a part writes files of its own. Where a file may vanish or change under
             the readers, two attempts can read different bytes, and must not write over each other.
         data_root: The folder of a table, which data files are written to under their final names; empty if they wait
             in staging.
-        partitioning: Which columns choose the folder of a row.
         plan_id: By which plan the job is read, where that does not follow from its identity.
-
-    Pickling: yes; it travels to the workers inside the job's function, never through the destination.
     """
 
     job_id: str
@@ -289,24 +277,6 @@ class PartTarget:
         return data.written
 
 
-@dataclass(slots=True)
-class _Ended:
-    """A block that has ended, and where its rejects are; where its rows are is known when all files are there."""
-
-    read: BlockReport
-    file_index: int
-    index: int
-    reject_table: RowRange | None
-
-    def line(self, data: tuple[RowRange, ...]) -> LedgerBlock:
-        """The line of the ledger."""
-        read, block = self.read, self.read.block
-        return LedgerBlock(
-            self.file_index, self.index, block.start, block.stop, read.span_start, read.span_stop, read.rows,
-            read.rejects, read.digest, data, self.reject_table, read.missing, read.content_bytes, read.damage,
-        )  # fmt: skip
-
-
 class PartWriter:
     """Takes the rows and rejects of a part, block after block: its batches, then :meth:`end_block`."""
 
@@ -324,7 +294,7 @@ class PartWriter:
         self._bytes_done = 0  # of the blocks that have ended
         self._rejects = RejectFileWriter(table)
         self._row = self._reject = 0  # the first that is of no block yet
-        self._ended: list[_Ended] = []
+        self._ended: list[tuple[BlockReport, LedgerBlock]] = []  # without the ranges of rows: those are known at last
 
     def take_rejects(self, rejects: Sequence[Reject]) -> None:
         """Add rejects. Those of a block may come before the block in front of it is ended."""
@@ -354,9 +324,14 @@ class PartWriter:
         if row != self._data.taken_rows or reject > self._rejects.count:
             raise _miscounted(read, self._data.taken_rows - self._row, self._rejects.count - self._reject)
         self._data.end_block()
-        self._ended.append(_Ended(read, file_index, index, _range(self._table.name, self._reject, reject)))
+        rejects = RowRange(self._table.name, self._reject, reject) if reject > self._reject else None
+        line = LedgerBlock(
+            file_index, index, read.block.start, read.block.stop, read.span_start, read.span_stop, read.rows,
+            read.rejects, read.digest, (), rejects, read.missing, read.content_bytes, read.damage,
+        )  # fmt: skip
+        self._ended.append((read, line))
         self._row, self._reject = row, reject
-        self._bytes_done += bytes_read(read.block.start, read.block.stop, read.span_stop)
+        self._bytes_done += line.size_bytes
 
     def finish(self) -> None:
         """Refuse rows and rejects that are of no block."""
@@ -370,9 +345,10 @@ class PartWriter:
 
     def report(self, number: int) -> PartReport:
         """Make the report, once all files are there."""
-        blocks = tuple(block.line(self._data.ranges(order)) for order, block in enumerate(self._ended))
+        lines = (line for _, line in self._ended)
+        blocks = tuple(replace(line, data=self._data.ranges(order)) for order, line in enumerate(lines))
         written = (*self._data.written, *([] if self._table.written is None else [self._table.written]))
-        reads = [ended.read for ended in self._ended]
+        reads = [read for read, _ in self._ended]
         noticed = (read for read in reads if read.noticed)
         have_odd = (read for read in reads if read.oddities)
         odd = [each for read in have_odd for each in of_file(redact(read.block.file.path), read.oddities)]
@@ -381,10 +357,6 @@ class PartWriter:
             noticed=tuple((redact(each.block.file.path), each.block.start, each.noticed) for each in noticed),
             odd=tuple((each.code, each.records, each.path, each.offset) for each in (odd and total_oddities(odd))),
         )  # fmt: skip
-
-
-def _range(name: str, start: int, stop: int) -> RowRange | None:
-    return RowRange(name, start, stop) if stop > start else None
 
 
 def _miscounted(read: BlockReport, rows: int, rejects: int) -> InvariantError:

@@ -79,11 +79,7 @@ class Partitioning:
         return dict(zip(self.columns, values, strict=True))
 
     def check(self, schema: pa.Schema) -> None:
-        """Make sure that rows of a schema can be partitioned like this.
-
-        Raises:
-            UsageError: ``[partition-column]`` if not.
-        """
+        """Make sure that rows of a schema can be partitioned like this: ``[partition-column]`` if not."""
         clash = [name for name in schema.names if name.casefold() == JOB_COLUMN]
         if clash and self.layout is Layout.JOBS:
             raise _bad(
@@ -108,11 +104,7 @@ class Partitioning:
 
 
 def choose_partitioning(wanted: tuple[str, ...] | None, there: Partitioning, where: str) -> Partitioning:
-    """The partitioning of a destination that has one already.
-
-    Raises:
-        SchemaError: ``[destination-schema]`` if the user wants another one.
-    """
+    """The partitioning of a destination that has one: ``[destination-schema]`` if the user wants another one."""
     if wanted is None or wanted == there.columns:
         return there
     wants, has = (", ".join(some) or "none" for some in (wanted, there.columns))

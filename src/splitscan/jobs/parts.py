@@ -27,10 +27,8 @@ class OutputPart:
     """Blocks that lie next to each other in the plan of a job, and go to one Parquet file together.
 
     Attributes:
-        number: Number of its first block in the plan, from 0.
+        number: Number of its first block in the plan, from 0. With the number of blocks it is the part's identity.
         blocks: File index and block, in the order of the plan.
-
-    The number and how many blocks there are say which blocks they are: a part is the same part in every run of a job.
     """
 
     number: int
@@ -86,8 +84,8 @@ class ClaimedPart:
     Which chunks those are follows from the log alone, so every attempt of a partition makes the same parts.
 
     Attributes:
-        scan: Identity of the scan: another run of the job has another one, and other logs.
-        partition: Whose log.
+        scan: Identity of the scan, which is another one in each run of the job.
+        partition: Number of the log.
         entry: Number of the first chunk in the log.
     """
 
@@ -186,11 +184,7 @@ def first_of(names: Iterable[str]) -> tuple[str, ...]:
 def plan_parts(
     plan: Mapping[BlockKey, BlockMetadata], tasks: Iterable[Sequence[BlockMetadata]], done: Collection[BlockKey]
 ) -> list[OutputPart]:
-    """Make parts of what is still to be read.
-
-    Returns:
-        The parts, in order. A run that is packed alike gets the parts of the run before, without those it finished.
-    """
+    """Make parts of what is still to be read. A run that is packed alike gets those of the run before."""
     keys = iter(plan.items())
     parts: list[OutputPart] = []
     number = 0
@@ -206,6 +200,14 @@ def plan_parts(
             number += 1
         _close(parts, number, run)
     return parts
+
+
+def report_folders(parts: Iterable[OutputPart]) -> dict[str, set[str]]:
+    """Folders of the reports of parts, with the names of those in each."""
+    folders: dict[str, set[str]] = {}
+    for part in parts:
+        folders.setdefault(part.folder, set()).add(part.name)
+    return folders
 
 
 def _close(parts: list[OutputPart], stop: int, run: list[tuple[int, BlockMetadata]]) -> None:

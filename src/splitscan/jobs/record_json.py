@@ -27,9 +27,8 @@ _Write: TypeAlias = Callable[[Any], Any]
 class Spelling(NamedTuple):
     """Rules for a text or a number beyond its kind. Other whole numbers are at least 0.
 
-    Attributes:
-        read: Checks a value that was read and gives it back, or another one for it; raises :func:`damaged`.
-        write: Gives what stands for a value in JSON; ``None`` for the value itself.
+    *read* checks a value that was read and gives it back, or another one for it, or raises :func:`damaged`; *write*
+    gives what stands for a value in JSON.
     """
 
     read: Callable[[Any], Any]
@@ -52,11 +51,7 @@ def damaged(what: str) -> IngestError:
 
 
 def read_object(data: bytes | str) -> dict[str, Any]:
-    """Parse a JSON object.
-
-    Raises:
-        IngestError: ``[ledger-damaged]`` if it is none.
-    """
+    """Parse a JSON object: ``[ledger-damaged]`` if it is none."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -81,11 +76,7 @@ def to_plain(value: Any) -> dict[str, Any]:
 
 
 def from_plain(kind: type[T], raw: Any, what: str = "") -> T:
-    """Build a value of *kind* from what :func:`to_plain` made of it.
-
-    Raises:
-        IngestError: ``[ledger-damaged]`` if a field is missing, of another kind, or breaks a rule.
-    """
+    """Build a value of *kind* from what :func:`to_plain` made of it: ``[ledger-damaged]`` if a field breaks a rule."""
     plain = _checked(raw, what or kind.__name__, dict)
     values = []
     for name, read, _, default in _fields_of(kind):  # type: ignore[arg-type]  # a class has a hash
@@ -110,7 +101,6 @@ def _fields_of(kind: Any) -> tuple[_Field, ...]:
 
 
 def _codec_of(kind: Any) -> tuple[_Read, _Write | None]:
-    """The reader and the writer of a declared kind; no writer where JSON holds it as it is."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         base, spelling = arguments[0], cast("Spelling", arguments[1])

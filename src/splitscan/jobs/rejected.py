@@ -31,15 +31,13 @@ _BATCH_ROWS = 1024  # their raw bytes are bounded one by one
 
 @dataclass(frozen=True, slots=True)
 class PublishedReject:
-    """A record that broke a rule, as a reject table tells of it.
+    """A record that broke a rule, as a reject table tells of it; secrets of the path are masked.
 
     Attributes:
         job: Number of the job that read it.
-        path: The file; secrets are masked.
         offset: Its first byte in the file, or in what the file decompresses to.
         length: Its bytes.
-        code: Which rule, for programs.
-        reason: Which rule, for people.
+        code: The rule, for programs; *reason* is for people.
         delivered: Whether a row with nulls was delivered for it.
         raw: Its bytes, or the first of them.
     """

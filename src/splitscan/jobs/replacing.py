@@ -125,12 +125,7 @@ def _others(runs: Iterable[_Run], left: Set[tuple[int, int]]) -> Iterator[tuple[
 def write_rest(
     sink: Destination, target: PartTarget, staging: Staging, held: Mapping[str, Sequence[tuple[int, int]]]
 ) -> tuple[list[RemovedFile], list[WrittenFile]]:
-    """Write again, as files of the job that replaces, what stays of data files whose other rows leave.
-
-    Raises:
-        IngestError: ``[rows-elsewhere]`` if somebody else has rewritten or removed rows of a table meanwhile;
-            ``[data-file-missing]``.
-    """
+    """Write again, as files of the job that replaces, what stays of data files whose other rows leave."""
     check_live(sink, held)
     removed, written = [], []
     for name, ranges in held.items():
@@ -141,11 +136,7 @@ def write_rest(
 
 
 def check_live(sink: Destination, names: Iterable[str]) -> None:
-    """Make sure that data files are in the destination as they were written, so that their rows can leave with them.
-
-    Raises:
-        IngestError: ``[rows-elsewhere]`` if not.
-    """
+    """Make sure that data files are as they were written, so that rows can leave with them: ``[rows-elsewhere]``."""
     states = sink.audit([WrittenFile(name, 0, 0, "") for name in names])
     elsewhere = sorted(name for name, state in states.items() if state is not FileState.LIVE)
     if elsewhere:
@@ -188,7 +179,6 @@ def _copy(
 
 
 def _chosen(parquet: pq.ParquetFile, ranges: Sequence[tuple[int, int]]) -> Iterator[pa.RecordBatch]:
-    """The rows of these ranges, in order."""
     first = at = 0
     for batch in parquet.iter_batches(_BATCH_ROWS):
         stop = first + batch.num_rows

@@ -30,14 +30,7 @@ class Phase(enum.Enum):
 class IngestProgress:
     """Progress of an ingest. Blocks that an earlier, interrupted run finished count as done.
 
-    Attributes:
-        phase: What is being done.
-        bytes_done: Source bytes dealt with.
-        bytes_total: Source bytes of the job.
-        rows: Rows written so far.
-        rejects: Records that broke a rule so far.
-        blocks_done: Blocks finished.
-        blocks_total: Blocks of the job; under rebalancing, where they come into being while it runs, those finished.
+    ``blocks_total`` is the number of finished blocks under rebalancing, where blocks come into being while it runs.
     """
 
     phase: Phase
@@ -79,13 +72,9 @@ class IngestPlan:
 
 @dataclass(frozen=True, slots=True)
 class TaskTimes:
-    """When a task of this run read, by the clock of its machine.
+    """When a task of this run read, in seconds since the epoch by the clock of its machine, and how much.
 
-    Attributes:
-        began: Seconds since the epoch.
-        ended: When all that it wrote was in place.
-        size_bytes: Source bytes that it read.
-        rows: Rows that it wrote.
+    It has ended when all that it wrote was in place.
     """
 
     began: float

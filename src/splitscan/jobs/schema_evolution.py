@@ -38,10 +38,6 @@ def settle_columns(
     files that bring them, and may hold nulls. A column that no file has is null. Of a column that was found in files,
     and not named by the user, the type is the destination's: always where columns may be added, elsewhere if it holds
     what was found. Otherwise it stays as it was found, and the destination refuses it.
-
-    Raises:
-        UsageError: ``[bad-option]`` if what does not fit is to be rescued, and nobody says where to.
-        SchemaError: ``[destination-schema]`` for a new column that may not be added.
     """
     scan = scan.typed()
     rescues = scan.options.schema.rescued_data_column is not None
@@ -127,8 +123,6 @@ def _names_columns(scan: ScanPlanner) -> bool:
 
 
 class _Columns:
-    """The columns of a scan beside those of its destination."""
-
     def __init__(self, scan: ScanPlanner, there: pa.Schema) -> None:
         self._scan, self._there = scan, there
         self._spec = scan.spec
@@ -224,7 +218,6 @@ class _Columns:
 
 
 def _takes(here: pa.DataType, column: ResolvedColumn, keeps_types: bool, rescues: bool) -> bool:
-    """Return whether a column of the destination takes what a column of the files holds."""
     if column.source is ColumnSource.HINT:
         return bool(join(here, column.field.type) == here)
     if column.source is not ColumnSource.FILE:

@@ -98,12 +98,7 @@ class IngestSettings:
     def of(cls, *, replace_changed: bool = False, **named: Any) -> IngestSettings:
         """Build settings as users name them: enums by their texts, ``partition_by`` one column or several.
 
-        Args:
-            replace_changed: The same as ``on_changed="replace"``.
-            named: Names and values of the attributes; the default for what is not named.
-
-        Raises:
-            UsageError: ``[bad-option]`` if a value has no meaning, or there is no such setting.
+        ``replace_changed`` is the same as ``on_changed="replace"``. ``[bad-option]`` if a value has no meaning.
         """
         known = {each.name for each in fields(cls)}
         for name in named.keys() - known:
@@ -131,11 +126,7 @@ class IngestSettings:
     def check_budget(
         self, rows: int, rejects: int, dropped: int, examples: list[str], destination: str, lost: int = 0
     ) -> None:
-        """Make sure that no more records broke a rule than allowed.
-
-        Raises:
-            IngestError: ``[reject-budget]`` if there were too many.
-        """
+        """Make sure that no more records broke a rule than allowed: ``[reject-budget]``."""
         records = rows + dropped
         rule = self._broken_limit(records, rejects, rejects - lost)
         if rule is None:
@@ -149,11 +140,7 @@ class IngestSettings:
         )  # fmt: skip
 
     def check_guessed(self, rejects: int, examples: list[str], destination: str, *, guessed: bool) -> None:
-        """Make sure that values fit the types that a sample showed, unless a limit says how many need not.
-
-        Raises:
-            IngestError: ``[reject-budget]`` if one does not.
-        """
+        """Make sure that values fit the types that a sample showed, unless a limit says how many need not."""
         misfits = [example for example in examples if example.endswith(f"[{BAD_VALUE}]")]
         if not guessed or not misfits or self.max_rejects is not None or self.max_reject_ratio is not None:
             return
@@ -165,7 +152,6 @@ class IngestSettings:
         )  # fmt: skip
 
     def _broken_limit(self, records: int, rejects: int, broken: int) -> str | None:
-        """The limit that there are too many rejects for, as a rule of a message."""
         if self.max_rejects is not None and rejects > self.max_rejects:
             return f"more records broke a rule than max_rejects={self.max_rejects} allows"
         if self.max_reject_ratio is not None and broken > self.max_reject_ratio * records:

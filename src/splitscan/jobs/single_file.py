@@ -61,11 +61,7 @@ class FileTarget:
 
     @classmethod
     def of(cls, path: str) -> FileTarget:
-        """Parse a path.
-
-        Raises:
-            UsageError: ``[bad-path]`` if its name does not end as one of those does that can be written.
-        """
+        """Parse a path: ``[bad-path]`` if its name does not end as one of those does that can be written."""
         folder, _, name = path.rpartition("/")
         stem, lowered = name.lower(), name.lower()
         codec = next((codec for ending, codec in _CODECS.items() if lowered.endswith(ending)), None)
@@ -184,7 +180,6 @@ def _csv(output: Any, schema: pa.Schema) -> Iterator[Write]:
 
 
 def _as_csv(values: pa.Array) -> pa.Array:
-    """Values that Arrow writes as Spark reads them."""
     kind = values.type
     if pa.types.is_floating(kind) and not pc.all(pc.is_finite(values)).as_py():
         texts = plain_texts(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
@@ -13,10 +13,10 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable
 from splitscan.jobs.part_writing import OpenBlock, PartTarget
-from splitscan.jobs.parts import BlockKey, OutputPart, plan_parts
+from splitscan.jobs.parts import BlockKey, OutputPart, plan_parts, report_folders
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.staging import PartReport, ReportWatch, Staging
+from splitscan.jobs.staging import PartReport, Staging
 from splitscan.jobs.tiling import check_matches_plan
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.scan import ScanPlanner
@@ -29,18 +29,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadTasks:
-    """Tasks that are ready to run."""
+    """Tasks that are ready to run, and the folders of their reports: with their names, where these are known."""
 
     run: Callable[[], list[PartReport]]
-    watch: ReportWatch
+    folders: Mapping[str, Set[str] | None]
 
 
 class Division(ABC):
     """Division of the reading of a job into tasks.
 
-    Attributes:
-        blocks_total: Number of blocks; ``None`` where they come into being while they are read.
-        rebalance: Report of the claims, where tasks claimed what they read.
+    ``blocks_total`` is ``None`` where blocks come into being while they are read. ``rebalance`` reports the claims,
+    where tasks claimed what they read.
     """
 
     blocks_total: int | None
@@ -93,7 +92,7 @@ class PlannedDivision(Division):
         if len(done) == len(self._plan):
             return None
         parts = plan_parts(self._plan, self._group(self._plan.values()), done)
-        return ReadTasks(lambda: list(self._run(target, parts)), ReportWatch.of_parts(parts))
+        return ReadTasks(lambda: list(self._run(target, parts)), report_folders(parts))
 
     def account(self, reports: Iterable[PartReport]) -> list[PartReport]:
         ordered = sorted(reports, key=lambda report: report.number)
@@ -121,16 +120,7 @@ class Runner(Protocol):
     def divide_claimed(
         self, scan: ScanPlanner, files: Sequence[FileMetadata], blocks: Sequence[BlockMetadata] | None
     ) -> Division | None:
-        """Let tasks claim what they read. Warns if they cannot.
-
-        Args:
-            scan: Of the files.
-            files: What is read.
-            blocks: Their blocks; ``None`` to plan them.
-
-        Returns:
-            The division; ``None`` if tasks cannot claim.
-        """
+        """Let tasks claim what they read; ``None``, with a warning, if they cannot. Blocks are planned if not given."""
 
     def cancel(self) -> None:
         """End running tasks soon; called from another thread."""
@@ -142,7 +132,6 @@ class NamedJob:
 
     Attributes:
         target: How the job writes, under its name.
-        division: How its reading is divided.
         files: What it reads, as the ledger has it.
         table: The table that it reads, if it reads one.
         give_back: Called when all was published: what was held for reading is not needed any more.
@@ -163,7 +152,6 @@ class EvolvedSource(Generic[_Settled_co]):
     """A source, or a scan, by the columns that its rows shall have.
 
     Attributes:
-        source: The source, or the scan.
         added: The columns that the destination does not have yet, each with its type.
         left_out: Names of the columns that are there and are not read.
         reads_again: Whether all must be read once more, by other columns.
@@ -175,57 +163,70 @@ class EvolvedSource(Generic[_Settled_co]):
     reads_again: bool = False
 
 
-class Source(Protocol):
+class Source(ABC):
     """Source of an ingest: files, or a table of a database."""
 
     @property
+    @abstractmethod
     def schema(self) -> pa.Schema:
         """The columns of the rows."""
 
     @property
     def is_guessed(self) -> bool:
         """True if types of columns were found in a sample of what is read."""
+        return False
 
     @property
+    @abstractmethod
     def own_names(self) -> bool:
         """True if two attempts at a part may read other bytes, or in another order, and so write other files."""
 
     @property
+    @abstractmethod
     def record_format(self) -> str:
         """Name of the format, for the ledger."""
 
     @property
+    @abstractmethod
     def described_options(self) -> Json:
         """Options of the user, for the ledger; without secrets."""
 
     @property
+    @abstractmethod
     def roots(self) -> Sequence[str]:
-        """Paths of the user: all that is read lies below one of them."""
+        """Paths of the user, secrets masked: all that is read lies below one of them."""
 
     @property
     def storage_options(self) -> Mapping[str, Any]:
         """Settings of its file system, for a destination that has none of its own."""
+        return {}
 
     def without_own(self, place: DestinationStorage) -> Self:
         """Leave out files in the destination: they are not read, and do not change the schema."""
+        return self
 
+    @abstractmethod
     def sort(self, history: History) -> SortedFiles:
         """Sort files into new, ingested and changed ones."""
 
+    @abstractmethod
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
     ) -> EvolvedSource[Source]:
         """Restrict the source to what is still to be read, by the columns that its rows shall have."""
 
+    @abstractmethod
     def check(self) -> None:
         """Refuse what cannot be ingested at all."""
 
-    def check_sample(self, files: Sequence[FileMetadata]) -> None:
+    def check_sample(self, files: Sequence[FileMetadata]) -> None:  # noqa: B027 -- a table has no dialect
         """Refuse what would be read wrongly, before anything is read."""
 
     def divide(self, files: Sequence[FileMetadata], runner: Runner) -> Division | None:
         """Divide what is to be read; ``None`` where that depends on the job's name."""
+        return None
 
+    @abstractmethod
     def name_job(
         self,
         files: Sequence[FileMetadata],
@@ -236,18 +237,14 @@ class Source(Protocol):
     ) -> NamedJob:
         """Name a job: what is to be read and how it is written say which one it is.
 
-        Args:
-            files: What is read.
-            division: Of :meth:`divide`.
-            target: How the destination takes it; the job has no name yet.
-            committed: Identities of the jobs that the destination has.
-            runner: Who runs tasks.
+        *target* has no name yet; *division* is that of :meth:`divide`; *committed* are jobs of the destination.
         """
 
     def look_again(
         self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
     ) -> EvolvedSource[Source]:
         """Decide about columns that were noticed while blocks were read, and that nothing had shown before."""
+        return EvolvedSource(self)
 
-    def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
+    def check_unchanged(self, files: Sequence[FileMetadata]) -> None:  # noqa: B027 -- tasks of a table compared
         """Make sure that nothing changed while it was read."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import Storage
-from splitscan.errors import IngestError, SourceMissingError, SplitscanError
+from splitscan.errors import IngestError, SourceMissingError
 from splitscan.jobs.ledger import REJECT_FOLDER, LedgerBlock, WrittenFile
 from splitscan.jobs.parts import BlockKey, ClaimedPart, OutputPart, log_part_name, part_name
 from splitscan.jobs.record_json import from_plain, read_object, to_plain
@@ -18,23 +18,37 @@ from splitscan.jobs.record_json import from_plain, read_object, to_plain
 REPORT_VERSION = 3
 
 
+class PartProgress(NamedTuple):
+    """Progress of a part: bytes of its blocks that were read, blocks that ended, rows, rejects, those without a row."""
+
+    bytes_done: int
+    blocks: int
+    rows: int
+    rejects: int
+    dropped: int
+
+
+def total(parts: Iterable[PartProgress]) -> PartProgress:
+    """Add up the progress of parts."""
+    return PartProgress(*map(sum, zip(*parts, strict=True)))
+
+
 @dataclass(frozen=True, slots=True)
 class PartReport:
     """Report of a finished part.
 
     Attributes:
-        number: Which part: number of its first block in the plan, or of its first chunk in the log of a partition.
+        number: Number of its first block in the plan, or of its first chunk in the log of a partition.
         blocks: The lines of the ledger. Those of a part of a log count files from 0 in the order of *files*, and have
             no index yet: what block a range of a file is, is known when all are there.
         written: The files it wrote: with rows, with rejects, or none.
         dropped: Rejects for which no row was delivered.
         examples: The first few rejects, one sentence each.
-        partition: Whose log the chunks are in; ``None`` for a part that was planned.
+        partition: Number of the log; ``None`` for a part that was planned.
         chunks: How many chunks of the log.
         files: The identities of the files of a part of a log.
         times: When its task began and ended, in seconds since the epoch.
-        noticed: Columns that records have and the scan does not: path of a file, start of a block, and a
-            serialised Arrow schema.
+        noticed: Columns that the scan does not have: path of a file, start of a block, and a serialised Arrow schema.
         odd: What is odd about records: code, number of records, path of the first one's file, and its place there.
     """
 
@@ -63,11 +77,7 @@ class PartReport:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> PartReport:
-        """Read it back.
-
-        Raises:
-            IngestError: If it is not such a report.
-        """
+        """Read it back; :class:`IngestError` if it is not such a report."""
         try:
             raw = read_object(text)
             if raw.get("report") == REPORT_VERSION:
@@ -83,32 +93,18 @@ class PartReport:
         return mine == [(key, block.start, block.stop) for key, block in blocks]
 
     @property
+    def progress(self) -> PartProgress:
+        """Bytes, blocks, rows and rejects of it."""
+        blocks = self.blocks
+        return PartProgress(
+            sum(block.size_bytes for block in blocks), len(blocks), sum(block.rows for block in blocks),
+            sum(block.rejects for block in blocks), self.dropped,
+        )  # fmt: skip
+
+    @property
     def is_final(self) -> bool:
         """True if reading again would change nothing: no file had vanished, so none can have come back."""
         return not any(block.missing for block in self.blocks)
-
-
-class PartProgress(NamedTuple):
-    """Progress of a part that is being read.
-
-    Attributes:
-        bytes_done: Bytes of its blocks that were read.
-        blocks: Blocks that were read to their end.
-        rows: Rows that were delivered.
-        rejects: Records that broke a rule.
-        dropped: Those of them for which no row was delivered.
-    """
-
-    bytes_done: int
-    blocks: int
-    rows: int
-    rejects: int
-    dropped: int
-
-
-def total(parts: Iterable[PartProgress]) -> PartProgress:
-    """Add up the progress of parts."""
-    return PartProgress(*map(sum, zip(*parts, strict=True)))
 
 
 class Staging:
@@ -116,7 +112,7 @@ class Staging:
 
     Args:
         storage: The folder that holds the folders of all jobs.
-        job_id: Which job.
+        job_id: Name of the folder.
         data: The folder of a table: data files are written there under their final names, for no reader of the table
             sees what no commit has named. ``None`` if they wait here.
         plan_id: By which plan the job is read, where that does not follow from its identity: a task of another plan
@@ -212,9 +208,6 @@ class Staging:
 
         Runs on clusters of other sizes share blocks out in another way. Where what they finished overlaps, the part
         that comes first in the plan, and of these the largest, counts.
-
-        Args:
-            plan: All blocks of the job, in order.
         """
         order = list(plan.items())
         found = sorted(self.reports_there(), key=lambda report: (report.number, -len(report.blocks)))
@@ -262,41 +255,6 @@ class Staging:
         """Throw the folder away. What a late task still writes there is no part of anything."""
         with suppress(IngestError, SourceMissingError):
             self.storage.delete_tree(self.job_id)
-
-
-class ReportWatch:
-    """Finds the reports that running tasks leave in staging, each once."""
-
-    def __init__(self, folders: Mapping[str, Set[str] | None]) -> None:
-        self._folders = dict(folders)
-        self._seen: set[str] = set()
-
-    @classmethod
-    def of_parts(cls, parts: Iterable[OutputPart]) -> ReportWatch:
-        """Watch for the reports of planned parts."""
-        folders: dict[str, set[str]] = {}
-        for part in parts:
-            folders.setdefault(part.folder, set()).add(part.name)
-        return cls(folders)
-
-    def look(self, staging: Staging) -> Iterator[PartReport]:
-        """Read the reports that are there and were not seen before."""
-        for folder, names in list(self._folders.items()):
-            there = staging.list_reports(folder)
-            for name in sorted((there if names is None else there & names) - self._seen):
-                with suppress(SplitscanError):  # half a report is none: its part is counted when it is whole
-                    report = staging.read_report(folder, name)
-                    if report.is_final:  # otherwise it may be of an earlier run, and its part is being read again
-                        self._seen.add(name)
-                        yield report
-            if names is not None and names <= self._seen:
-                del self._folders[folder]
-            if not there:
-                break
-
-    def unseen(self, reports: Iterable[PartReport]) -> Iterator[PartReport]:
-        """Choose, of the reports that tasks handed back at the end, those that were never seen."""
-        return (report for report in reports if report.part_name not in self._seen)
 
 
 def _is_whole(report: PartReport, order: Sequence[tuple[BlockKey, BlockMetadata]], waiting: Collection[str]) -> bool:

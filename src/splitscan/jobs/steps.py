@@ -24,7 +24,7 @@ from splitscan.jobs.history import (
     identities_of,
     replacing,
 )
-from splitscan.jobs.ledger import Ledger, LedgerBlock, ReplacedFile, bytes_read, describe_columns
+from splitscan.jobs.ledger import Ledger, LedgerBlock, ReplacedFile, describe_columns
 from splitscan.jobs.ledger_files import ledger_name, read_ledgers
 from splitscan.jobs.monitor import (
     EXAMPLES,
@@ -32,14 +32,13 @@ from splitscan.jobs.monitor import (
     REMOTE_POLL_SECONDS,
     Monitor,
     OnProgress,
-    PhaseClock,
     run_watched,
 )
 from splitscan.jobs.opening import open_destination
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.replacing import Contents, check_live, write_rest
-from splitscan.jobs.reports import IngestPlan, IngestProgress, IngestReport, Phase, TaskTimes
+from splitscan.jobs.reports import IngestPlan, IngestReport, Phase, TaskTimes
 from splitscan.jobs.settings import IngestSettings, OnChanged
 from splitscan.jobs.source import ReadTasks, Runner, Source
 from splitscan.jobs.staging import PartReport
@@ -55,8 +54,6 @@ class IngestTarget:
     """Destination of an ingest, and how it is written.
 
     Attributes:
-        destination: Where rows go.
-        settings: How they are written.
         destination_options: Settings of the destination's file system; those of the source when not given.
         on_progress: Told how far the job is.
         history: Reads what was committed; who runs many jobs gives all of them the same.
@@ -78,31 +75,20 @@ class IngestTarget:
         """Open the destination of what is read from *source*."""
         return open_destination(self.destination, self.table, self.options(source))
 
-    def tell(self, phase: Phase) -> None:
-        """Tell what is being done, where nothing is counted yet."""
-        if self.on_progress is not None:
-            self.on_progress(IngestProgress(phase))
-
 
 def plan_ingest(source: FileSource, delivery: IngestTarget) -> IngestPlan:
-    """Find out what an ingest of files would do, without reading or writing anything.
-
-    Raises:
-        UsageError: If the destination has no meaning.
-        SchemaError: If the destination has other columns.
-        IngestError: If it holds something else, or a ledger is damaged.
-    """
+    """Find out what an ingest of files would do, without reading or writing anything; errors are as in the ingest."""
     sink = delivery.open_destination(source)
     place = sink.place
     source = source.without_own(place)
-    history = delivery.history.read(sink)
+    history = delivery.history.read(place, sink.table)
     found = source.sort(history)
     if delivery.settings.on_changed is OnChanged.REPLACE:
         found = replacing(found)
     mode = delivery.settings.schema_evolution_mode
-    settled = source.settled(found, sink.columns(history.published), mode, place.destination.root)
+    settled = source.settled(found, sink.columns(history), mode, place.destination.root)
     settled.source.check()
-    sink.check(settled.source.schema, history.published, delivery.settings)
+    sink.check(settled.source.schema, history, delivery.settings)
     return IngestPlan(
         destination=place.destination.root,
         paths=tuple(redact(file.path) for file in found.fresh),
@@ -120,49 +106,52 @@ def run_ingest(source: Source, delivery: IngestTarget, runner: Runner) -> Ingest
     See :func:`splitscan.api.ingesting.ingest`, which adds Spark.
     """
     started = time.perf_counter()
-    clock = PhaseClock(delivery.on_progress)
-    delivery = replace(delivery, on_progress=clock)
+    monitor = Monitor(delivery.on_progress)
     sink = delivery.open_destination(source)
     place = sink.place
     source = source.without_own(place)
     mode = delivery.settings.schema_evolution_mode
     with place.lock():
-        delivery.tell(Phase.PLAN)
-        history = delivery.history.read(sink)
-        if sink.recover(history.published):
-            history = delivery.history.read(sink)
+        monitor.tell(Phase.PLAN)
+        history = delivery.history.read(place, sink.table)
+        if sink.recover(history):
+            history = delivery.history.read(place, sink.table)
         found = source.sort(history)
         if delivery.settings.on_changed is OnChanged.REPLACE:
             found = replacing(found)
         if found.changed and delivery.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
         if found.by_name:
-            return _nothing(delivery, place, found, started)
-        there = sink.columns(history.published)
+            return _nothing(monitor, place, found, started)
+        there = sink.columns(history)
         settled = source.settled(found, there, mode, place.destination.root)
         source, added, left_out = settled.source, settled.added, settled.left_out
         source.check()
-        partitioning = sink.check(source.schema, history.published, delivery.settings)
+        partitioning = sink.check(source.schema, history, delivery.settings)
         delivery = replace(delivery, settings=replace(delivery.settings, partition_by=partitioning.columns))
         if not found.fresh and history.jobs:
-            return _nothing(delivery, place, found, started)
+            return _nothing(monitor, place, found, started)
         source.check_sample(found.fresh)
-        job = _Job(source, delivery, runner, sink, history, found, partitioning)
+        job = _Job(source, delivery, runner, sink, history, found, partitioning, monitor)
         reports = job.read()
         while (again := source.look_again(_noticed(reports), there, mode)).reads_again:
             source, added = again.source, (*added, *again.added)
-            sink.check(source.schema, history.published, delivery.settings)
-            job = _Job(source, delivery, runner, sink, history, found, partitioning)
+            sink.check(source.schema, history, delivery.settings)
+            job = _Job(source, delivery, runner, sink, history, found, partitioning, monitor)
             reports = job.read()
         ledger, removed = job.publish(job.check(reports))
-        job.monitor.tell(Phase.DONE)
+        monitor.tell(Phase.DONE)
         done = _report(place, found, job, ledger, removed, started)
-        done = replace(done, phase_seconds=clock.seconds)
-        return replace(done, columns_added=added, columns_left_out=tuple(dict.fromkeys([*left_out, *again.left_out])))
+        return replace(
+            done,
+            phase_seconds=monitor.seconds,
+            columns_added=added,
+            columns_left_out=tuple(dict.fromkeys([*left_out, *again.left_out])),
+        )
 
 
-def _nothing(delivery: IngestTarget, place: DestinationStorage, found: SortedFiles, started: float) -> IngestReport:
-    delivery.tell(Phase.DONE)
+def _nothing(monitor: Monitor, place: DestinationStorage, found: SortedFiles, started: float) -> IngestReport:
+    monitor.tell(Phase.DONE)
     skipped, changed = len(found.skipped), len(found.changed)
     return IngestReport.of_nothing(place.destination.root, skipped, changed, time.perf_counter() - started)
 
@@ -177,8 +166,6 @@ def _lost(block: LedgerBlock) -> int:
 
 
 class _Job:
-    """One job, from its plan to its publication."""
-
     def __init__(
         self,
         source: Source,
@@ -188,13 +175,16 @@ class _Job:
         history: History,
         found: SortedFiles,
         partitioning: Partitioning,
+        monitor: Monitor,
     ) -> None:
         self._source, self._delivery, self._runner = source, delivery, runner
         self._sink, self._place, self._history, self._files = sink, sink.place, history, found.fresh
         self._replacing = found.replacing
         self._contents = Contents(read_ledgers(sink.place.destination) if found.replacing else ())
         check_live(sink, self._contents.held(self._versions()))  # sooner than after the files are read
-        delivery.tell(Phase.INDEX)
+        self._monitor = monitor
+        monitor.begin()
+        monitor.tell(Phase.INDEX)
         division = source.divide(found.fresh, runner)
         schema = sink.begin(source.schema, partitioning, delivery.settings)  # nothing is created before it is divided
         target = PartTarget(
@@ -205,7 +195,7 @@ class _Job:
         self.division, self._target = self._named.division, self._named.target
         self._staging = self._target.open_staging()
         size_bytes = sum(block.cost_bytes for block in self.division.blocks)
-        self.monitor = Monitor(size_bytes, self.division.blocks_total, delivery.on_progress, self._check_budget)
+        monitor.begin(size_bytes, self.division.blocks_total, self._check_budget)
         self.blocks_resumed = 0
         self.first_rejects: tuple[str, ...] = ()
         self.odd: tuple[str, ...] = ()
@@ -217,35 +207,34 @@ class _Job:
         claim(self._staging, (file.identity for file in self._named.files))
         self.blocks_resumed = sum(len(report.blocks) for report in reports)
         self._staging.forget_progress()
-        self.monitor.add(reports)
-        self.monitor.tell(Phase.READ)
+        self._monitor.add(reports)
+        self._monitor.tell(Phase.READ)
         tasks = self.division.tasks(reports, self._target)
         fresh = [] if tasks is None else self._run_watched(tasks)
         self.tasks = tuple(_times(report) for report in fresh if report.times is not None)
         reports += fresh
-        self.monitor.complete()
-        self.monitor.tell(Phase.CHECK)
+        self._monitor.complete()
+        self._monitor.tell(Phase.CHECK)
         return self.division.account(reports)
 
     def _run_watched(self, tasks: ReadTasks) -> list[PartReport]:
-        """Run tasks, and look at what they leave in staging meanwhile."""
-        self.monitor.watch(tasks.watch)
+        self._monitor.watch(tasks.folders)
         done = run_watched(
             tasks.run,
-            lambda: self.monitor.poll(self._staging),
+            lambda: self._monitor.poll(self._staging),
             self._runner.cancel,
             POLL_SECONDS if self._place.is_local else REMOTE_POLL_SECONDS,
         )
-        self.monitor.finish(done)
+        self._monitor.finish(done)
         return done
 
     def publish(self, ledger: Ledger) -> tuple[Ledger, list[str]]:
         """Make everything visible in one step. Returns the ledger that counts, and what was cleared away."""
-        self.monitor.tell(Phase.PUBLISH)
-        ledger = self._sink.commit(self._staging, ledger, lambda _: self.monitor.tell(Phase.PUBLISH))
+        self._monitor.tell(Phase.PUBLISH)
+        ledger = self._sink.commit(self._staging, ledger, lambda _: self._monitor.tell(Phase.PUBLISH))
         self._named.give_back()
         ingested = chain(self._history.identities, (file.identity for file in ledger.read_files()))
-        return ledger, clean_up(self._sink, self._staging, ingested)
+        return ledger, clean_up(self._place, self._staging, ingested, self._sink.discard)
 
     def check(self, reports: Sequence[PartReport]) -> Ledger:
         """Prove that all is there, and say so in a ledger."""
@@ -272,7 +261,7 @@ class _Job:
         written += rest
         ledger = Ledger(
             job_id=self._target.job_id,
-            sequence=self._history.next_sequence,
+            sequence=self._history.last + 1,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             record_format=source.record_format,
             options=source.described_options,
@@ -287,7 +276,7 @@ class _Job:
             replaced=tuple(versions),
             removed=tuple(removed),
         )
-        carriers = self._sink.carriers(self._history.published, ledger)
+        carriers = self._sink.carriers(self._history, ledger)
         written += [self._target.write_empty(self._staging, name) for name in carriers]
         return replace(ledger, written=tuple(sorted(written, key=lambda each: each.name)))
 
@@ -313,12 +302,10 @@ class _Job:
 
 def _times(report: PartReport) -> TaskTimes:
     began, ended = report.times or (0.0, 0.0)
-    size_bytes = sum(bytes_read(block.start, block.stop, block.span_stop) for block in report.blocks)
-    return TaskTimes(began, ended, size_bytes, sum(block.rows for block in report.blocks))
+    return TaskTimes(began, ended, report.progress.bytes_done, report.progress.rows)
 
 
 def _most_rejects(ledger: Ledger) -> tuple[tuple[str, int], ...]:
-    """The files with most rejects, each with how many."""
     counts: Counter[int] = Counter()
     for block in ledger.blocks:
         if block.rejects:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -21,8 +21,9 @@ import pyarrow as pa
 
 from splitscan.content.storage import open_source, redact
 from splitscan.errors import IngestError, SourceMissingError, UsageError, Where
-from splitscan.jobs.destination import Announce, FileState, Published
+from splitscan.jobs.destination import Announce, Destination, FileState
 from splitscan.jobs.folder_layouts import missing_error, move_in, move_in_rest, unfinished_moves
+from splitscan.jobs.history import History
 from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns, field_ids
 from splitscan.jobs.ledger_files import (
     announce_table,
@@ -67,7 +68,6 @@ _FOOTER_THREADS = 8  # a look at every new file before it is registered; mostly 
 def _translating_errors(
     method: Callable[Concatenate[TableDestination, P], T],
 ) -> Callable[Concatenate[TableDestination, P], T]:
-    """Say what failed, where the table's library does."""
 
     @wraps(method)
     def told(sink: TableDestination, /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -87,35 +87,33 @@ def _translating_errors(
     return told
 
 
-class TableDestination(ABC):
+class TableDestination(Destination):
     """A destination that is a table.
 
     Data files are written to their final names in the table's folder: what no commit has named is in no reader's way.
     A reject table waits in staging, and is moved in after the commit.
     """
 
-    table: str
     keeps_partition_columns: bool
     """Whether data files have the columns that they are partitioned by."""
 
     def __init__(self, place: DestinationStorage) -> None:
-        self.place = place
+        super().__init__(place)
         self._begun: CommitContext | None = None
 
     @abstractmethod
     def open_table(self) -> TableSnapshot | None:
         """Look at the table; ``None`` if it is not there. The time that this takes grows with its files."""
 
-    @abstractmethod
     def with_planned_ids(self, schema: pa.Schema) -> pa.Schema:
         """The schema as :meth:`TableSnapshot.with_field_ids` gives it once the table is created with it."""
+        return schema
 
     @abstractmethod
     def create_table(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
         """Create the table with these files, in one commit.
 
-        Returns:
-            Whether it was done. If not, it is there by now, or the catalog does not know: the caller opens it again.
+        Returns whether it was done. If not, it is there by now, or the catalog does not know: the caller opens it.
         """
 
     @property
@@ -123,12 +121,12 @@ class TableDestination(ABC):
         return self.place.destination.root
 
     @_translating_errors
-    def columns(self, published: Published) -> pa.Schema | None:
+    def columns(self, history: History) -> pa.Schema | None:
         table = self.open_table()
         return None if table is None else table.columns()
 
     @_translating_errors
-    def check(self, schema: pa.Schema, published: Published, settings: IngestSettings) -> Partitioning:
+    def check(self, schema: pa.Schema, history: History, settings: IngestSettings) -> Partitioning:
         if settings.layout is not None:
             raise UsageError(
                 "layout is about plain folders: a job becomes visible in a table by the table's own commit",
@@ -140,12 +138,12 @@ class TableDestination(ABC):
         check_types(schema, self.table, root)
         table = self.open_table()
         if table is not None:
-            self._check_number(table, published)
+            self._check_number(table, history)
             there = Partitioning(table.partition_by(), self.keeps_partition_columns)
             partitioning = choose_partitioning(settings.partition_by, there, root)
             table.check(schema, settings.schema_evolution_mode)
-        elif published.jobs:
-            raise self._behind(0, published.last)
+        elif history.jobs:
+            raise self._behind(0, history.last)
         else:
             check_ours(self.place.destination)
         partitioning.check(schema)
@@ -161,9 +159,6 @@ class TableDestination(ABC):
             schema = table.with_field_ids(schema)
         self._begun = CommitContext(schema, partitioning, settings.schema_evolution_mode, is_new=table is None)
         return schema
-
-    def carriers(self, published: Published, ledger: Ledger) -> list[str]:
-        return []
 
     @_translating_errors
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> Ledger:
@@ -189,14 +184,14 @@ class TableDestination(ABC):
         return ledger
 
     @_translating_errors
-    def recover(self, published: Published) -> bool:
+    def recover(self, history: History) -> bool:
         """Publish the ledger of a commit that happened, and move in what waits of it."""
-        rejects = move_in_rest(self.place, unfinished_moves(self.place, published), only_rejects=True)
+        rejects = move_in_rest(self.place, unfinished_moves(self.place, history), only_rejects=True)
         table = self.open_table()
         if table is None:
             return rejects > 0
-        number = self._check_number(table, published)
-        if number == published.last:
+        number = self._check_number(table, history)
+        if number == history.last:
             return rejects > 0
         ledger = self._find_ledger(table, number)
         publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
@@ -207,15 +202,15 @@ class TableDestination(ABC):
         return True
 
     @_translating_errors
-    def unfinished(self, published: Published) -> list[int]:
-        waiting = unfinished_moves(self.place, published)
+    def unfinished(self, history: History) -> list[int]:
+        waiting = unfinished_moves(self.place, history)
         table = self.open_table()
         if table is None:
-            if published.jobs:
-                raise self._behind(0, published.last)
+            if history.jobs:
+                raise self._behind(0, history.last)
             return waiting
-        ahead = self._check_number(table, published)
-        return waiting + list(range(published.last + 1, ahead + 1))
+        ahead = self._check_number(table, history)
+        return waiting + list(range(history.last + 1, ahead + 1))
 
     @_translating_errors
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
@@ -308,15 +303,15 @@ class TableDestination(ABC):
 
     # ------------------------------------------------------------- recovery
 
-    def _check_number(self, table: TableSnapshot, published: Published) -> int:
+    def _check_number(self, table: TableSnapshot, history: History) -> int:
         """The number of the last job in the table, which is that of the ledgers or one more."""
         number = table.number()
-        if number < published.last:
-            raise self._behind(number, published.last)
-        if number > published.last + 1:
+        if number < history.last:
+            raise self._behind(number, history.last)
+        if number > history.last + 1:
             raise IngestError(
                 "a ledger is missing: the table holds more jobs than there are ledgers",
-                Where(path=self.place.destination.root), f"{number} jobs in the table, {published.last} ledgers",
+                Where(path=self.place.destination.root), f"{number} jobs in the table, {history.last} ledgers",
                 "restore the ledgers from a backup; without them, what was ingested cannot be told", "ledger-damaged",
             )  # fmt: skip
         return number
@@ -349,7 +344,6 @@ class TableDestination(ABC):
         )  # fmt: skip
 
     def _prepared(self, number: int) -> list[str]:
-        """Names of the prepared ledgers of a number."""
         names = self.place.destination.list_names(PREPARED_FOLDER)
         ours = [name for name in names if name.startswith(f"{number:08d}-") and name.endswith(".jsonl")]
         return [f"{PREPARED_FOLDER}/{name}" for name in ours]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,14 +55,7 @@ class CommitStamp:
 
 @dataclass(frozen=True, slots=True)
 class CommitContext:
-    """Schema and partitioning that a job has begun to write by.
-
-    Attributes:
-        schema: Of its rows, with the field ids of the table.
-        partitioning: That of the table.
-        evolution: What to do with columns that the table does not have.
-        is_new: Whether there was no table.
-    """
+    """Schema, with field ids of the table, and partitioning that a job writes by; *is_new* if there was no table."""
 
     schema: pa.Schema
     partitioning: Partitioning
@@ -69,61 +63,56 @@ class CommitContext:
     is_new: bool = False
 
 
-class TableSnapshot(Protocol):
+class TableSnapshot(ABC):
     """A table as it was when it was opened."""
 
+    @abstractmethod
     def columns(self) -> pa.Schema:
         """The columns that it has."""
 
+    @abstractmethod
     def partition_by(self) -> tuple[str, ...]:
-        """The columns that it is partitioned by, each by its values as they are.
-
-        Raises:
-            IngestError: ``[table-unfit]`` if it is partitioned by anything else.
-        """
+        """The columns that it is partitioned by, each by its values as they are; ``[table-unfit]`` otherwise."""
 
     def with_field_ids(self, schema: pa.Schema) -> pa.Schema:
         """Give a schema the ids by which readers find columns in files, where the format has such."""
+        return schema
 
+    @abstractmethod
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
-        """Make sure that files of this schema can be registered.
+        """Make sure that files of this schema can be registered: ``[destination-schema]``, ``[table-unfit]`` if not."""
 
-        Raises:
-            SchemaError: ``[destination-schema]`` if not.
-            IngestError: ``[table-unfit]`` if the table has a feature that registering files would break.
-        """
-
+    @abstractmethod
     def number(self) -> int:
         """Number of the job that was committed last, 0 if there was none."""
 
+    @abstractmethod
     def stamp(self, number: int) -> CommitStamp | None:
         """Read the stamp of the commit of a job; ``None`` if the table does not know it any more."""
 
+    @abstractmethod
     def try_append(
         self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp, removed: Sequence[str] = ()
     ) -> bool:
-        """Register files and remove those of these names in one commit on top of this version.
+        """Register files and remove those of these names in one commit on top of this version, after :meth:`check`.
 
-        Its last job is the one before this.
-
-        The version is checked as by :meth:`check`. Columns that it does not have are added: in that commit, or in one
-        of their own before it.
+        Its last job is the one before this. Columns that it does not have are added: in that commit, or in one of their
+        own before it.
 
         Returns:
             Whether it was committed. If not, somebody else has committed meanwhile, or the catalog does not know
             whether it did: the caller opens the table again before anything else.
-
-        Raises:
-            SchemaError: As :meth:`check`, and if the table is partitioned by other columns than it was.
-            IngestError: As :meth:`check`.
         """
 
+    @abstractmethod
     def live(self) -> set[str]:
         """Names of all data files of the table, relative to it."""
 
+    @abstractmethod
     def reduced(self) -> dict[str, FileState]:
         """Of live data files: those of which others have deleted rows, or may have, and left the file as it is."""
 
+    @abstractmethod
     def removed(self, names: set[str]) -> dict[str, FileState]:
         """Look up the state of files that are not live any more."""
 
@@ -197,11 +186,7 @@ def new_columns(
 
 
 def check_new_columns(new: Sequence[str], evolution: SchemaEvolution, there: Mapping[str, str], where: str) -> None:
-    """Refuse columns that a table does not have, unless they are to be added.
-
-    Raises:
-        SchemaError: ``[destination-schema]`` if not.
-    """
+    """Refuse columns that a table does not have, unless they are to be added: ``[destination-schema]``."""
     if new and evolution is not SchemaEvolution.ADD:
         columns = quote_list(f"{name} {kind}" for name, kind in there.items())
         raise schema_error(

@@ -11,7 +11,7 @@ from splitscan.sizes import count_of
 
 
 def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[str]:
-    """Find every place where the blocks of one file do not account for each of its bytes exactly once.
+    """Find every place where the blocks of one file do not account for each of its bytes exactly once, a sentence each.
 
     Checked are the planned ranges and the spans that the readers reported: both must run from 0 (of a file that grows,
     from where this job began) to the size of the file without gap or overlap, and a span begins inside its range (a
@@ -19,9 +19,6 @@ def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[s
 
     Of a compressed file the spans must run to the end of its content, which the reader of its last block has reached;
     its ranges too, unless one block is the whole file.
-
-    Returns:
-        One sentence per fault; none is the proof.
 
     Example:
         >>> file = LedgerFile(0, "/data/a.csv", "10-0", 10, 0)
@@ -70,10 +67,7 @@ def _span_faults(block: LedgerBlock, expected: int) -> Iterator[str]:
 
 
 def row_faults(written: Iterable[WrittenFile], blocks: Iterable[LedgerBlock]) -> Iterator[tuple[str, str]]:
-    """Find every place where the blocks do not account for each row of the written files exactly once.
-
-    Returns:
-        Name of the file and one sentence per fault; none is the proof.
+    """Find every place where the blocks do not account for each row of the written files exactly once, by name of file.
 
     Example:
         >>> one, other = (RowRange("part-0.parquet", 0, 2),), (RowRange("part-0.parquet", 3, 5),)
@@ -145,11 +139,7 @@ def check_keys(table: LedgerTable | None, blocks: Iterable[LedgerBlock]) -> None
 
 
 def check_tiling(files: Sequence[LedgerFile], blocks: Sequence[LedgerBlock], written: Iterable[WrittenFile]) -> None:
-    """Make sure that every byte of every file was read by exactly one block, and every row written by exactly one.
-
-    Raises:
-        InvariantError: ``[not-accounted]`` with the first faults of the first file that has one.
-    """
+    """Make sure that every byte of every file was read by exactly one block, and every row written by exactly one."""
     by_file: dict[int, list[LedgerBlock]] = {file.index: [] for file in files}
     for block in blocks:
         if block.file_index not in by_file:
@@ -165,11 +155,9 @@ def check_tiling(files: Sequence[LedgerFile], blocks: Sequence[LedgerBlock], wri
 
 
 def check_vanished(files: Sequence[LedgerFile], blocks: Iterable[LedgerBlock]) -> None:
-    """Make sure that each file was read as a whole or, where it may vanish, not at all.
+    """Make sure that each file was read as a whole or, where it may vanish, not at all: ``[vanished-midway]``.
 
-    Raises:
-        SourceMissingError: ``[vanished-midway]`` if a file vanished between two of its blocks: its rows could be
-            neither kept nor read again when it comes back.
+    Rows of one that vanished between two of its blocks could be neither kept nor read again when it comes back.
     """
     states: dict[int, set[bool]] = {}
     for block in blocks:
@@ -184,11 +172,7 @@ def check_vanished(files: Sequence[LedgerFile], blocks: Iterable[LedgerBlock]) -
 
 
 def check_matches_plan(planned: Iterable[tuple[int, int, int, int]], blocks: Iterable[LedgerBlock]) -> None:
-    """Make sure that exactly the planned blocks reported, each once.
-
-    Raises:
-        InvariantError: ``[not-accounted]`` naming a block that is missing, unknown, or reported twice.
-    """
+    """Make sure that exactly the planned blocks reported, each once: ``[not-accounted]``."""
     missing = set(planned)
     for block in blocks:
         key = (*block.key, block.start, block.stop)

@@ -145,13 +145,13 @@ def verify(
 
 def _finish_publishing(sink: Destination, ledgers: Sequence[Ledger]) -> bool:
     """Finish an interrupted publication, and say whether anything was done; otherwise nothing is locked or written."""
-    published = History(ledgers).published
-    waiting = set(sink.unfinished(published))
+    history = History(ledgers)
+    waiting = set(sink.unfinished(history))
     if not waiting:
         return False
     try:
         with sink.place.lock():
-            return sink.recover(published)
+            return sink.recover(history)
     except IngestError as error:
         if error.reason_code != "destination-busy":
             raise
@@ -162,8 +162,6 @@ def _finish_publishing(sink: Destination, ledgers: Sequence[Ledger]) -> bool:
 
 
 class _Verification:
-    """One run over all ledgers of a destination."""
-
     def __init__(
         self, sink: Destination, ledgers: Sequence[Ledger], deep: bool, storage_options: Mapping[str, Any]
     ) -> None:
@@ -253,7 +251,7 @@ class _Verification:
         strays = list(self._unknown_names(known))
         if strays:  # or an ingest has published since the ledgers were read, or is about to
             ledgers = read_ledgers(self._place.destination)
-            known = _names_of(ledgers).union(announced_names(History(ledgers).published))
+            known = _names_of(ledgers).union(announced_names(History(ledgers)))
             known -= Contents(ledgers).removed.keys() if not self._sink.table else set()
         for name in strays:
             if name not in known:
@@ -381,14 +379,12 @@ class _Verification:
 
 
 def _keys(ledger: Ledger) -> Iterator[Finding]:
-    """Find what the blocks of a table leave out of it, or read twice."""
     if ledger.source is not None:
         path = redact(ledger.source.path)
         yield from (Finding("not-accounted", path, fault) for fault in key_faults(ledger.source, ledger.blocks))
 
 
 def _names_of(ledgers: Iterable[Ledger]) -> set[str]:
-    """Names of all files that ledgers name, and of the folders that these are in, with a slash at their end."""
     files = {written.name for ledger in ledgers for written in ledger.written}
     folders = {f"{folder}/" for name in files for folder in PurePosixPath(name).parents}
     return files | folders

@@ -42,15 +42,7 @@ BuildScan = Callable[[], ScanPlanner]
 
 @dataclass(frozen=True, slots=True)
 class WatchedWindow:
-    """Result of one window.
-
-    Attributes:
-        number: Of the window.
-        report: Of its ingest; ``None`` if none of its files was left to be read.
-        readers: Tasks that the planner chose.
-        backlog: What was left when it was planned.
-        seconds: How long it took.
-    """
+    """Result of a window: its ingest, if a file of it was left to be read; tasks that were planned; what was left."""
 
     number: int
     report: IngestReport | None
@@ -72,16 +64,8 @@ class Watch:
     first window; later files are read as these. What is done about a column that a later file brings,
     ``schema_evolution_mode`` says: by default the window fails.
 
-    Args:
-        build_scan: Makes the scan.
-        destination: Where rows go.
-        options: How sources are followed. ``state_location`` is the destination's own folder if not given.
-        settings: How rows are written.
-        destination_options: Settings of the destination's file system; those of the source when not given.
-        table: Format of the destination, as for :func:`splitscan.api.ingesting.ingest`.
-
-    Raises:
-        UsageError: If an option has no meaning here.
+    ``state_location`` of the options is the destination's own folder if not given, ``destination_options`` those of the
+    source.
     """
 
     def __init__(
@@ -130,11 +114,7 @@ class Watch:
                 sleep(max(0.05, self._options.scan_interval_ms / 1000))
 
     def step(self, runner: Runner, on_progress: OnProgress | None = None) -> WatchedWindow | None:
-        """Plan and ingest one window; ``None`` if there is nothing to do.
-
-        Raises:
-            SplitscanError: What planning or ingesting fails with. Nothing is lost: the next step does it again.
-        """
+        """Plan and ingest one window; ``None`` if there is nothing to do. After an error the next step repeats it."""
         started = time.perf_counter()
         if not self._is_written:
             self._check_no_other()
@@ -210,7 +190,7 @@ class Watch:
         """
         if not self._grows:
             return
-        content = next(iter(self._history.read(self._sink).contents), None)
+        content = next(iter(self._history.read(self._place, self._sink.table).read_to), None)
         if content is not None:
             raise StreamError(
                 "the destination holds parts of files that grow, and does not say any more how far they were read",
@@ -221,7 +201,6 @@ class Watch:
             )
 
     def _read_position(self) -> Offset:
-        """Read the offset after the last window that was published."""
         try:
             data = self._place.destination.read_bytes(_POSITION)
         except SourceMissingError:

@@ -121,7 +121,6 @@ class DestinationStorage:
     """A destination and the folder beside (or in) it where jobs prepare their files.
 
     Attributes:
-        destination: The destination.
         staging: Holds one folder per job; on the destination's file system.
         is_beside: Whether *staging* is a sibling of the destination; otherwise it is inside, under ``_splitscan``.
         is_local: Whether the destination is on a mounted file system.
@@ -173,7 +172,6 @@ def open_destination_storage(
     """Find out where an ingest into *destination* works. Nothing is created.
 
     Raises:
-        UsageError: If the path has no meaning.
         IngestError: ``[not-a-destination]`` if it names a file.
     """
     options = dict(storage_options or {})

@@ -16,7 +16,7 @@ from splitscan.jobs.ledger import LedgerBlock, identify
 from splitscan.jobs.part_writing import PartTarget, PartWriter
 from splitscan.jobs.parts import ClaimedPart, log_folder
 from splitscan.jobs.source import Division, ReadTasks, Runner
-from splitscan.jobs.staging import PartReport, ReportWatch, Staging
+from splitscan.jobs.staging import PartReport, Staging
 from splitscan.rebalance.chunk_reader import ChunkReader, ChunkScan, ClaimSource
 from splitscan.rebalance.claiming.values import Chunk, ChunkStats
 from splitscan.rebalance.planning import RebalancePlan, plan_blocks, plan_ranges
@@ -98,7 +98,7 @@ class ClaimedDivision(Division):
             self.rebalance = self._describe(run.scan)
             return reports
 
-        return ReadTasks(read, ReportWatch({log_folder(run.scan): None}))
+        return ReadTasks(read, {log_folder(run.scan): None})
 
     def _describe(self, scan: str) -> RebalanceReport | None:
         """Report the claims. All is read by now: a coordinator that is gone takes only its report along."""

@@ -194,14 +194,12 @@ def _keep(frame: DataFrame, version: TableVersion) -> None:
 
 
 def _let_go() -> None:
-    """Forget the versions that no DataFrame reads any more."""
     _KEPT[:] = [(used, version) for used, version in _KEPT if used is None or used.get() is not None]
 
 
 def _planned(
     scan: DatabaseScan, spark: SparkSession, rebalance: bool
 ) -> tuple[Callable[[Any], Iterator[pa.RecordBatch]], Sequence[Any], TableVersion | None]:
-    """Reader of a task; the claims of each task, or its pieces without a coordinator; the version."""
     slots = default_parallelism(spark)
     claimed = _plan_claimed(scan, slots, partial(register_scan, spark)) if rebalance else None
     if claimed is not None:

@@ -139,7 +139,6 @@ def decimals(sent: pa.BinaryArray, kind: pa.Decimal128Type) -> pa.Decimal128Arra
 def _unscaled(
     words: npt.NDArray[np.uint16], starts: npt.NDArray[np.int32], groups: npt.NDArray[np.int32], kind: pa.Decimal128Type
 ) -> npt.NDArray[np.int64]:
-    """The numbers without sign, times ten to the scale."""
     lowest = -(-kind.scale // _GROUP_DIGITS)  # how many groups after the point
     highest = -(-(kind.precision - kind.scale) // _GROUP_DIGITS)  # and before it
     shifts = np.arange(-lowest, highest) * _GROUP_DIGITS + kind.scale
@@ -325,8 +324,7 @@ class TableConverter:
         )  # fmt: skip
 
 
-class _OutOfRangeError(Exception):
-    """A date or a timestamp that Arrow has no number for."""
+class _OutOfRangeError(Exception): ...
 
 
 def _has_text(kind: pa.DataType) -> bool:
@@ -340,7 +338,6 @@ def _fix_of(kind: pa.DataType) -> str:
 
 
 def _plain(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A driver's column as the plain type it is read as."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
         if pa.types.is_fixed_size_binary(array.type) and array.type.byte_width == _UUID_BYTES:

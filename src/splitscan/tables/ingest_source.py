@@ -12,12 +12,11 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count
-from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 
@@ -31,7 +30,6 @@ from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options.database import Snapshot
 from splitscan.ranges import ByteKeyRange
 from splitscan.redaction import redact
@@ -158,7 +156,7 @@ class TableRows:
 
 
 @dataclass(frozen=True)
-class TableIngestSource:
+class TableIngestSource(Source):
     """A table of a database, read once under the name of a job.
 
     Attributes:
@@ -171,9 +169,6 @@ class TableIngestSource:
 
     scan: DatabaseScan
     job: str
-    is_guessed: ClassVar[bool] = False  # the database knows the types
-    own_names: ClassVar[bool] = True  # a database delivers rows in any order
-    record_format: ClassVar[str] = "table"
 
     def __post_init__(self) -> None:
         if not isinstance(self.job, str) or not _JOB_NAME.fullmatch(self.job):
@@ -190,6 +185,14 @@ class TableIngestSource:
         return self.scan.spec.schema
 
     @property
+    def own_names(self) -> bool:
+        return True  # a database delivers rows in any order
+
+    @property
+    def record_format(self) -> str:
+        return "table"
+
+    @property
     def described_options(self) -> Json:
         """Options of the scan, without address and query, which may hold secrets: the ledger names both."""
         raw = asdict(self.scan.options)
@@ -202,21 +205,12 @@ class TableIngestSource:
         return (redact(self._path),)
 
     @property
-    def storage_options(self) -> Mapping[str, Any]:
-        return {}
-
-    @property
     def _path(self) -> str:
         return table_path(*self._table, self.job)
 
     @property
     def _table(self) -> tuple[str, str]:
-        """Database and relation."""
         return self.scan.database, _relation(self.scan.relation)
-
-    def without_own(self, place: DestinationStorage) -> Self:
-        """Return the source itself: no table is in a destination."""
-        return self
 
     def sort(self, history: History) -> SortedFiles:
         """The table is new unless a job of this name was ingested.
@@ -253,13 +247,7 @@ class TableIngestSource:
         source = self if ordered == names else TableIngestSource(self.scan.select(*ordered), self.job)
         return EvolvedSource(source, tuple(f"{name} {shown_type(self.schema.field(name).type)}" for name in new))
 
-    def look_again(
-        self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
-    ) -> EvolvedSource[Source]:
-        return EvolvedSource(self)
-
     def check(self) -> None:
-        """Refuse scans that do not read one version of the whole table by a plan."""
         options = self.scan.options
         said = {
             f"limit({self.scan.row_limit})": self.scan.row_limit is not None,
@@ -274,15 +262,6 @@ class TableIngestSource:
                 fix="leave it out: with snapshot=own rows that change meanwhile would be lost or doubled, and a plan "
                 "that is made while it is read could not be continued", code="bad-option",
             )  # fmt: skip
-
-    def check_sample(self, files: Sequence[FileMetadata]) -> None:
-        """Nothing: a table has no dialect."""
-
-    def check_unchanged(self, files: Sequence[FileMetadata]) -> None:
-        """Nothing: each task has compared what it read with the plan."""
-
-    def divide(self, files: Sequence[FileMetadata], runner: Runner) -> None:
-        """Leave it to :meth:`name_job`: the plan is kept under the job's name."""
 
     def name_job(
         self,
@@ -308,7 +287,6 @@ class TableIngestSource:
         return next(shared for shared in map(attempt, attempts) if shared is not None)
 
     def _named(self, spec: TableSpec, target: PartTarget, runner: Runner) -> NamedJob | None:
-        """A job by its plan; ``None`` if nobody can finish it any more."""
         plan, is_new = self._kept(target.open_staging(), runner.min_tasks)
         if plan is None:
             return None

@@ -68,7 +68,6 @@ def column_of(field: pa.Field, *, nullable: bool, is_c: bool, text_keys: bool) -
 
 
 def _delivered(found: pa.DataType, declared: str, modifier: int, name: str) -> tuple[pa.DataType, str]:
-    """The type that a scan delivers, and what is selected for it."""
     if pa.types.is_list(found):
         inner = declared.removeprefix("_")
         if inner in _PLAIN:
@@ -267,14 +266,12 @@ class PostgresqlSession(AdbcSession):
         return kind
 
     def _expected(self, relation: Relation) -> tuple[int, int]:
-        """Rows and bytes that the planner expects."""
         plan = self.ask(f"EXPLAIN (FORMAT JSON) SELECT * FROM {relation.sql}", {_USE_COPY: "false"})
         text = plan.column(0)[0].as_py()
         top = json.loads(text)[0]["Plan"]
         return int(top["Plan Rows"]), int(top["Plan Rows"] * top["Plan Width"])
 
     def _analyzed(self, oid: str, key: TableColumn) -> tuple[float, tuple[bytes, ...], tuple[tuple[bytes, float], ...]]:
-        """Share of nulls, bounds of the histogram, and common keys with their shares."""
         assert key.key_kind is not None
         element = _ELEMENTS.get(key.key_kind, key.declared)
         statistics = (
@@ -294,7 +291,6 @@ class PostgresqlSession(AdbcSession):
         return (nulls[0] or 0.0) if nulls else 0.0, _keys(key, bounds.column(0)), frequent
 
     def _sampled(self, relation: Relation, key: TableColumn, size_bytes: int) -> tuple[bytes, ...]:
-        """The keys of some pages, chosen by the server."""
         percent = min(100.0, 100.0 * _SAMPLED_PAGES * 8192 / max(1, size_bytes))
         table = f"{relation.sql} TABLESAMPLE SYSTEM ({percent:.6f})"
         found = self.ask(f"SELECT {key.expression} FROM {table} LIMIT {_MOST_SAMPLES}")

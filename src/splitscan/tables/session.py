@@ -45,8 +45,7 @@ class AdbcSession(ABC):
         return str(address)
 
     @abstractmethod
-    def _target(self, label: str) -> str:
-        """Target of the driver's connection."""
+    def _target(self, label: str) -> str: ...
 
     @abstractmethod
     def begin(self) -> None:

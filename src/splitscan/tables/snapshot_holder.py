@@ -33,8 +33,6 @@ _SHOWN_CHARACTERS = 1000
 
 
 class _Connection:
-    """A connection, until the process ends."""
-
     def __init__(self, target: str) -> None:
         self._database = adbc_driver_postgresql.connect(target)
         self._connection = adbc_driver_manager.AdbcConnection(self._database)

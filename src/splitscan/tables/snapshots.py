@@ -155,14 +155,12 @@ def _start_holder(address: Address, settings: int) -> str:
 
 
 def _holder() -> str:
-    """Program of the process; from an archive too."""
     text = pkgutil.get_data(__package__, "snapshot_holder.py")
     assert text is not None
     return text.decode()
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with the folders that this process imports from."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
 
 

@@ -64,7 +64,6 @@ def seeds_of(kind: pa.DataType) -> list[str]:
 
 
 def _selected(expression: str, kind: pa.DataType) -> list[str]:
-    """Expressions for a column: one expression, or one for each part."""
     if not kind.equals(ANY_VALUE):
         return [expression]
     return [f"CASE typeof({expression}) WHEN {part.format(expression, expression)} END" for part in _PARTS]
@@ -212,14 +211,12 @@ class SqliteSession(AdbcSession):
         ]
 
     def _as_view(self, relation: Relation) -> Relation:
-        """A relation that has a name: of a query a view that only this connection has."""
         if relation.query is None:
             return relation
         self.run(f"CREATE TEMP VIEW IF NOT EXISTS splitscan_query AS {relation.query}")
         return _VIEW
 
     def _types_seen(self, relation: Relation, names: Sequence[str]) -> dict[str, frozenset[str]]:
-        """Types of the values of the first rows, nulls left out."""
         first = f"(SELECT * FROM {relation.sql} LIMIT {_TYPED_ROWS})"
         parts = [
             f"SELECT DISTINCT {number} AS number, {_type_of(quote_name(name))} AS kind FROM {first}"

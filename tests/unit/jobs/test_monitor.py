@@ -5,10 +5,10 @@ import pytest
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import open_storage
 from splitscan.jobs.ledger import LedgerBlock
-from splitscan.jobs.monitor import Monitor, PhaseClock
-from splitscan.jobs.parts import REPORTS_PER_FOLDER, OutputPart
-from splitscan.jobs.reports import IngestProgress, Phase
-from splitscan.jobs.staging import PartProgress, PartReport, ReportWatch, Staging
+from splitscan.jobs.monitor import Monitor
+from splitscan.jobs.parts import REPORTS_PER_FOLDER, OutputPart, report_folders
+from splitscan.jobs.reports import Phase
+from splitscan.jobs.staging import PartProgress, PartReport, Staging
 
 FILE = FileMetadata("/in/a.csv", 10_000, 0, "1", "a.csv")
 PARTS = [OutputPart(number, ((0, BlockMetadata(FILE, number, number + 1, number)),)) for number in range(5000)]
@@ -59,8 +59,9 @@ def told():
 
 @pytest.fixture
 def monitor(told):
-    watching = Monitor(5000, 5000, told.append, lambda *_: None)
-    watching.watch(ReportWatch.of_parts(PARTS))
+    watching = Monitor(told.append)
+    watching.begin(5000, 5000)
+    watching.watch(report_folders(PARTS))
     return watching
 
 
@@ -96,8 +97,9 @@ def test_what_a_task_is_at_counts_until_its_report_is_there(monitor, staging, to
 
 def test_a_job_ends_early_by_what_tasks_tell_while_they_read(staging):
     checked = []
-    watching = Monitor(5000, 5000, None, lambda *counts: checked.append(counts[:3]))
-    watching.watch(ReportWatch.of_parts(PARTS))
+    watching = Monitor(None)
+    watching.begin(5000, 5000, lambda *counts: checked.append(counts[:3]))
+    watching.watch(report_folders(PARTS))
     staging.write_progress(PARTS[3].name, PartProgress(700, 0, 30, 4, 3))
     watching.poll(staging)
     assert checked == [(30, 4, 3)]
@@ -151,8 +153,8 @@ def test_reports_are_shared_out_over_folders(tmp_path):
 
 def test_the_seconds_of_each_phase_are_noted_and_progress_is_handed_on():
     told, now = [], iter([0.0, 1.0, 3.0, 7.0, 7.5])
-    clock = PhaseClock(told.append, lambda: next(now))
+    watching = Monitor(told.append, lambda: next(now))
     for phase in (Phase.PLAN, Phase.READ, Phase.READ, Phase.PUBLISH, Phase.DONE):
-        clock(IngestProgress(phase))
-    assert clock.seconds == {"planning": 1.0, "reading": 6.0, "publishing": 0.5}
+        watching.tell(phase)
+    assert watching.seconds == {"planning": 1.0, "reading": 6.0, "publishing": 0.5}
     assert [progress.phase for progress in told][:2] == [Phase.PLAN, Phase.READ]

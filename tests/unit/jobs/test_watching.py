@@ -283,12 +283,12 @@ def test_a_destination_that_was_made_anew_meanwhile_is_read_anew(watched):
     watched.drain()
     sink = open_destination(watched.out)
     reader = HistoryReader()
-    (before,) = reader.read(sink).identities
+    (before,) = reader.read(sink.place, "").identities
     shutil.rmtree(watched.out)
     (watched.source / "1.csv").unlink()
     watched.add("2.csv", 2)
     watched.drain()
-    (after,) = reader.read(sink).identities
+    (after,) = reader.read(sink.place, "").identities
     assert (before, after) == (str(watched.source / "1.csv"), str(watched.source / "2.csv"))
 
 
