@@ -10,8 +10,8 @@ import splitscan as ss
 from splitscan.errors import SourceError
 from splitscan.tables import read_pieces
 from splitscan.tables.address import parse_address
-from splitscan.tables.reading import open_session
 from splitscan.tables.snapshots import hold_snapshot
+from splitscan.tables.table_scan import open_session
 
 from ..clusters.processes import wait_until
 from ..postgresql import PASSWORD

@@ -41,7 +41,7 @@ from splitscan.content.storage.digests import ContentDigest
 from splitscan.errors import SplitscanError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.opening import open_destination
-from splitscan.jobs.settings import IngestSettings, schema_evolution_from
+from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.jobs.table_format import check_types
 from splitscan.options import Mode
@@ -145,7 +145,10 @@ def _(place):
 
 @case("bad-option", "addNewColumns")
 def _(place):
-    return lambda: schema_evolution_from("add"), lambda: schema_evolution_from("addNewColumns")
+    def evolve(mode):
+        return lambda: IngestSettings.of(schema_evolution_mode=mode)
+
+    return evolve("add"), evolve("addNewColumns")
 
 
 @case("bad-option", "share from 0 to 1")
@@ -456,13 +459,11 @@ def _(place):
         path = csv(place, "id,name\n7,x\n" if out.exists() else "id,name\n8,x\n9,y\n")
         return ingest(ss.scan_csv(path, "id long, name string", header=True), out, **settings)
 
-    from splitscan.jobs.settings import on_changed_from
-
     def before():
         again()
         again()
 
-    return before, lambda: again(on_changed=on_changed_from("fail", replace_changed=True))
+    return before, lambda: again(on_changed=IngestSettings.of(replace_changed=True).on_changed)
 
 
 @case("rows-elsewhere", "new destination")

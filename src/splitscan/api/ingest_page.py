@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from html import escape
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
-from splitscan.blocks import FileMetadata
-from splitscan.content.storage import Storage, open_source, open_storage
+from splitscan.content.storage import Storage, open_storage
 from splitscan.errors import UsageError
-from splitscan.jobs.ledger import Ledger, LedgerBlock
+from splitscan.jobs.ledger import Ledger
 from splitscan.jobs.ledger_files import read_ledger
+from splitscan.jobs.parquet import open_parquet_file
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.reports import IngestReport, TaskTimes
 from splitscan.options.table import show_value
 from splitscan.pages.markup import draw_timelines, render_figures, render_page, render_table
 from splitscan.pages.timeline import Bar, Lane, Timeline, assign_lanes
-from splitscan.read.reader_context import open_stream
 from splitscan.redaction import redact
 from splitscan.sizes import MIB, count_of, format_size, show_bytes, show_cost, show_seconds, show_speed
 
@@ -36,11 +32,7 @@ _Row = Sequence[object]
 
 
 def check_page_file(path: str | os.PathLike[str]) -> None:
-    """Make sure that a page can be written to a file, before anything is read.
-
-    Raises:
-        UsageError: ``[bad-report-file]`` if not.
-    """
+    """Make sure that a page can be written to a file, before anything is read: ``[bad-report-file]`` if not."""
     target = Path(path)
     if target.suffix.lower() != ".html":
         raise UsageError(
@@ -60,13 +52,9 @@ def write_page(
     storage_options: Mapping[str, Any] | None = None,
     spark_seconds: float = 0.0,
 ) -> None:
-    """Write the page about an ingest to a local file. What it says is read from the ledger that was published.
+    """Write the page about an ingest to a local file, from the ledger that was published.
 
-    Args:
-        path: The file.
-        report: What the ingest did.
-        storage_options: Settings of the destination's file system.
-        spark_seconds: How long Spark took to start, a part of the report's seconds.
+    *spark_seconds*, in which Spark started, are a part of the report's seconds.
     """
     storage = open_storage(report.destination, storage_options)
     ledger = None if report.nothing_to_do else read_ledger(storage, int(Path(report.ledger).stem))
@@ -196,11 +184,9 @@ def _rejects(ledger: Ledger, storage: Storage, options: Mapping[str, Any]) -> It
 
 
 def _reject_rows(path: str, options: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    with closing(open_source(path, options)) as source:
-        file = FileMetadata(source.path, source.size_bytes, 0, source.fingerprint, source.path)
-        with closing(pq.ParquetFile(open_stream(source, file, _BUFFER_BYTES))) as parquet:
-            for batch in parquet.iter_batches(columns=["code", "path", "offset", "reason", "raw"]):
-                yield from batch.to_pylist()
+    with open_parquet_file(path, options, _BUFFER_BYTES) as parquet:
+        for batch in parquet.iter_batches(columns=["code", "path", "offset", "reason", "raw"]):
+            yield from batch.to_pylist()
 
 
 def _raw(raw: bytes) -> str:
@@ -214,9 +200,7 @@ def _raw(raw: bytes) -> str:
 
 
 def _files(ledger: Ledger) -> str:
-    blocks: dict[int, list[LedgerBlock]] = {}
-    for block in ledger.blocks:
-        blocks.setdefault(block.file_index, []).append(block)
+    blocks = ledger.blocks_by_file()
     rejects_of = {index: sum(block.rejects for block in own) for index, own in blocks.items()}
     ordered = sorted(ledger.files, key=lambda file: -rejects_of.get(file.index, 0))  # the others in their order
     rows = []

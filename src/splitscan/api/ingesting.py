@@ -103,15 +103,14 @@ def ingest_table(
     more.
 
     Args:
-        scan: What is read, with ``snapshot=shared``. Its key column divides it into blocks, of ``taskSize`` bytes at
-            most.
+        scan: Read with ``snapshot=shared``. Its key column divides it into blocks, of ``taskSize`` bytes at most.
         spark: Who runs the tasks.
         destination: As for :func:`ingest`.
         job: The name of the job in this destination: up to 200 letters, digits and ``_ . : + = -``.
-        on_progress: Called about twice a second.
-        destination_options: Settings of the destination's file system.
-        table: ``"delta"``, ``"iceberg"``, ``"none"``, or ``None`` for what is there.
-        report_file: A local file ``NAME.html`` for a page about the ingest.
+        on_progress: As for :func:`ingest`.
+        destination_options: As for :func:`ingest`.
+        table: As for :func:`ingest`.
+        report_file: As for :func:`ingest`.
         settings: As for :func:`ingest`, but for those of files: limits of rejects, digests, files that have changed.
 
     Raises:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import locate, open_tree, redact
 from splitscan.errors import SourceChangedError, SplitscanError, Where
-from splitscan.jobs.identity import Growth
 from splitscan.jobs.ledger import LEDGER_FOLDER, Ledger, LedgerColumn, identify
 from splitscan.jobs.ledger_files import check_named, list_ledgers, read_ledger, written_by_jobs
 from splitscan.jobs.partitioning import Partitioning
@@ -57,6 +56,17 @@ class SortedFiles:
     changed: list[FileMetadata] = field(default_factory=list)
     replacing: list[FileMetadata] = field(default_factory=list)
     by_name: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Range that a job reads of a file that grows: from *start* to where the file was planned.
+
+    *content* is the identity of what was written under the file's name, in its destination.
+    """
+
+    content: str
+    start: int
 
 
 class History:
@@ -178,9 +188,9 @@ class HistoryReader:
             self._add(place, names[known:])
         else:
             self._history, self._names = History(), []
-            # files of a plain folder may lack their ledger; a table counts its jobs itself
-            written = [] if table else written_by_jobs(place.destination)
-            check_named(place.destination, written, self._add(place, names))
+            written = [] if table else written_by_jobs(place.destination)  # a table counts its jobs itself
+            # listed after the files: each of these is moved in after its ledger was published
+            check_named(place.destination, written, self._add(place, list_ledgers(place.destination)))
         if self._names:
             self._last = _fingerprint(place, self._names[-1])
         return self._history

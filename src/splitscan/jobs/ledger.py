@@ -34,7 +34,6 @@ STAGING_FOLDER = f"{OUR_FOLDER}/staging"
 
 _FIELD_ID = b"PARQUET:field_id"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_HEX = re.compile(r"([0-9a-f]{2})*")
 
 
 def _check_sha256(text: str) -> str:
@@ -46,12 +45,6 @@ def _check_sha256(text: str) -> str:
 def _check_digest(text: str) -> str:
     if text and not is_content_digest(text):
         raise damaged("a digest is none")
-    return text
-
-
-def _check_key(text: str) -> str:
-    if not _HEX.fullmatch(text):
-        raise damaged("a range of keys is none")
     return text
 
 
@@ -88,7 +81,6 @@ Sha256OrNone = Annotated[str, Spelling(lambda text: text and _check_sha256(text)
 Digest = Annotated[str, Spelling(_check_digest)]
 FileName = Annotated[str, Spelling(check_written_name)]
 FileNameOrNone = Annotated[str, Spelling(lambda name: name and check_written_name(name))]
-KeyText = Annotated[str, Spelling(_check_key)]
 PathText = Annotated[str, Spelling(native_path, portable_path)]
 SignedNumber = Annotated[int, Spelling(int)]
 
@@ -187,8 +179,8 @@ class KeyRange(NamedTuple):
         only_nulls: Those rows alone, whatever the bounds.
     """
 
-    start: KeyText
-    stop: KeyText
+    start: bytes
+    stop: bytes
     with_nulls: bool = False
     only_nulls: bool = False
 
@@ -367,6 +359,13 @@ class Ledger:
         """The files with rows of this job's own sources: those with the rest of a removed file are left out."""
         rest = {each.into for each in self.removed}
         return [written for written in self.written if written.name not in rest]
+
+    def blocks_by_file(self) -> dict[int, list[LedgerBlock]]:
+        """The blocks of each file, by its index."""
+        found: dict[int, list[LedgerBlock]] = {}
+        for block in self.blocks:
+            found.setdefault(block.file_index, []).append(block)
+        return found
 
     def read_files(self) -> Iterator[LedgerFile]:
         """The files that were read: those that had vanished are left out."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from types import TracebackType
 from typing import Any, BinaryIO
 
@@ -15,11 +15,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from splitscan.arrays import flag_array, number_array, numbers_of, text_array, text_scalar
-from splitscan.blocks import Reject
+from splitscan.blocks import FileMetadata, Reject
+from splitscan.content.storage import ByteSource, open_source
 from splitscan.errors import InvariantError
 from splitscan.jobs.ledger import WrittenFile
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
+from splitscan.read.reader_context import open_stream
 from splitscan.redaction import MARK_OF_SECRETS, redact
 from splitscan.scan.rejects import RejectBatch
 from splitscan.sizes import KIB, MIB
@@ -312,6 +314,19 @@ def check_schema(batch: pa.RecordBatch, schema: pa.Schema) -> None:
         raise InvariantError(
             "a batch does not have the planned columns", seen=str(batch.schema)[:500], fix="report it with the options"
         )
+
+
+@contextmanager
+def open_parquet_file(path: str, options: Mapping[str, Any] | None, buffer_bytes: int) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file of any storage for reading."""
+    with closing(open_source(path, options)) as source, closing(parquet_of(source, buffer_bytes)) as parquet:
+        yield parquet
+
+
+def parquet_of(source: ByteSource, buffer_bytes: int) -> pq.ParquetFile:
+    """Read a source, which stays open, as Parquet."""
+    file = FileMetadata(source.path, source.size_bytes, 0, source.fingerprint, source.path)
+    return pq.ParquetFile(open_stream(source, file, buffer_bytes))
 
 
 def read_footer(read_at: Callable[[int, int], bytes], size_bytes: int) -> pq.FileMetaData:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from splitscan.blocks import FileMetadata
-from splitscan.content.storage import open_source
 from splitscan.errors import IngestError, SourceMissingError, Where
 from splitscan.jobs.folder_layouts import missing_error
 from splitscan.jobs.ledger import Ledger, RowRange
 from splitscan.jobs.ledger_files import nothing_ingested, read_ledgers
 from splitscan.jobs.opening import open_destination
+from splitscan.jobs.parquet import open_parquet_file
 from splitscan.jobs.replacing import Contents
 from splitscan.jobs.workplace import DestinationStorage
-from splitscan.read.reader_context import open_stream
 from splitscan.redaction import redact
 from splitscan.sizes import KIB
 
@@ -89,16 +85,14 @@ def _rejects_of(place: DestinationStorage, ledger: Ledger, contents: Contents) -
 def _read_ranges(place: DestinationStorage, job: int, name: str, ranges: list[RowRange]) -> Iterator[PublishedReject]:
     path = place.destination.path_of(name)
     try:
-        with closing(open_source(path, place.storage_options)) as source:
-            file = FileMetadata(source.path, source.size_bytes, 0, source.fingerprint, source.path)
-            with closing(pq.ParquetFile(open_stream(source, file, _BUFFER_BYTES))) as table:
-                first = 0
-                for batch in table.iter_batches(_BATCH_ROWS):
-                    for rows in ranges:
-                        start, stop = max(rows.start - first, 0), min(rows.stop - first, batch.num_rows)
-                        if start < stop:
-                            yield from _as_values(job, batch.slice(start, stop - start))
-                    first += batch.num_rows
+        with open_parquet_file(path, place.storage_options, _BUFFER_BYTES) as table:
+            first = 0
+            for batch in table.iter_batches(_BATCH_ROWS):
+                for rows in ranges:
+                    start, stop = max(rows.start - first, 0), min(rows.stop - first, batch.num_rows)
+                    if start < stop:
+                        yield from _as_values(job, batch.slice(start, stop - start))
+                first += batch.num_rows
     except SourceMissingError:
         raise missing_error(name, place.destination.root) from None
     except (pa.ArrowException, OSError) as error:

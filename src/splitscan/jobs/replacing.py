@@ -9,25 +9,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import closing
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from splitscan.blocks import FileMetadata
-from splitscan.content.storage import open_source
 from splitscan.errors import IngestError, SourceMissingError, Where
 from splitscan.jobs.destination import Destination, FileState
 from splitscan.jobs.folder_layouts import missing_error
 from splitscan.jobs.ledger import Ledger, LedgerFile, RemovedFile, ReplacedFile, RowRange, WrittenFile
-from splitscan.jobs.parquet import ParquetFileWriter
+from splitscan.jobs.parquet import ParquetFileWriter, open_parquet_file
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.partitioning import is_in_job_folder
 from splitscan.jobs.parts import parquet_name
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage
-from splitscan.read.reader_context import open_stream
 from splitscan.sizes import MIB, count_of
 
 _BUFFER_BYTES = MIB
@@ -165,12 +161,9 @@ def _copy(
     schema = target.partitioning.file_schema(target.schema)
     path, data = place.destination.path_of(name), ParquetFileWriter(staging, f"{folder}{bare}", schema, target.settings)
     try:
-        with closing(open_source(path, place.storage_options)) as source:
-            file = FileMetadata(source.path, source.size_bytes, 0, source.fingerprint, source.path)
-            stream = open_stream(source, file, _BUFFER_BYTES)
-            with closing(pq.ParquetFile(stream)) as parquet, data:
-                for batch in _chosen(parquet, ranges):
-                    data.write(_conform(batch, schema))
+        with open_parquet_file(path, place.storage_options, _BUFFER_BYTES) as parquet, data:
+            for batch in _chosen(parquet, ranges):
+                data.write(_conform(batch, schema))
     except SourceMissingError:
         raise missing_error(name, place.destination.root) from None
     if data.written is None or data.written.rows != sum(stop - start for start, stop in ranges):

@@ -106,12 +106,19 @@ class IngestSettings:
                 f"{name} is no setting of an ingest", seen=name,
                 fix=f"name one of {', '.join(sorted(known))}", code="bad-option",
             )  # fmt: skip
-        if replace_changed or "on_changed" in named:
-            named["on_changed"] = on_changed_from(named.get("on_changed", "fail"), replace_changed=replace_changed)
-        if "layout" in named:
-            named["layout"] = layout_from(named["layout"])
-        if "schema_evolution_mode" in named:
-            named["schema_evolution_mode"] = schema_evolution_from(named["schema_evolution_mode"])
+        if named.get("schema_evolution_mode") == _WIDENING:
+            raise UsageError(
+                "types of columns that are there never change", seen=f"schema_evolution_mode={_WIDENING}",
+                fix="use addNewColumns with option rescuedDataColumn, which keeps what a column cannot hold; or "
+                "another destination with a wider schema", code="bad-option",
+            )  # fmt: skip
+        for name, kind in _ENUMS.items():
+            if named.get(name) is not None or (name in named and name != "layout"):
+                named[name] = _member(kind, name, named[name])
+        if replace_changed and named.get("on_changed") is OnChanged.SKIP:
+            raise _bad("on_changed", "skip", "give replace_changed or on_changed='skip', not both")
+        if replace_changed:
+            named["on_changed"] = OnChanged.REPLACE
         columns = named.get("partition_by")
         if columns is not None:
             named["partition_by"] = (columns,) if isinstance(columns, str) else tuple(columns)
@@ -163,50 +170,16 @@ class IngestSettings:
         return None
 
 
-def on_changed_from(value: OnChanged | str, *, replace_changed: bool = False) -> OnChanged:
-    """Read ``"fail"``, ``"skip"`` or ``"replace"``.
+_ENUMS: dict[str, type[enum.Enum]] = {
+    "on_changed": OnChanged, "layout": Layout, "schema_evolution_mode": SchemaEvolution,
+}  # fmt: skip
 
-    Raises:
-        UsageError: ``[bad-option]`` for anything else, and for two answers.
-    """
+
+def _member(kind: type[enum.Enum], name: str, value: object) -> enum.Enum:
     try:
-        found = OnChanged(value)
+        return kind(value)
     except ValueError:
-        raise _bad("on_changed", value, "give 'fail', 'skip' or 'replace'") from None
-    if replace_changed and found is OnChanged.SKIP:
-        raise _bad("on_changed", value, "give replace_changed or on_changed='skip', not both")
-    return OnChanged.REPLACE if replace_changed else found
-
-
-def layout_from(value: Layout | str | None) -> Layout | None:
-    """Read ``"flat"`` or ``"jobs"``; ``None`` stays.
-
-    Raises:
-        UsageError: ``[bad-option]`` for anything else.
-    """
-    try:
-        return None if value is None else Layout(value)
-    except ValueError:
-        raise _bad("layout", value, "give 'flat' or 'jobs'") from None
-
-
-def schema_evolution_from(value: SchemaEvolution | str) -> SchemaEvolution:
-    """Read the name of a mode, as ``"addNewColumns"``.
-
-    Raises:
-        UsageError: ``[bad-option]`` for anything else, and for Auto Loader's mode that widens types.
-    """
-    if value == _WIDENING:
-        raise UsageError(
-            "types of columns that are there never change", seen=f"schema_evolution_mode={value}",
-            fix="use addNewColumns with option rescuedDataColumn, which keeps what a column cannot hold; or another "
-            "destination with a wider schema", code="bad-option",
-        )  # fmt: skip
-    try:
-        return SchemaEvolution(value)
-    except ValueError:
-        names = ", ".join(mode.value for mode in SchemaEvolution)
-        raise _bad("schema_evolution_mode", value, f"give one of {names}") from None
+        raise _bad(name, value, f"give one of {', '.join(each.value for each in kind)}") from None
 
 
 def _bad(name: str, value: object, fix: str) -> UsageError:

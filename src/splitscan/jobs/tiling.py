@@ -108,7 +108,7 @@ def key_faults(table: LedgerTable, blocks: Iterable[LedgerBlock]) -> Iterator[st
 
     Example:
         >>> from splitscan.jobs.ledger import KeyRange
-        >>> table = LedgerTable("job", "db", "t", "id", False, "v", ((KeyRange("", "20"),), (KeyRange("30", ""),)))
+        >>> table = LedgerTable("job", "db", "t", "id", False, "v", ((KeyRange(b"", b" "),), (KeyRange(b"0", b""),)))
         >>> blocks = [LedgerBlock(0, 0, 0, 5, 0, 5, 0, 0, ""), LedgerBlock(0, 1, 5, 10, 5, 10, 0, 0, "")]
         >>> list(key_faults(table, blocks))
         ['keys from x20 to x30 belong to no block, or to two']
@@ -116,14 +116,14 @@ def key_faults(table: LedgerTable, blocks: Iterable[LedgerBlock]) -> Iterator[st
     if sorted(block.index for block in blocks) != list(range(len(table.ranges))):
         yield f"the ranges of keys are of {len(table.ranges)} other blocks"
     every = [keys for block in table.ranges for keys in block]
-    ordered = sorted((keys for keys in every if not keys.only_nulls), key=lambda keys: bytes.fromhex(keys.start))
-    stop, is_open = "", False  # whether the range before has no end: nothing may come after it
+    ordered = sorted((keys for keys in every if not keys.only_nulls), key=lambda keys: keys.start)
+    stop, is_open = b"", False  # whether the range before has no end: nothing may come after it
     for keys in ordered:
         if keys.start != stop or is_open:
-            yield f"keys from x{stop} to x{keys.start} belong to no block, or to two"
+            yield f"keys from x{stop.hex()} to x{keys.start.hex()} belong to no block, or to two"
         stop, is_open = keys.stop, not keys.stop
     if not is_open:
-        yield f"keys from x{stop} on belong to no block"
+        yield f"keys from x{stop.hex()} on belong to no block"
     nulls = sum(keys.with_nulls or keys.only_nulls for keys in every)
     if nulls != int(table.nullable):
         yield f"rows without a key belong to {nulls} blocks"

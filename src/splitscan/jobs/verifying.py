@@ -14,7 +14,6 @@ from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.archives.opening import open_planned
@@ -42,13 +41,12 @@ from splitscan.jobs.ledger import (
 )
 from splitscan.jobs.ledger_files import ledger_name, nothing_ingested, read_ledgers
 from splitscan.jobs.opening import open_destination
-from splitscan.jobs.parquet import REJECT_SCHEMA
+from splitscan.jobs.parquet import REJECT_SCHEMA, parquet_of
 from splitscan.jobs.replacing import Contents, source_files
 from splitscan.jobs.reports import Finding, VerifyReport
 from splitscan.jobs.tiling import key_faults, row_faults, tiling_faults
 from splitscan.plan.files import check_inside
 from splitscan.read.contents import recognised_content
-from splitscan.read.reader_context import open_stream
 from splitscan.redaction import redact
 from splitscan.sizes import KIB
 
@@ -207,9 +205,7 @@ class _Verification:
         read_by: dict[str, int] = {}
         read_to: dict[str, int] = {}  # of contents that grow
         for ledger in self._ledgers:
-            by_file: dict[int, list[LedgerBlock]] = {}
-            for block in ledger.blocks:
-                by_file.setdefault(block.file_index, []).append(block)
+            by_file = ledger.blocks_by_file()
             for file in source_files(ledger, self._contents):
                 if file.content:
                     yield from _continues(file, read_to.get(file.content, 0))
@@ -302,8 +298,7 @@ class _Verification:
         return []
 
     def _count_rows(self, source: ByteSource, columns: object) -> int:
-        file = FileMetadata(source.path, source.size_bytes, 0, source.fingerprint, source.path)
-        with closing(pq.ParquetFile(open_stream(source, file, _BUFFER_BYTES))) as parquet:
+        with closing(parquet_of(source, _BUFFER_BYTES)) as parquet:
             if describe_columns(parquet.schema_arrow) != columns:
                 raise IngestError("the columns of the file are not those of the ledger")
             if not self._deep:
@@ -316,9 +311,7 @@ class _Verification:
         """Every file that was read, with its blocks; all ranges of a content that grows as one, under its last name."""
         grown: dict[str, tuple[Ledger, LedgerFile, list[LedgerBlock]]] = {}
         for ledger in self._ledgers:
-            by_file: dict[int, list[LedgerBlock]] = {}
-            for block in ledger.blocks:
-                by_file.setdefault(block.file_index, []).append(block)
+            by_file = ledger.blocks_by_file()
             for file in source_files(ledger, self._contents):
                 blocks = by_file.get(file.index, [])
                 if file.content:

@@ -14,8 +14,7 @@ from splitscan.content.archives.opening import open_planned
 from splitscan.content.storage import check_unchanged
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.history import HistoryReader
-from splitscan.jobs.identity import describe_growth
+from splitscan.jobs.history import Growth, HistoryReader
 from splitscan.jobs.ledger import OUR_FOLDER
 from splitscan.jobs.monitor import OnProgress
 from splitscan.jobs.opening import PLAIN, open_destination
@@ -152,7 +151,10 @@ class Watch:
         if not self._grows:
             return FileSource(scan, keeps_types=True)
         offset = replace(self._position, window=window.number)
-        growth = describe_growth(offset.stream, window, self._planner.contents(offset))
+        contents, starts = self._planner.contents(offset), dict[str, int]()
+        for block in window.blocks:
+            starts.setdefault(block.file.path, block.start)
+        growth = {path: Growth(f"{offset.stream}/{contents[path]}", start) for path, start in starts.items()}
         return FileSource(scan, growth=growth, keeps_types=True, window=window)
 
     def _still_there(self, files: list[FileMetadata]) -> list[FileMetadata]:

@@ -60,13 +60,9 @@ class Arrow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Lanes of work over time.
+    """Lanes of work over time, from the top to the bottom, with bars and arrows in any order.
 
     Attributes:
-        title: What it shows.
-        lanes: From the top to the bottom.
-        bars: In any order.
-        arrows: In any order.
         seconds: When the last bar ends.
         ideal: When it would have ended if nobody had ever been idle; ``None`` where nobody knows.
         subtitle: The result in one line.
@@ -200,8 +196,7 @@ class Plot(NamedTuple):
 def lay_out(timelines: Sequence[Timeline]) -> tuple[list[Shape], float]:
     """Lay out timelines one below the other, with the same seconds and the same colours.
 
-    Returns:
-        The shapes, in the order in which they are drawn, and how high the picture is.
+    Returns the shapes, in the order in which they are drawn, and how high the picture is.
     """
     seconds = max((timeline.seconds for timeline in timelines), default=0.0) or 1.0
     scale = CostScale.of(bar.cost for timeline in timelines for bar in timeline.bars)

@@ -21,6 +21,7 @@ from pyspark.sql.types import StructType
 
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import as_schema
+from splitscan.jobs.ledger import KeyRange
 from splitscan.rebalance.chunk_reader import ClaimSource
 from splitscan.rebalance.claiming.positions import PositionSpace
 from splitscan.rebalance.claiming.values import Chunk, ChunkStats, Segment
@@ -31,20 +32,14 @@ from splitscan.spark.coordination.session import RegisteredScan, reachable, regi
 from splitscan.spark.interpreter import check_interpreter
 from splitscan.spark.jobs import classic_context, default_parallelism, task_frame
 from splitscan.spark.schemas import arrow_schema, spark_schema
-from splitscan.tables import DatabaseScan, KeyPartition, KeyPiece, TableSpec, TableVersion, key_pieces, read_pieces
+from splitscan.tables import DatabaseScan, KeyPartition, TableSpec, TableVersion, key_pieces, read_pieces
 
 _READ_STRETCHES = 1024  # neighbouring chunks touch the same ones
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedKeys:
-    """All that a task must know: what is read, whom to ask, and for which partition.
-
-    Attributes:
-        spec: What is read.
-        version: Of which version of the table.
-        registered: The scan.
-        number: The partition.
+    """All that a task must know to claim keys of its partition.
 
     Pickling: with the password, so only inside Spark's own tasks; ``repr`` does not show it.
     """
@@ -69,9 +64,7 @@ def share_out_keys(
 def read_claimed_keys(partition: ClaimedKeys) -> Iterator[pa.RecordBatch]:
     """Claim chunk after chunk and read it; every run of a partition gives the same rows.
 
-    Raises:
-        RebalanceError: If the coordinator cannot say what comes next. The task must fail then.
-        SourceError: If the database cannot be read, or does not have that version any more.
+    The task must fail where the coordinator cannot say what comes next.
     """
     registered = partition.registered
     with Claims(reachable(registered.address), registered.scan, partition.number) as claims:
@@ -102,7 +95,7 @@ class _Taken:
         self._claims = claims
         self._clock = clock
 
-    def chunks(self) -> Iterator[Iterator[KeyPiece]]:
+    def chunks(self) -> Iterator[Iterator[KeyRange]]:
         index, stats = 0, None
         while (chunk := self._claims.next(index, stats)) is not None:
             claimed = self._clock()
@@ -112,7 +105,7 @@ class _Taken:
             index += 1
 
 
-def pieces_of(chunk: Chunk, spec: TableSpec) -> Iterator[KeyPiece]:
+def pieces_of(chunk: Chunk, spec: TableSpec) -> Iterator[KeyRange]:
     """The ranges of keys of a chunk."""
     assert spec.key is not None
     assert spec.key.key_kind is not None
@@ -143,15 +136,7 @@ def table_to_spark(
     """A DataFrame of the rows of a table, read in parallel by ranges of its keys.
 
     The table is planned in this call, and with ``snapshot=shared`` the version that is there now is the one that every
-    action on the DataFrame reads, as long as it is to be had.
-
-    Args:
-        scan: What to read.
-        spark: The session, of Spark Connect too; the database must be reached from here and by its workers.
-        rebalance: Whether a task that has nothing left takes over keys that another one has not begun to read; by
-            default option ``rebalance`` says so.
-        apply: A function over the batches of a task, as for ``mapInArrow``, that runs where they are read.
-        apply_schema: DDL text or an Arrow schema: what *apply* returns.
+    action on the DataFrame reads, as long as it is to be had. The database must be reached from here and by workers.
 
     Raises:
         UsageError: If Spark's Python workers cannot import what they need, *apply* comes with a limit, or alone, or
@@ -225,14 +210,7 @@ def _plan_claimed(
 
 
 class TableSource:
-    """Source of rows of a table, for the data source.
-
-    Args:
-        options: As given to Spark.
-
-    Raises:
-        UsageError: If an option is unknown or has no meaning.
-    """
+    """Source of rows of a table, for the data source."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._options = {key: value for key, value in options.items() if key.lower() != "source"}
@@ -250,11 +228,7 @@ class TableSource:
         return TableReader(DatabaseScan(self._options, wanted))
 
     def stream_reader(self, schema: StructType) -> DataSourceStreamReader:
-        """None: nothing tells what is new in a table.
-
-        Raises:
-            UsageError: In any case.
-        """
+        """Refuse: nothing tells what is new in a table."""
         raise UsageError(
             "a table cannot be followed",
             seen="readStream with source=table",
@@ -264,11 +238,7 @@ class TableSource:
 
 
 class TableReader(DataSourceReader):
-    """Plans one query in the planner's process, and reads its partitions in workers.
-
-    Args:
-        scan: What is read.
-    """
+    """Plans one query in the planner's process, and reads its partitions in workers."""
 
     def __init__(self, scan: DatabaseScan) -> None:
         self._scan = scan

@@ -49,10 +49,7 @@ class Relation:
 
 
 def parse_relation(dbtable: str | None, query: str | None, *, lower: bool) -> Relation:
-    """Understand what is to be read.
-
-    Raises:
-        UsageError: ``[bad-table]`` if the name is none.
+    """Understand what is to be read: ``[bad-table]`` if the name is none.
 
     Example:
         >>> parse_relation('Sales."Odd.Name"', None, lower=True).parts
@@ -89,11 +86,7 @@ _FIX = "write postgresql://HOST/DATABASE, or sqlite:///FILE (four slashes before
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Address:
-    """A database: what a driver is told, and what people are shown.
-
-    Attributes:
-        scheme: ``postgresql`` or ``sqlite``.
-        target: For the driver: a URI, or the absolute path of a file.
+    """A database: what a driver is told, a URI or the absolute path of a file, and what people are shown.
 
     Pickling: with the password, so only inside Spark's own tasks; neither ``str`` nor ``repr`` shows it.
     """

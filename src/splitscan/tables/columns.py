@@ -34,11 +34,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def cast_values(values: pa.StructArray, kind: pa.DataType) -> tuple[pa.Array, _Bad | None]:
-    """Values of :data:`ANY_VALUE` as one type.
-
-    Returns:
-        The column, and a mask of the rows whose value it cannot hold, ``None`` when it holds all.
-    """
+    """Values of :data:`ANY_VALUE` as one type, and a mask of the rows whose value it cannot hold, ``None`` for none."""
     cast = [cast_exactly(part, kind) for part in values.flatten() if part.null_count < len(part)]
     if not cast:
         return pa.nulls(len(values), kind), None
@@ -180,16 +176,15 @@ class TableColumn:
     """A column as a database has it.
 
     Attributes:
-        name: Its name.
-        type: What a scan delivers for it, unless the user wants something else.
-        expression: What is selected for it.
-        values: What is selected for it where a number is wanted, as :data:`ANY_VALUE`, if its values may have
-            several types; ``None`` where they have one.
-        text: What is selected for it where the user wants text.
+        type: Delivered by a scan, unless the user wants something else.
+        expression: Selected for it.
+        text: Selected for it where the user wants text.
         key_kind: What its values are as keys; ``None`` where it cannot be the key.
-        key: What stands for it in conditions, so that it compares as its bytes do.
+        key: Stands for it in conditions, so that it compares as its bytes do.
         nullable: Whether a row may be without it.
         declared: Type in the words of the database.
+        values: Selected for it where a number is wanted, as :data:`ANY_VALUE`, if its values may have several types;
+            ``None`` where they have one.
     """
 
     name: str
@@ -215,13 +210,7 @@ class ChosenColumn:
 def choose_columns(
     columns: Sequence[TableColumn], names: Sequence[str] | None, schema: pa.Schema | None, where: Where
 ) -> tuple[ChosenColumn, ...]:
-    """The columns of a scan.
-
-    Args:
-        columns: All there are.
-        names: Which are wanted, in this order; those of *schema*, or all, if not given.
-        schema: What the user wants them to be, by name; ``None`` for what they are.
-        where: The database, for messages.
+    """The columns of a scan, in the order of *names*; of *schema*, or all, if none are named.
 
     Raises:
         SchemaError: ``[unknown-column]``, ``[type-conflict]``.
@@ -240,11 +229,7 @@ def choose_columns(
 
 
 def find_column(columns: Sequence[TableColumn], name: str, where: Where) -> TableColumn:
-    """The column of a name: the very name, or without regard to case where only one fits.
-
-    Raises:
-        SchemaError: ``[unknown-column]``.
-    """
+    """The column of a name: the very name, or without regard to case where only one fits; else ``[unknown-column]``."""
     exact = [column for column in columns if column.name == name]
     close = exact or [column for column in columns if column.name.lower() == name.lower()]
     if len(close) != 1:
@@ -281,8 +266,7 @@ def _choose(column: TableColumn, field: pa.Field, where: Where) -> ChosenColumn:
 class TableConverter:
     """Makes batches of a scan's columns out of a driver's, column by column in order.
 
-    Raises:
-        SchemaError: From calls: ``[table-value]`` for a value that the column cannot hold, ``[null-in-not-null]``.
+    A value that the column cannot hold is a :class:`SchemaError` ``[table-value]``, a null ``[null-in-not-null]``.
     """
 
     def __init__(self, columns: Sequence[ChosenColumn], where: Where) -> None:
@@ -291,7 +275,6 @@ class TableConverter:
         self.schema = pa.schema([column.field for column in columns])
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Convert rows to the columns of the scan."""
         arrays = [self._convert(column, array) for column, array in zip(self._columns, batch.columns, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where
 from splitscan.jobs.history import History, SortedFiles
-from splitscan.jobs.ledger import KeyRange, LedgerFile, LedgerTable, describe_columns, field_ids, identify, table_path
+from splitscan.jobs.ledger import LedgerFile, LedgerTable, describe_columns, field_ids, identify, table_path
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.parts import BlockKey
 from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
@@ -31,15 +31,13 @@ from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
 from splitscan.jobs.staging import Staging
 from splitscan.options.database import Snapshot
-from splitscan.ranges import ByteKeyRange
 from splitscan.redaction import redact
 from splitscan.scan.rejects import OnRejects
 from splitscan.scan.schema.resolution import shown_type
 from splitscan.tables.address import Relation
-from splitscan.tables.planning import KeyPiece, TablePlan, TableSpec
-from splitscan.tables.reading import read_pieces
+from splitscan.tables.planning import TablePlan, TableSpec
 from splitscan.tables.snapshots import NOBODY
-from splitscan.tables.table_scan import DatabaseScan
+from splitscan.tables.table_scan import DatabaseScan, read_pieces
 from splitscan.tables.versions import TableVersion, checked_name
 
 PLAN_NAME = "plan.json"
@@ -52,10 +50,7 @@ _LOG = logging.getLogger(__name__)
 class SavedPlan:
     """The plan that every run of a job reads by, as it is kept in staging. No password is in it.
 
-    Attributes:
-        table: The table, with the ranges of all blocks.
-        version: Which version of it.
-        share_bytes: Length of each block, by estimate.
+    *table* has the ranges of all blocks, each of about *share_bytes*; *version* names its rows.
     """
 
     table: LedgerTable
@@ -67,13 +62,9 @@ class SavedPlan:
         """Build it from a plan of a table of *database*: each of its tasks is a block."""
         spec, version = plan.spec, plan.version
         assert version is not None
-        ranges = tuple(
-            tuple(KeyRange(p.keys.start.hex(), p.keys.stop.hex(), p.with_nulls, p.only_nulls) for p in task)
-            for task in plan.tasks
-        )
         key, nullable = ("", True) if spec.key is None else (spec.key.name, spec.key.nullable)
-        table = LedgerTable(job, database, _relation(spec.relation), key, nullable, version.name, ranges)
-        return cls(table, version, max(1, plan.statistics.size_bytes // len(ranges)))
+        table = LedgerTable(job, database, _relation(spec.relation), key, nullable, version.name, plan.tasks)
+        return cls(table, version, max(1, plan.statistics.size_bytes // len(plan.tasks)))
 
     def to_json(self) -> str:
         """Render as JSON."""
@@ -111,37 +102,19 @@ class SavedPlan:
         }
 
 
-@dataclass(frozen=True)
-class TableBlockOpener:
-    """Opens the blocks of a table.
-
-    Pickling: with the password, so only inside Spark's own tasks; ``repr`` does not show it.
-    """
-
-    spec: TableSpec
-    plan: SavedPlan
-
-    @property
-    def planned_spec(self) -> TableSpec:
-        """The scan, with or without rows that lack a key as it was planned: the table of now may be without."""
-        key = self.spec.key
-        return self.spec if key is None else replace(self.spec, key=replace(key, nullable=self.plan.table.nullable))
-
-    def __call__(self, block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> TableRows:
-        """Open a block. No row of a table is a reject, and there are no bytes of a file to hash."""
-        return TableRows(self, block)
-
-
 class TableRows:
-    """The rows of one block of a table."""
+    """The rows of one block of a table. None of them is a reject, and there are no bytes of a file to hash."""
 
-    def __init__(self, reader: TableBlockOpener, block: BlockMetadata) -> None:
-        self._reader, self._block = reader, block
+    def __init__(
+        self, spec: TableSpec, plan: SavedPlan, block: BlockMetadata, on_reject: OnRejects, with_digest: bool
+    ) -> None:
+        # with or without rows that lack a key as it was planned: the table of now may be without
+        key = None if spec.key is None else replace(spec.key, nullable=plan.table.nullable)
+        self._spec, self._plan, self._block = replace(spec, key=key), plan, block
         self._rows = self._bytes = 0
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        pieces = map(_piece, self._reader.plan.table.ranges[self._block.index])
-        for batch in read_pieces(self._reader.planned_spec, pieces, self._reader.plan.version):
+        for batch in read_pieces(self._spec, self._plan.table.ranges[self._block.index], self._plan.version):
             self._rows += batch.num_rows
             self._bytes += batch.nbytes
             yield batch
@@ -157,15 +130,7 @@ class TableRows:
 
 @dataclass(frozen=True)
 class TableIngestSource(Source):
-    """A table of a database, read once under the name of a job.
-
-    Attributes:
-        scan: What is read.
-        job: The name.
-
-    Raises:
-        UsageError: ``[job-name]`` if the name is none.
-    """
+    """A table of a database, read once under the name of a job: ``[job-name]`` if the name is none."""
 
     scan: DatabaseScan
     job: str
@@ -213,11 +178,7 @@ class TableIngestSource(Source):
         return self.scan.database, _relation(self.scan.relation)
 
     def sort(self, history: History) -> SortedFiles:
-        """The table is new unless a job of this name was ingested.
-
-        Raises:
-            IngestError: ``[job-taken]`` if that was of another table.
-        """
+        """The table is new unless a job of this name was ingested; ``[job-taken]`` if that was of another table."""
         file = FileMetadata(self._path, 0, 0, "", self._path)
         known = history.tables.get(self.job)
         if known is None:
@@ -293,7 +254,7 @@ class TableIngestSource(Source):
         division = PlannedDivision(
             plan.blocks,
             lambda blocks: [(block,) for block in blocks],
-            partial(runner.run_with, TableBlockOpener(spec, plan)),
+            partial(runner.run_with, partial(TableRows, spec, plan)),
         )
         target = target.named(target.job_id, plan.identity)
         if not is_new and not self._can_be_finished(plan, division, target.open_staging()):
@@ -362,7 +323,3 @@ def _relation(relation: Relation) -> str:
     """The table by its name; a SELECT, which may hold secrets, by its digest."""
     query = relation.query
     return f"table {relation.name}" if query is None else f"query {hashlib.sha256(query.encode()).hexdigest()}"
-
-
-def _piece(keys: KeyRange) -> KeyPiece:
-    return KeyPiece(ByteKeyRange(bytes.fromhex(keys.start), bytes.fromhex(keys.stop)), keys.with_nulls, keys.only_nulls)

@@ -36,10 +36,7 @@ class KeyKind(enum.Enum):
     TIMESTAMP = "timestamp"
 
     def representable(self, key: bytes) -> bytes:
-        r"""The key nearest to any bytes, at or before them as a rule, that the database can be told.
-
-        Returns:
-            It; empty where there is none. The same key comes back as it is.
+        r"""The key nearest to any bytes, at or before them as a rule, that the database can be told; empty if none.
 
         Example:
             >>> KeyKind.TEXT.representable("aé".encode()[:2]), KeyKind.UUID.representable(b"\x80")[:3]
@@ -109,8 +106,6 @@ class TableStatistics:
     """Statistics of a table before it is read. All of them may be wrong: they decide how even ranges are, no more.
 
     Attributes:
-        rows: Rows of the table.
-        size_bytes: Bytes of the table.
         null_share: Share of the rows without a key, 0 to 1.
         samples: Keys between any two of which, in order, lie equally many rows: a histogram's bounds, or a sample.
         common: Keys that many rows have, each with its share of the rows; those are not among the samples.
@@ -145,7 +140,6 @@ def cut_keys(kind: KeyKind, statistics: TableStatistics, count: int) -> list[byt
         above, and each key is the first of its range. Fewer where the keys that are known allow no more.
 
     Example:
-        >>> from splitscan.tables.keys import from_integer, to_integer
         >>> even = TableStatistics(samples=(from_integer(0), from_integer(100)))
         >>> [to_integer(key) for key in cut_keys(KeyKind.INTEGER, even, 4)]
         [25, 50, 75]

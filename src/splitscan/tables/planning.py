@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import NamedTuple
 
 import pyarrow as pa
 
+from splitscan.jobs.ledger import KeyRange
 from splitscan.ranges import ByteKeyRange
 from splitscan.sizes import MIB, format_size
 from splitscan.tables.address import Address, Relation
@@ -21,24 +21,10 @@ from splitscan.tables.versions import TableVersion
 _SHOWN_CHARACTERS = 40
 
 
-class KeyPiece(NamedTuple):
-    """A part of a table.
-
-    Attributes:
-        keys: The rows whose keys lie in this range, ``b""`` at either end being unbounded.
-        with_nulls: The rows without a key as well.
-        only_nulls: Those rows alone, whatever the range.
-    """
-
-    keys: ByteKeyRange
-    with_nulls: bool = False
-    only_nulls: bool = False
-
-
-EVERYTHING = KeyPiece(ByteKeyRange(b"", b""), with_nulls=True)
+EVERYTHING = KeyRange(b"", b"", with_nulls=True)
 """All rows, with and without keys."""
 
-NULLS = KeyPiece(ByteKeyRange(b"", b""), only_nulls=True)
+NULLS = KeyRange(b"", b"", only_nulls=True)
 """The rows without a key."""
 
 
@@ -47,9 +33,6 @@ class TableSpec:
     """A scan of a table, resolved.
 
     Attributes:
-        address: The database.
-        relation: What is read of it.
-        columns: What is delivered.
         key: The column by which it is divided; ``None`` if it is not.
         batch_rows: Most rows of a batch.
         batch_bytes: About how many bytes to ask for at a time.
@@ -109,9 +92,7 @@ class KeyPartition:
     positions share one, and there is nothing between those.
 
     Attributes:
-        start: The first key.
-        stop: The key of position *length*; ``b""`` is unbounded.
-        length: How many positions there are, 1 or more.
+        stop: The key of position *length*, 1 or more; ``b""`` is unbounded.
         is_first: Whether position 0 stands for all keys before *start* as well.
         is_last: Whether *length* stands for the end of all keys, so that those from *stop* on belong here.
         only_nulls: The rows without a key, in place of a range; indivisible.
@@ -166,9 +147,8 @@ def cut_stretches(
 ) -> tuple[KeyPartition, ...]:
     """Number the keys of a table, so that about as many bytes lie between any two positions.
 
-    Returns:
-        Stretches that together hold every row, each once. Their lengths are bytes of the table, by estimate, or more
-        where the table is small.
+    The stretches together hold every row, each once. Their lengths are bytes of the table, by estimate, or more where
+    the table is small.
     """
     low, high = (min(ends), max(ends)) if ends else (b"", b"")
     shares = Counter(key if low < key < high else low for key in even_keys(kind, statistics, STRETCHES) if key < high)
@@ -184,7 +164,7 @@ def cut_stretches(
     return tuple(found)
 
 
-def key_pieces(kind: KeyKind, parts: Iterable[tuple[KeyPartition, int, int]]) -> Iterator[KeyPiece]:
+def key_pieces(kind: KeyKind, parts: Iterable[tuple[KeyPartition, int, int]]) -> Iterator[KeyRange]:
     """Pieces of key partitions to read, in order: as few ranges of keys as there can be."""
     waiting: ByteKeyRange | None = None
     for stretch, start, stop in parts:
@@ -198,26 +178,23 @@ def key_pieces(kind: KeyKind, parts: Iterable[tuple[KeyPartition, int, int]]) ->
             waiting = ByteKeyRange(waiting.start, keys.stop)
             continue
         if waiting is not None:
-            yield KeyPiece(waiting)
+            yield KeyRange(*waiting)
         waiting = keys
     if waiting is not None:
-        yield KeyPiece(waiting)
+        yield KeyRange(*waiting)
 
 
 _LEAST_TASK_BYTES = 1 * MIB  # less is not worth a task and a connection, unless it is asked for
 
-Task = tuple[KeyPiece, ...]
+Task = tuple[KeyRange, ...]
 
 
 @dataclass(frozen=True)
 class TablePlan:
     """Pieces for the tasks of a scan. Together they read every row once.
 
-    Attributes:
-        spec: What each of them knows.
-        tasks: The pieces of each.
-        version: Names the version of the table that all of them read; ``None`` if each reads its own.
-        statistics: What was known of the table; nothing but the evenness of the tasks depends on it.
+    *version* names the version of the table that all of them read; ``None`` if each reads its own. Nothing but the
+    evenness of the tasks depends on *statistics*.
 
     Pickling: with the password; neither ``str`` nor ``repr`` shows it.
     """
@@ -240,13 +217,13 @@ class TablePlan:
         for number, task in enumerate(self.tasks):
             yield f"task {number}: {', '.join(self._show(piece) for piece in task)}"
 
-    def _show(self, piece: KeyPiece) -> str:
+    def _show(self, piece: KeyRange) -> str:
         key = self.spec.key
         assert key is not None
         assert key.key_kind is not None
         if piece.only_nulls:
             return f"{key.name} is null"
-        return f"{key.name} in [{show_key(key.key_kind, piece.keys.start)}, {show_key(key.key_kind, piece.keys.stop)})"
+        return f"{key.name} in [{show_key(key.key_kind, piece.start)}, {show_key(key.key_kind, piece.stop)})"
 
 
 def plan_tasks(
@@ -263,7 +240,7 @@ def plan_tasks(
     worth = min(slots, max(1, statistics.size_bytes // _LEAST_TASK_BYTES)) if min_tasks is None else min_tasks
     count = max(worth, -(-statistics.size_bytes // task_bytes), 1)
     bounds = [b"", *cut_keys(key.key_kind, statistics, count), b""]
-    tasks = [(KeyPiece(ByteKeyRange(start, stop)),) for start, stop in pairwise(bounds)]
+    tasks = [(KeyRange(start, stop),) for start, stop in pairwise(bounds)]
     if not key.nullable:
         return tuple(tasks)
     if statistics.null_share * count > 0.5:  # half a task of their own

@@ -55,10 +55,7 @@ class AdbcSession(ABC):
     def begin_reading(self, spec: TableSpec, version: TableVersion | None) -> None:
         """Begin the transaction that everything is read in.
 
-        Args:
-            spec: What is going to be read.
-            version: What another session's :meth:`version` gave, to read the very same rows; ``None`` for those that
-                are there now.
+        With a *version*, which another session's :meth:`version` gave, it reads the very same rows; otherwise new ones.
 
         Raises:
             SourceError: ``[snapshot-lost]`` or ``[table-changed]`` if those rows are not to be had any more; the

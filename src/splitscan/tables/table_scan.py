@@ -1,8 +1,8 @@
-"""A scan of a table, as a user holds it: what is read, its schema, and reading in this process."""
+"""A scan of a table, as a user holds it; sessions of databases, and the rows of pieces of a table over one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -10,18 +10,28 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from splitscan.errors import SourceError, UsageError
+from splitscan.errors import SchemaError, SourceError, UsageError, Where
 from splitscan.formats.decoding.ddl import as_schema
+from splitscan.jobs.ledger import KeyRange
 from splitscan.options.database import Snapshot, TableOptions, parse_table_options
 from splitscan.redaction import redact
 from splitscan.scan.rows import Rows, checked_limit, first_rows
 from splitscan.tables.address import Address, Relation, parse_address, parse_relation
-from splitscan.tables.columns import TableColumn, choose_columns, find_column
+from splitscan.tables.columns import TableColumn, TableConverter, choose_columns, find_column
 from splitscan.tables.keys import KeyKind
-from splitscan.tables.planning import EVERYTHING, KeyPartition, TablePlan, TableSpec, cut_stretches, plan_tasks
-from splitscan.tables.reading import database_of, folds_names, open_session, read_pieces
+from splitscan.tables.planning import (
+    EVERYTHING,
+    KeyPartition,
+    TablePlan,
+    TableSpec,
+    cut_stretches,
+    plan_tasks,
+    show_key,
+)
+from splitscan.tables.postgresql import PostgresqlSession
 from splitscan.tables.session import AdbcSession
 from splitscan.tables.snapshots import NOBODY, give_back_with, hold_snapshot, reader_label
+from splitscan.tables.sqlite import SqliteSession
 from splitscan.tables.versions import TableVersion, table_changed
 
 
@@ -33,11 +43,6 @@ class DatabaseScan(Rows):
         schema: What the columns are to be, by name, as DDL text or an Arrow schema; as the database has them if not
             given.
         limit: Most rows that are delivered; ``None`` for all.
-
-    Attributes:
-        address: The database.
-        relation: What is read of it.
-        row_limit: As given.
 
     Raises:
         UsageError: If an option is unknown or has no meaning.
@@ -54,9 +59,8 @@ class DatabaseScan(Rows):
         self._wanted = as_schema(schema)
         self.options: TableOptions = parse_table_options(options)
         self.address: Address = parse_address(self.options.url, self.options.user, self.options.password)
-        self.relation: Relation = parse_relation(
-            self.options.dbtable, self.options.query, lower=folds_names(self.address)
-        )
+        lower = self.address.scheme == "postgresql"  # names without quotes are in lower case
+        self.relation: Relation = parse_relation(self.options.dbtable, self.options.query, lower=lower)
         self._spec: TableSpec | None = None
 
     def __repr__(self) -> str:
@@ -84,18 +88,14 @@ class DatabaseScan(Rows):
     @cached_property
     def database(self) -> str:
         """Which database the table is looked for in, without password; asked of the server once."""
-        return redact(database_of(self.address, self.relation))
+        return redact(_SESSIONS[self.address.scheme].database_of(self.address, self.relation))
 
     def select(self, *names: str) -> Self:
         """A scan with these columns only, in this order; others are not asked of the database."""
         return type(self)({**_without(self._raw, "columns"), "columns": list(names)}, self._wanted, self.row_limit)
 
     def limit(self, rows: int) -> Self:
-        """A scan that stops after *rows* rows: whichever the database delivers first.
-
-        Raises:
-            UsageError: ``[bad-limit]`` if it is no whole number from 0 on.
-        """
+        """A scan that stops after *rows* rows, whichever come first. ``[bad-limit]`` if it is no number from 0 on."""
         return type(self)(self._raw, self._wanted, checked_limit(rows))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
@@ -110,18 +110,11 @@ class DatabaseScan(Rows):
         return rows if self.row_limit is None else min(rows, self.row_limit)
 
     def plan(self, slots: int, watch: int | None = None) -> TablePlan:
-        """Share the table out among tasks.
+        """Share the table out among tasks, of which *slots* run at a time.
 
         With ``snapshot=shared`` all of them read the version that is there now. In PostgreSQL a process of its own
         holds the snapshot, which ends with this process, when nobody has read with it for ``snapshotIdleMillis``, and
-        when the version of the plan is gone, unless *watch* is given.
-
-        Args:
-            slots: How many tasks run at a time.
-            watch: The process with which the snapshot ends, in place of this one, or ``NOBODY``.
-
-        Raises:
-            SourceError: If the database does not answer.
+        when the version of the plan is gone, unless *watch* is given: the process with which it ends, or ``NOBODY``.
         """
         with self._session() as session:
             spec, options = self.spec, self.options
@@ -130,12 +123,7 @@ class DatabaseScan(Rows):
         return TablePlan(spec, tasks, self.take_version(watch), statistics)
 
     def stretches(self) -> tuple[KeyPartition, ...]:
-        """Number the keys of the table, for tasks that share it out while they read.
-
-        Raises:
-            UsageError: ``[bad-option]`` without a key column.
-            SourceError: If the database does not answer.
-        """
+        """Number the keys of the table, for tasks that share it out while they read: ``[bad-option]`` without a key."""
         key = self.spec.key
         if key is None or key.key_kind is None:
             raise UsageError(
@@ -152,11 +140,7 @@ class DatabaseScan(Rows):
     def take_version(self, watch: int | None = None) -> TableVersion | None:
         """Name the version of the table that is there now, and see to it that tasks can read it; as in :meth:`plan`.
 
-        Returns:
-            Its name; ``None`` with ``snapshot=own``.
-
-        Raises:
-            SourceChangedError: ``[table-changed]`` if it does not have the columns any more that :attr:`spec` says.
+        ``None`` with ``snapshot=own``; ``[table-changed]`` if it has other columns than :attr:`spec` says.
         """
         if self.options.snapshot is not Snapshot.SHARED:
             return None
@@ -228,3 +212,60 @@ class DatabaseScan(Rows):
 
 def _without(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in raw.items() if str(key).lower() != name}
+
+
+_SESSIONS: dict[str, type[AdbcSession]] = {"postgresql": PostgresqlSession, "sqlite": SqliteSession}
+
+
+def open_session(address: Address, label: str = "splitscan") -> AdbcSession:
+    """Connect to a database: ``[no-driver]``, ``[database-failed]`` if that cannot be."""
+    return _SESSIONS[address.scheme](address, label)
+
+
+def read_pieces(spec: TableSpec, pieces: Iterable[KeyRange], version: TableVersion | None) -> Iterator[pa.RecordBatch]:
+    """Read pieces of a table over a connection of their own, in one transaction.
+
+    Raises:
+        SourceError: If the database cannot be read, or does not have that version any more; ``[table-changed]`` also
+            after a piece, whose rows are of another version then.
+        SchemaError: If a value does not fit its column.
+    """
+    convert = TableConverter(spec.columns, spec.address.where)
+    selected = [(column.expression, column.source) for column in spec.columns]
+    with open_session(spec.address, reader_label(None if version is None else version.name)) as session:
+        session.begin_reading(spec, version)
+        for piece in pieces:
+            where = condition(spec.key, piece, session)
+            for batch in session.read(spec.relation, selected, where, spec.batch_rows, spec.batch_bytes):
+                try:
+                    converted = convert(batch)
+                except SchemaError as error:
+                    error.locate(Where(path=str(spec.address), notes=_notes(spec.key, piece)))
+                    raise
+                yield converted
+
+
+def _notes(key: TableColumn | None, piece: KeyRange) -> tuple[tuple[str, str], ...]:
+    """Which rows a query asked for, for messages."""
+    if key is None or key.key_kind is None:
+        return ()
+    start, stop = (show_key(key.key_kind, bound) for bound in (piece.start, piece.stop))
+    return ((key.name, "null" if piece.only_nulls else f"[{start}, {stop})"),)
+
+
+def condition(key: TableColumn | None, keys: KeyRange, session: AdbcSession) -> str:
+    """The rows of a range as SQL: ``key >= start AND key < stop``, what is unbounded left out. Empty for all rows."""
+    if keys.only_nulls:
+        return "1 = 0" if key is None else f"{key.key} IS NULL"  # without a key column every row is in another piece
+    if key is None or key.key_kind is None:
+        return ""
+    parts = []
+    if keys.start:
+        parts.append(f"{key.key} >= {session.literal(key.key_kind, keys.start, key)}")
+    if keys.stop:
+        parts.append(f"{key.key} < {session.literal(key.key_kind, keys.stop, key)}")
+    if keys.with_nulls:
+        return f"({' AND '.join(parts)}) OR {key.key} IS NULL" if parts else ""
+    if not parts and key.nullable:
+        parts.append(f"{key.key} IS NOT NULL")
+    return " AND ".join(parts)

@@ -33,7 +33,7 @@ class RelationState(NamedTuple):
         name: Schema and name, for messages.
         file: The file that its rows are in; 0 where it has none.
         columns: Digest of the numbers, names and types of its columns.
-        definition: Digest of what a view selects, of policies for rows, and of where a foreign table is.
+        definition: Digest of a view's SELECT, of policies for rows, and of the place of a foreign table.
     """
 
     number: int
@@ -64,10 +64,6 @@ def checked_name(name: str) -> str:
 
     Raises:
         ValueError: If no version has such a name.
-
-    Example:
-        >>> checked_name("00000003-0000001B-1")
-        '00000003-0000001B-1'
     """
     if _NAME.fullmatch(name) is None:
         raise ValueError("no name of a version of a table")

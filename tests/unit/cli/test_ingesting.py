@@ -200,7 +200,7 @@ def test_the_layout_is_chosen_once_and_never_mixed(run, basic, out, without_spar
         code, _, error = run("ingest", basic, out, *SCHEMA, "--layout", "flat", *extra)
         assert code != 0
         assert "[destination-layout]" in error
-    assert "give 'flat' or 'jobs'" in run("ingest", basic, out, *SCHEMA, "--layout", "heap")[2]
+    assert "give one of flat, jobs" in run("ingest", basic, out, *SCHEMA, "--layout", "heap")[2]
     assert run("verify", out)[0] == 0
 
 

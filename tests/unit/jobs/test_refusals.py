@@ -11,7 +11,7 @@ from splitscan.api.ingesting import ingest_table
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, SplitscanError, UsageError
 from splitscan.jobs import OnChanged, verify
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.settings import IngestSettings, schema_evolution_from
+from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.jobs.workplace import DestinationLock
 from splitscan.scan import ScanPlanner
@@ -267,9 +267,9 @@ def test_settings_without_meaning_are_refused(tmp_path, make_scan, run, bad):
 
 def test_a_mode_that_would_change_types_says_what_to_use():
     with pytest.raises(UsageError, match=r"never change(.|\n)*WithTypeWidening\n.*addNewColumns with option rescued"):
-        schema_evolution_from("addNewColumnsWithTypeWidening")
+        IngestSettings.of(schema_evolution_mode="addNewColumnsWithTypeWidening")
     with pytest.raises(UsageError, match="give one of failOnNewColumns, addNewColumns, rescue, none"):
-        schema_evolution_from("merge")
+        IngestSettings.of(schema_evolution_mode="merge")
 
 
 def test_a_name_that_is_no_setting_of_an_ingest_is_refused():

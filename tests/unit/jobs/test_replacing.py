@@ -17,7 +17,7 @@ from splitscan.jobs.opening import open_destination
 from splitscan.jobs.part_writing import run_part
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.rejected import list_rejects
-from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution, on_changed_from
+from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader
@@ -291,6 +291,6 @@ def test_a_ledger_that_says_otherwise_than_those_before_it_is_told(tmp_path):
 
 
 def test_two_answers_to_one_question_are_refused():
-    assert on_changed_from("fail", replace_changed=True) is OnChanged.REPLACE
+    assert IngestSettings.of(on_changed="fail", replace_changed=True).on_changed is OnChanged.REPLACE
     with pytest.raises(UsageError, match="not both"):
-        on_changed_from("skip", replace_changed=True)
+        IngestSettings.of(on_changed="skip", replace_changed=True)

@@ -436,10 +436,11 @@ def test_keys_that_the_blocks_leave_out_are_found(people):
     path = people.out / _LEDGER
     ledger = people.ledger()
     first, second, *others = ledger.source.ranges
+    last = others[-1]
     for ranges, text in [
-        ((first, (second[0]._replace(start="ff"),), *others), "belong to no block, or to two"),
+        ((first, (second[0]._replace(start=b"\xff"),), *others), "belong to no block, or to two"),
         ((first, first, *others), "belong to no block, or to two"),
-        ((first, second, *others[:-1], (others[-1][0]._replace(stop="ff"), *others[-1][1:])), "on belong to no block"),
+        ((first, second, *others[:-1], (last[0]._replace(stop=b"\xff"), *last[1:])), "on belong to no block"),
         ((first, second, *others[:-1], others[-1][:1]), "rows without a key belong to"),
         ((first, second), "the ranges of keys are of 2 other blocks"),
     ]:
@@ -458,7 +459,7 @@ def test_a_ledger_whose_ranges_of_keys_are_none_is_damaged(people, keys):
     people.ingest()
     said = json.loads(json.dumps(to_plain(people.ledger().source)))
     keyed = {"start": "80", "stop": "", "with_nulls": True}
-    assert from_plain(LedgerTable, {**said, "ranges": [[keyed]]}).ranges == ((KeyRange("80", "", True),),)
+    assert from_plain(LedgerTable, {**said, "ranges": [[keyed]]}).ranges == ((KeyRange(b"\x80", b"", True),),)
     for ranges in ([[keys]], [keys], keys):
         with pytest.raises(IngestError, match="ledger-damaged"):
             from_plain(LedgerTable, {**said, "ranges": ranges})

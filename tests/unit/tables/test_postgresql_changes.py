@@ -7,16 +7,16 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import SourceChangedError
-from splitscan.ranges import ByteKeyRange
-from splitscan.tables import KeyPiece, read_pieces
+from splitscan.jobs.ledger import KeyRange
+from splitscan.tables import read_pieces
 from splitscan.tables.address import parse_address
 from splitscan.tables.keys import from_integer
-from splitscan.tables.reading import open_session
+from splitscan.tables.table_scan import open_session
 
 from .conftest import rows_of_tasks
 
 MIDDLE = from_integer(50)
-LOWER, UPPER = KeyPiece(ByteKeyRange(b"", MIDDLE)), KeyPiece(ByteKeyRange(MIDDLE, b""), with_nulls=True)
+LOWER, UPPER = KeyRange(b"", MIDDLE), KeyRange(MIDDLE, b"", with_nulls=True)
 EXPECTED = [(number, 0) for number in range(1, 101)]
 # How a table of a hundred rows comes about that has two partitions, two tables that inherit, a view, and a successor.
 TABLES = """DROP SCHEMA IF EXISTS live, spare, past CASCADE;

@@ -2,10 +2,11 @@
 
 import pytest
 
-from splitscan.ranges import ByteKeyRange, ByteKeyRangeTracker
+from splitscan.jobs.ledger import KeyRange
+from splitscan.ranges import ByteKeyRangeTracker
 from splitscan.tables.keys import KeyKind, from_integer
-from splitscan.tables.planning import EVERYTHING, NULLS, KeyPiece
-from splitscan.tables.reading import read_pieces
+from splitscan.tables.planning import EVERYTHING, NULLS
+from splitscan.tables.table_scan import read_pieces
 from splitscan.testing.range_laws import check_chunk_claim_law, check_tracker_law
 
 KEYS = [from_integer(number) for number in (-3, 0, 1, 5, 100, 600, 999, 5000)]
@@ -24,7 +25,7 @@ def read(people):
 
 @pytest.mark.parametrize("cut", KEYS)
 def test_two_ranges_are_the_whole_wherever_it_is_cut(read, cut):
-    below, above = KeyPiece(ByteKeyRange(b"", cut)), KeyPiece(ByteKeyRange(cut, b""))
+    below, above = KeyRange(b"", cut), KeyRange(cut, b"")
     assert sorted(read(below, above)) == list(range(1000))
     assert all(from_integer(number) < cut for number in read(below))
 

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from splitscan.jobs.ledger import KeyRange
 from splitscan.ranges import ByteKeyRange
 from splitscan.rebalance.claiming.positions import PositionSpace
 from splitscan.spark.tables import read_chunks, share_out_keys
 from splitscan.tables import planning
 from splitscan.tables.keys import KeyKind, TableStatistics, from_integer
-from splitscan.tables.planning import KeyPartition, KeyPiece, cut_stretches, key_pieces
+from splitscan.tables.planning import KeyPartition, cut_stretches, key_pieces
 from splitscan.testing.rebalance_laws import DealtChunks
 
 KEYS = st.one_of(st.binary(max_size=9), st.text(max_size=4).map(lambda text: text.encode("utf-8", "ignore")))
@@ -43,7 +44,7 @@ def test_any_cuts_of_positions_tile_the_keys(data, kind):
         for start, stop in pairwise(edges)
     ]
     found = [piece for chunk in pieces for piece in chunk]
-    ranges = [piece.keys for piece in found if not piece.only_nulls]
+    ranges = [ByteKeyRange(piece.start, piece.stop) for piece in found if not piece.only_nulls]
     assert ranges[0].start == ranges[-1].stop == b""
     assert all(one.stop == other.start for one, other in pairwise(ranges))
     assert all(keys.stop == kind.representable(keys.stop) and keys.start != keys.stop for keys in ranges if keys.stop)
@@ -82,7 +83,7 @@ def test_small_tables_and_tables_without_statistics_can_be_divided_finely():
     assert len({unknown[0].key_at(KeyKind.INTEGER, position) for position in range(4096)}) == 4096
     empty = cut_stretches(KeyKind.UUID, TableStatistics(), (), nullable=False)
     pieces = key_pieces(KeyKind.UUID, [(stretch, 0, stretch.length) for stretch in empty])
-    assert list(pieces) == [KeyPiece(ByteKeyRange(b"", b""))]
+    assert list(pieces) == [KeyRange(b"", b"")]
 
 
 @pytest.fixture
