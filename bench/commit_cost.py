@@ -26,10 +26,10 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import open_storage
+from splitscan.jobs.destination import open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import History, HistoryReader
 from splitscan.jobs.ledger import Ledger, describe_columns
-from splitscan.jobs.opening import open_destination
 from splitscan.jobs.parquet import ParquetFileWriter
 from splitscan.jobs.part_writing import BlockRows, PartTarget, run_part
 from splitscan.jobs.partitioning import Layout

@@ -39,8 +39,8 @@ from splitscan.cli import main
 from splitscan.content.storage import open_source, open_storage
 from splitscan.content.storage.digests import ContentDigest
 from splitscan.errors import SplitscanError
+from splitscan.jobs.destination import open_destination
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.opening import open_destination
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.jobs.table_format import check_types

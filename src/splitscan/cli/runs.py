@@ -20,8 +20,8 @@ from splitscan.cli.session import Session, choose_remote, local_slots, parse_con
 from splitscan.cli.summary import Ingested, describe_window, render_window, write_ingest, write_plan
 from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, SplitscanError, StreamError, Where
+from splitscan.jobs.destination import open_destination
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.opening import open_destination
 from splitscan.jobs.reports import IngestReport
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest

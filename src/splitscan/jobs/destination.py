@@ -1,19 +1,25 @@
-"""Destinations of an ingest: one interface of a plain folder of Parquet and of tables."""
+"""Destinations of an ingest: one interface of a plain folder of Parquet and of tables, and how one is opened."""
 
 from __future__ import annotations
 
 import enum
+import importlib
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import pyarrow as pa
 
+from splitscan.errors import IngestError, UsageError, Where
 from splitscan.jobs.history import History
-from splitscan.jobs.ledger import Ledger, WrittenFile
+from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile
+from splitscan.jobs.ledger_files import announced_table
 from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import DestinationStorage
+from splitscan.jobs.workplace import DestinationStorage, open_destination_storage
 
 Announce = Callable[[str], None]
 """Told the name of each step before it is taken."""
@@ -112,3 +118,86 @@ class Destination(ABC):
 
     def discard(self, job_id: str) -> None:  # noqa: B027 -- a folder has nothing outside of staging
         """Delete the data files of a job that was never committed, and that nobody can continue any more."""
+
+
+PLAIN = "none"
+CATALOG_SCHEME = "iceberg://"
+"""What the address of a table in a catalog begins with."""
+
+_ICEBERG = "iceberg"
+_MODULES = {
+    "delta": ("splitscan.jobs.delta", "deltalake"),
+    _ICEBERG: ("splitscan.jobs.iceberg", "pyiceberg"),
+    PLAIN: ("splitscan.jobs.folder", "splitscan"),
+}
+TABLE_FORMATS = tuple(_MODULES)
+"""What a user may name; without a name a destination is what it already is, or a plain folder."""
+
+_MARKS = {"_delta_log/": "delta", "iceberg.db": _ICEBERG}  # what stands in the folder of a table
+
+
+def open_destination(
+    destination: str | os.PathLike[str], table: str | None = None, storage_options: Mapping[str, Any] | None = None
+) -> Destination:
+    """Open a destination. Nothing is created.
+
+    Args:
+        destination: Local path or URI of a folder that need not exist; or ``iceberg://CATALOG/NAMESPACE.TABLE``, a
+            table of a catalog that pyiceberg's own settings name.
+        table: ``"delta"``, ``"iceberg"`` or ``"none"`` (a plain folder of Parquet). ``None`` for what is there; a plain
+            folder if nothing is.
+        storage_options: Settings of a remote file system.
+
+    Raises:
+        UsageError: ``[bad-option]`` if *table* has no meaning, ``[no-table-format]`` if its library is not installed.
+        IngestError: ``[not-a-destination]`` if something of another format is there.
+    """
+    if table is not None and table not in TABLE_FORMATS:
+        raise UsageError(
+            "table names the format of the destination", seen=repr(table)[:80],
+            fix=f"give one of {', '.join(TABLE_FORMATS)}", code="bad-option",
+        )  # fmt: skip
+    if isinstance(destination, str) and destination.startswith(CATALOG_SCHEME):
+        return _open_registered(destination, table, storage_options or {})
+    place = open_destination_storage(destination, storage_options)
+    there = _recognise(place)
+    wanted = table or there or PLAIN
+    if there is not None and wanted != there:
+        raise IngestError(
+            f"the destination is a table of format {there}", Where(path=place.destination.root), f"table={wanted}",
+            f"leave table out, or say table={there}; a folder into which no ingest has ended may also be removed",
+            "not-a-destination",
+        )  # fmt: skip
+    with _library(wanted) as module:
+        opened: Destination = module.open_table(place)
+    return opened
+
+
+def _recognise(place: DestinationStorage) -> str | None:
+    names = place.destination.list_names()
+    marked = next((kind for mark, kind in _MARKS.items() if mark in names), None)
+    return marked or (announced_table(place.destination) if f"{OUR_FOLDER}/" in names else None)
+
+
+def _open_registered(address: str, table: str | None, storage_options: Mapping[str, Any]) -> Destination:
+    if table not in {None, _ICEBERG}:
+        raise UsageError(
+            f"{CATALOG_SCHEME} names a table of a catalog of Iceberg", seen=f"table={table}", fix="leave table out",
+            code="bad-option",
+        )  # fmt: skip
+    with _library(_ICEBERG) as module:
+        opened: Destination = module.open_registered(address, storage_options)
+    return opened
+
+
+@contextmanager
+def _library(table_format: str) -> Iterator[Any]:
+    """The module of a table format, which is imported when it is first needed."""
+    module, library = _MODULES[table_format]
+    try:
+        yield importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"a table of format {table_format} is written by {library}, which is not installed", seen=str(error),
+            fix=f'pip install "splitscan[{table_format}]", on the driver; workers do without', code="no-table-format",
+        ) from error  # fmt: skip

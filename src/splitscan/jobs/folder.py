@@ -22,6 +22,7 @@ from splitscan.jobs.partitioning import Layout, Partitioning, choose_partitionin
 from splitscan.jobs.parts import carrier_name, first_of
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.staging import Staging
+from splitscan.jobs.workplace import DestinationStorage
 
 
 class FolderDestination(Destination):
@@ -140,3 +141,8 @@ class FolderDestination(Destination):
                 "restore the table's metadata from a backup, or ingest into a new destination; "
                 "a table of a catalog is written as iceberg://CATALOG/NAMESPACE.TABLE", "table-behind",
             )  # fmt: skip
+
+
+def open_table(place: DestinationStorage) -> FolderDestination:
+    """Open a plain folder, as the modules of table formats open a table; it need not be there."""
+    return FolderDestination(place)

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Any
 
 from splitscan.content.storage import redact
-from splitscan.jobs.destination import Destination
+from splitscan.jobs.destination import Destination, open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import (
     History,
@@ -34,7 +34,6 @@ from splitscan.jobs.monitor import (
     OnProgress,
     run_watched,
 )
-from splitscan.jobs.opening import open_destination
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.replacing import Contents, check_live, write_rest

@@ -26,7 +26,7 @@ from splitscan.content.storage import (
     open_source,
 )
 from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError
-from splitscan.jobs.destination import Destination, FileState
+from splitscan.jobs.destination import Destination, FileState, open_destination
 from splitscan.jobs.folder_layouts import announced_names, is_moved_in
 from splitscan.jobs.history import History
 from splitscan.jobs.ledger import (
@@ -40,7 +40,6 @@ from splitscan.jobs.ledger import (
     only_appends,
 )
 from splitscan.jobs.ledger_files import ledger_name, nothing_ingested, read_ledgers
-from splitscan.jobs.opening import open_destination
 from splitscan.jobs.parquet import REJECT_SCHEMA, parquet_of
 from splitscan.jobs.replacing import Contents, source_files
 from splitscan.jobs.reports import Finding, VerifyReport

@@ -13,11 +13,11 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.archives.opening import open_planned
 from splitscan.content.storage import check_unchanged
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
+from splitscan.jobs.destination import PLAIN, open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import Growth, HistoryReader
 from splitscan.jobs.ledger import OUR_FOLDER
 from splitscan.jobs.monitor import OnProgress
-from splitscan.jobs.opening import PLAIN, open_destination
 from splitscan.jobs.reports import IngestReport
 from splitscan.jobs.settings import IngestSettings, OnChanged
 from splitscan.jobs.source import Runner

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from itertools import chain
 from typing import Any, cast
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from pyspark.sql.types import StructType
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.jobs.ledger import KeyRange
+from splitscan.jobs.record_json import from_plain, read_object, to_plain
 from splitscan.rebalance.chunk_reader import ClaimSource
 from splitscan.rebalance.claiming.positions import PositionSpace
 from splitscan.rebalance.claiming.values import Chunk, ChunkStats, Segment
@@ -78,31 +78,22 @@ def read_chunks(
 
     What the caller does with the rows of a chunk, until it asks for those of the next one, counts as its cost.
     """
-    taken = _Taken(spec, claims, clock)
-    for batch in read_pieces(spec, chain.from_iterable(taken.chunks()), version):
-        taken.rows += batch.num_rows
-        taken.size_bytes += batch.nbytes
-        yield batch
+    rows = size_bytes = 0  # of the latest chunk
 
-
-class _Taken:
-    """Claims chunk after chunk, each when the one before it was taken; counts what came of the latest one."""
-
-    def __init__(self, spec: TableSpec, claims: ClaimSource, clock: Callable[[], float]) -> None:
-        self.rows = 0
-        self.size_bytes = 0
-        self._spec = spec
-        self._claims = claims
-        self._clock = clock
-
-    def chunks(self) -> Iterator[Iterator[KeyRange]]:
+    def pieces() -> Iterator[KeyRange]:
+        nonlocal rows, size_bytes
         index, stats = 0, None
-        while (chunk := self._claims.next(index, stats)) is not None:
-            claimed = self._clock()
-            self.rows = self.size_bytes = 0
-            yield pieces_of(chunk, self._spec)
-            stats = ChunkStats(self._clock() - claimed, self.rows, self.size_bytes)
+        while (chunk := claims.next(index, stats)) is not None:
+            claimed = clock()
+            rows = size_bytes = 0
+            yield from pieces_of(chunk, spec)
+            stats = ChunkStats(clock() - claimed, rows, size_bytes)
             index += 1
+
+    for batch in read_pieces(spec, pieces(), version):
+        rows += batch.num_rows
+        size_bytes += batch.nbytes
+        yield batch
 
 
 def pieces_of(chunk: Chunk, spec: TableSpec) -> Iterator[KeyRange]:
@@ -113,17 +104,12 @@ def pieces_of(chunk: Chunk, spec: TableSpec) -> Iterator[KeyRange]:
 
 
 def _segment_of(stretch: KeyPartition) -> Segment:
-    plain = [
-        *(stretch.start.hex(), stretch.stop.hex(), stretch.length),
-        *(stretch.is_first, stretch.is_last, stretch.only_nulls),
-    ]
-    return Segment(stretch.length, json.dumps(plain, separators=(",", ":")), stretch.only_nulls)
+    return Segment(stretch.length, json.dumps(to_plain(stretch), separators=(",", ":")), stretch.only_nulls)
 
 
 @lru_cache(maxsize=_READ_STRETCHES)
 def _stretch_of(text: str) -> KeyPartition:
-    start, stop, *others = json.loads(text)
-    return KeyPartition(bytes.fromhex(start), bytes.fromhex(stop), *others)
+    return from_plain(KeyPartition, read_object(text))
 
 
 def table_to_spark(

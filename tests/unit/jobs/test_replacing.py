@@ -11,9 +11,9 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.errors import IngestError, SourceChangedError, UsageError
 from splitscan.jobs import replacing, verify
+from splitscan.jobs.destination import open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import parse_ledger, read_ledgers, render_ledger
-from splitscan.jobs.opening import open_destination
 from splitscan.jobs.part_writing import run_part
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.rejected import list_rejects

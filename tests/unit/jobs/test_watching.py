@@ -11,9 +11,9 @@ import pytest
 from splitscan.content.storage.destination import LocalStorage
 from splitscan.errors import IngestError, SourceChangedError, StreamError, UsageError
 from splitscan.jobs import Phase, verify
+from splitscan.jobs.destination import open_destination
 from splitscan.jobs.history import HistoryReader
 from splitscan.jobs.ledger_files import ledger_name
-from splitscan.jobs.opening import open_destination
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.watching import Watch

@@ -7,9 +7,9 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.errors import IngestError, SplitscanError
 from splitscan.jobs import IngestSettings, verify
+from splitscan.jobs.destination import open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import announced_table
-from splitscan.jobs.opening import open_destination
 from splitscan.jobs.steps import IngestTarget, run_ingest
 
 COLUMNS = pa.schema([("id", pa.int64()), ("text", pa.string())])

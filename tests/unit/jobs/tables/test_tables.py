@@ -10,9 +10,9 @@ from deltalake import write_deltalake
 
 from splitscan.errors import IngestError, SchemaError
 from splitscan.jobs import verify
+from splitscan.jobs.destination import open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import ledger_name, read_ledgers
-from splitscan.jobs.opening import open_destination
 from splitscan.jobs.steps import IngestTarget, plan_ingest
 from splitscan.jobs.table import TableDestination
 
