@@ -9,8 +9,8 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,96 +24,88 @@ from splitscan.jobs.ledger import OUR_FOLDER, STAGING_FOLDER
 _ATTEMPTS = 1000  # each is lost to another holder that leaves at the same instant
 
 
-class DestinationLock:
-    """An exclusive lock on a destination, as a context manager.
+@contextmanager
+def lock_destination(path: Path, destination: str) -> Iterator[None]:
+    """Hold an exclusive lock on a destination.
 
     The lock is a ``flock`` on a small file that also says who holds it. The file goes away with the lock.
 
     Raises:
-        IngestError: ``[destination-busy]`` on entering, if another process (or thread) holds it.
+        IngestError: ``[destination-busy]`` if another process (or thread) holds it.
     """
-
-    def __init__(self, path: Path, destination: str) -> None:
-        self._path = path
-        self._destination = destination
-        self._descriptor: int | None = None
-
-    def __enter__(self) -> DestinationLock:
-        for _ in range(_ATTEMPTS):
-            self._descriptor = self._try_open()
-            if self._descriptor is not None:
-                return self
-        raise self._failed("its folder vanishes again and again")
-
-    def __exit__(self, *_: object) -> None:
-        if self._descriptor is None:
-            return
+    attempts = (_try_open(path, destination) for _ in range(_ATTEMPTS))
+    descriptor = next((each for each in attempts if each is not None), None)
+    if descriptor is None:
+        raise _lock_failed(destination, "its folder vanishes again and again")
+    try:
+        yield
+    finally:
         try:
             with suppress(OSError):  # the name goes first: whoever opens it from now on gets a new file
-                self._path.unlink()
+                path.unlink()
             with suppress(OSError):  # only where nothing else is in it
-                self._path.parent.rmdir()
+                path.parent.rmdir()
         finally:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-    def _try_open(self) -> int | None:
-        """Open and lock the file; ``None`` when its last holder deleted it, or its folder, meanwhile."""
-        try:
-            descriptor = self._open_file()
-            if descriptor is None:
-                return None
-            try:
-                is_held = self._hold(descriptor)
-            except BaseException:
-                os.close(descriptor)
-                raise
-        except OSError as error:
-            raise self._failed(f"{type(error).__name__}: {error}") from error
-        if not is_held:
             os.close(descriptor)
-            return None
-        with suppress(OSError):  # for messages only: on a full disk the lock holds all the same
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
-        return descriptor
 
-    def _open_file(self) -> int | None:
+
+def _try_open(path: Path, destination: str) -> int | None:
+    """Open and lock the file; ``None`` when its last holder deleted it, or its folder, meanwhile."""
+    try:
+        descriptor = _open_lock_file(path)
+        if descriptor is None:
+            return None
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except FileNotFoundError:
-            return None
-        except FileExistsError:
-            if self._path.parent.is_file():
-                raise
-            return None
+            is_held = _hold(descriptor, path, destination)
+        except BaseException:
+            os.close(descriptor)
+            raise
+    except OSError as error:
+        raise _lock_failed(destination, f"{type(error).__name__}: {error}") from error
+    if not is_held:
+        os.close(descriptor)
+        return None
+    with suppress(OSError):  # for messages only: on a full disk the lock holds all the same
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+    return descriptor
 
-    def _hold(self, descriptor: int) -> bool:
-        """Lock an open file. Returns whether it is still the one that others open."""
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise self._busy(os.pread(descriptor, 500, 0)) from None
-        with suppress(FileNotFoundError):
-            return self._path.stat().st_ino == os.fstat(descriptor).st_ino
-        return False
 
-    def _failed(self, seen: str) -> IngestError:
-        return IngestError(
-            "the destination cannot be locked", Where(path=self._destination), seen,
-            "check that the folder that holds the destination is writable", "destination-failed",
-        )  # fmt: skip
+def _open_lock_file(path: Path) -> int | None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except FileNotFoundError:
+        return None
+    except FileExistsError:
+        if path.parent.is_file():
+            raise
+        return None
 
-    def _busy(self, holder: bytes) -> IngestError:
+
+def _hold(descriptor: int, path: Path, destination: str) -> bool:
+    """Lock an open file. Returns whether it is still the one that others open."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         seen = "the holder is not known"
         with suppress(ValueError, KeyError, TypeError):
-            raw = json.loads(holder)
+            raw = json.loads(os.pread(descriptor, 500, 0))
             seen = f"process {int(raw['pid'])} on {str(raw['host'])[:80]} holds it"
-        return IngestError(
-            "another ingest is writing to this destination", Where(path=self._destination), seen,
+        raise IngestError(
+            "another ingest is writing to this destination", Where(path=destination), seen,
             "wait until it ends, then run again", "destination-busy",
-        )  # fmt: skip
+        ) from None  # fmt: skip
+    with suppress(FileNotFoundError):
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    return False
+
+
+def _lock_failed(destination: str, seen: str) -> IngestError:
+    return IngestError(
+        "the destination cannot be locked", Where(path=destination), seen,
+        "check that the folder that holds the destination is writable", "destination-failed",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -163,7 +155,7 @@ class DestinationStorage:
         if not self.is_local:
             return nullcontext()
         home = self.work_folder if self.is_beside else self.folder / OUR_FOLDER
-        return DestinationLock(home / "lock", self.destination.root)
+        return lock_destination(home / "lock", self.destination.root)
 
 
 def open_destination_storage(
