@@ -41,7 +41,7 @@ def column_of(name: str, declared: str, seen: frozenset[str], *, required: bool,
     """How a column is read."""
     quoted = quote_name(name)
     kind, is_mixed = _kind(declared.upper(), seen)
-    is_loose = not _tells_type(declared.upper())
+    is_loose = _told_type(declared.upper()) is None
     key_kind = None if is_mixed else _KEYS.get(kind)
     if key_kind is KeyKind.TEXT and not text_keys:
         key_kind = None
@@ -83,37 +83,26 @@ def _type_of(expression: str) -> str:
     return f"CASE WHEN {is_long} THEN '{_LONG}' ELSE typeof({expression}) END"
 
 
-def _kind(declared: str, seen: frozenset[str]) -> tuple[pa.DataType, bool]:
-    """The type of a column, and whether its values have to be turned into text for it.
+_AFFINITIES = (
+    (("INT",), pa.int64()),
+    (("CHAR", "CLOB", "TEXT"), pa.string()),
+    (("BLOB",), pa.binary()),
+    (("REAL", "FLOA", "DOUB"), pa.float64()),
+)
+"""Words of a declared type by which SQLite turns all values that can be turned into one type; the first counts."""
 
-    The rules are those by which SQLite finds the affinity of a column; in the order of its documentation.
-    """
-    if "INT" in declared:
-        return pa.int64(), False
-    if any(word in declared for word in ("CHAR", "CLOB", "TEXT")):
-        return pa.string(), False
-    if "BLOB" in declared:
-        return pa.binary(), False
-    if any(word in declared for word in ("REAL", "FLOA", "DOUB")):
-        return pa.float64(), False
+
+def _told_type(declared: str) -> pa.DataType | None:
+    return next((kind for words, kind in _AFFINITIES if any(word in declared for word in words)), None)
+
+
+def _kind(declared: str, seen: frozenset[str]) -> tuple[pa.DataType, bool]:
+    """The type of a column, and whether its values have to be turned into text for it."""
+    told = _told_type(declared)
+    if told is not None:
+        return told, False
     is_numeric = bool(declared) and not any(word in declared for word in ("DATE", "TIME"))
     has_fractions = is_numeric and _SCALE.search(declared) is not None and _LONG not in seen
-    return _kind_of_values(seen, is_numeric=is_numeric, has_fractions=has_fractions)
-
-
-def _expression(quoted: str, kind: pa.DataType, *, is_loose: bool) -> str:
-    """Expression for a column: the driver has digits of its own for numbers among texts and bytes."""
-    if pa.types.is_binary(kind):
-        return _AS_BYTES.format(quoted)
-    return _AS_TEXT.format(quoted) if pa.types.is_string(kind) and is_loose else quoted
-
-
-def _tells_type(declared: str) -> bool:
-    """True if a declared type turns all values that can be turned into one type."""
-    return any(word in declared for word in ("INT", "CHAR", "CLOB", "TEXT", "BLOB", "REAL", "FLOA", "DOUB"))
-
-
-def _kind_of_values(seen: frozenset[str], *, is_numeric: bool, has_fractions: bool) -> tuple[pa.DataType, bool]:
     if seen and seen <= _NUMBERS and not {"real", _LONG} <= seen:
         return (pa.float64() if has_fractions or "real" in seen else pa.int64()), False
     if seen == {"text"}:
@@ -121,6 +110,13 @@ def _kind_of_values(seen: frozenset[str], *, is_numeric: bool, has_fractions: bo
     if seen == {"blob"}:
         return pa.binary(), False
     return (pa.float64(), False) if is_numeric and not seen else (pa.string(), True)
+
+
+def _expression(quoted: str, kind: pa.DataType, *, is_loose: bool) -> str:
+    """Expression for a column: the driver has digits of its own for numbers among texts and bytes."""
+    if pa.types.is_binary(kind):
+        return _AS_BYTES.format(quoted)
+    return _AS_TEXT.format(quoted) if pa.types.is_string(kind) and is_loose else quoted
 
 
 _BATCH_ROWS = "adbc.sqlite.query.batch_rows"
