@@ -90,8 +90,7 @@ class Destination(ABC):
     def commit(self, staging: Staging, ledger: Ledger, announce: Announce) -> Ledger:
         """Make a job visible.
 
-        Returns:
-            The ledger that counts: that of a twin, another run of the same job, where the twin's files are visible.
+        Returns the ledger that counts: that of a twin, another run of the same job, where the twin's files are visible.
 
         Raises:
             IngestError: If the storage fails, a file is missing or changed, or another job took the ledger's number
@@ -144,8 +143,7 @@ def open_destination(
     Args:
         destination: Local path or URI of a folder that need not exist; or ``iceberg://CATALOG/NAMESPACE.TABLE``, a
             table of a catalog that pyiceberg's own settings name.
-        table: ``"delta"``, ``"iceberg"`` or ``"none"`` (a plain folder of Parquet). ``None`` for what is there; a plain
-            folder if nothing is.
+        table: One of ``TABLE_FORMATS``; ``None`` for what is there; a plain folder if nothing is.
         storage_options: Settings of a remote file system.
 
     Raises:

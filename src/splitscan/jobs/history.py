@@ -44,8 +44,6 @@ class SortedFiles:
     """Files by what is to be done with them.
 
     Attributes:
-        fresh: Never ingested.
-        skipped: Ingested before.
         changed: Ingested before in another version; or part of a content of which an earlier part is not there.
         replacing: Those of the fresh ones whose earlier version is to leave.
         by_name: Whether what was ingested before is known by a name, and so whatever it is by now.
@@ -75,11 +73,8 @@ class History:
     A file that had vanished when it was to be read was not ingested: it is read when it comes back.
 
     Attributes:
-        jobs: The sequence of every job, by its identity.
-        last: Number of the last job, 0 if there was none.
-        columns: Of the last job; empty if there was none.
-        table: Format of the table that the last job went to; empty for a plain folder.
-        partitioning: Of the last job.
+        jobs: The sequence of every job, by its identity; *last* is the greatest, 0 without a job.
+        columns: Of the last job, as *table* and *partitioning*; all empty if there was none.
         first: The data files that readers find first.
         removed: The data files that left with versions that were replaced.
         tables: The tables that were ingested, each as database and relation, by the name of the job.

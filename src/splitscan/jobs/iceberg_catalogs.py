@@ -29,13 +29,7 @@ _NO_PATH = "%#?"  # pyiceberg reads local paths as URIs, in which these have a m
 
 @dataclass(frozen=True)
 class Registration:
-    """A table's entry in a catalog; neither need be there.
-
-    Attributes:
-        place: The folder of the table.
-        identifier: Namespace and name.
-        named: The catalog, if pyiceberg's settings name it; ``None`` for that in the folder.
-    """
+    """A table's entry in the catalog that pyiceberg's settings name, or in that of its folder; it need not be there."""
 
     place: DestinationStorage
     identifier: tuple[str, ...]

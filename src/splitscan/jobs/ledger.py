@@ -125,9 +125,7 @@ class ReplacedFile:
 class RemovedFile:
     """A data file of an earlier job that held rows of a replaced version.
 
-    Attributes:
-        name: Name relative to the destination.
-        into: The file of the job that holds the rest of its rows, in their order; empty if there is no rest.
+    *into* is the file of the job that holds the rest of its rows, in their order; empty if there is no rest.
     """
 
     name: FileName
@@ -139,8 +137,7 @@ class LedgerFile:
     """A source file, as it was planned.
 
     Attributes:
-        index: Number of the file in its job, from 0.
-        path: Where it was; secrets are masked.
+        path: Secrets are masked.
         fingerprint: Identity of the version that was read.
         size_bytes: Its length; of a file that grows, up to where it was planned.
         modified_us: Modification time in microseconds since the epoch, 0 when unknown.
@@ -193,11 +190,11 @@ class LedgerTable:
 
     Attributes:
         job: The name that the user gave the job.
-        database: Where it is: no user and no password.
+        database: Its address, without user and password.
         relation: The table, or a digest of the SELECT.
         key: The column by which it was divided; empty if it was not.
         nullable: Whether there may be rows without a key.
-        version: Which rows were read: a snapshot, or a digest of a file.
+        version: Identity of the rows: a snapshot, or a digest of a file.
         ranges: The rows of each block, by its index.
     """
 
@@ -301,15 +298,12 @@ class Ledger:
         job_id: Identity of the job: the same input with the same options and blocks is the same job.
         sequence: Number of the job in its destination, from 1.
         created: When it was committed: ISO 8601, UTC.
-        record_format: Name of the record format.
         options: Options that it was read with; secrets are masked.
         columns: Of the rows. The Parquet files have the same, or those that the folders do not tell.
-        files: Source files, by index.
-        blocks: Blocks, by file and offset.
+        blocks: By file and offset.
         written: Parquet files of rows and of rejects, by name.
-        roots: What the user named; every source lies below one of them.
+        roots: Paths of the user; every source lies below one of them.
         table: Format of the table that the rows went to; empty for a plain folder.
-        partitioning: The columns whose values choose a row's folder.
         source: The table that was read; ``None`` if it were files.
         replaced: Versions of source files whose rows left with this job.
         removed: Data files that left with them.

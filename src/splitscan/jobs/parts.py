@@ -36,12 +36,7 @@ class OutputPart:
 
     @property
     def name(self) -> str:
-        """Its identity in its job.
-
-        Example:
-            >>> OutputPart(12, ()).name
-            '00000012-00000'
-        """
+        """Its identity in its job, by :func:`part_name`."""
         return part_name(self.number, len(self.blocks))
 
     @property
@@ -61,12 +56,7 @@ class OutputPart:
 
     @classmethod
     def from_json(cls, written: bytes) -> OutputPart:
-        """Read what :meth:`to_json` wrote.
-
-        Example:
-            >>> OutputPart.from_json(OutputPart(12, ()).to_json())
-            OutputPart(number=12, blocks=())
-        """
+        """Read what :meth:`to_json` wrote."""
         head, _, blocks = written.partition(b"\n")
         number, files = json.loads(head)
         return cls(number, tuple(zip(files, read_blocks(blocks), strict=True)))
@@ -95,12 +85,7 @@ class ClaimedPart:
 
     @property
     def name(self) -> str:
-        """Its identity in its scan.
-
-        Example:
-            >>> ClaimedPart("5ca1ab1e00", 3, 17).name
-            '00003-00000017'
-        """
+        """Its identity in its scan, by :func:`log_part_name`."""
         return log_part_name(self.partition, self.entry)
 
     @property
@@ -120,7 +105,12 @@ class ClaimedPart:
 
 
 def log_part_name(partition: int, entry: int) -> str:
-    """Spell the identity of a part of a log in its scan."""
+    """Spell the identity of a part of a log in its scan.
+
+    Example:
+        >>> log_part_name(3, 17)
+        '00003-00000017'
+    """
     return f"{partition:05d}-{entry:08d}"
 
 

@@ -47,12 +47,10 @@ class IngestPlan:
     """Plan of an ingest. Nothing was read or written to make it.
 
     Attributes:
-        destination: Canonical path.
-        paths: Files that would be read, in order.
+        paths: Files that would be read, in order; *source_bytes* in all.
         files_skipped: Files that were ingested before.
         changed: Paths of files that were ingested before, but have changed since.
         replaced: Those among the files to be read whose rows would take the place of those of an earlier version.
-        source_bytes: Bytes that would be read.
         columns_added: The columns that the destination does not have and would be given, each with its type.
     """
 
@@ -184,13 +182,7 @@ class IngestReport:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that a verification found.
-
-    Attributes:
-        code: Stable identifier.
-        path: The file it is about.
-        text: One sentence.
-    """
+    """Something that a verification found: a stable code, the file it is about, and one sentence."""
 
     code: str
     path: str
@@ -205,19 +197,13 @@ class VerifyReport:
     """Result of a comparison of data, ledger and source.
 
     Attributes:
-        destination: Canonical path.
         deep: Whether source bytes were read again and Parquet rows decoded.
-        jobs: Committed jobs.
-        files: Source files in the ledgers, without those that had vanished, and without versions that were replaced.
-        blocks: Their blocks.
-        rows: Their rows.
-        rejects: Their rejects.
-        data_files: Parquet files checked, reject tables not included.
-        source_bytes: Bytes of these files.
-        parquet_bytes: Bytes of the Parquet files checked, reject tables not included.
+        files: Source files in the ledgers, without those that had vanished, and without versions that were replaced;
+            *blocks*, *rows*, *rejects* and *source_bytes* are theirs.
+        data_files: Parquet files checked, of *parquet_bytes*; reject tables not included.
         digests_checked: Blocks whose source bytes were read again and compared.
-        problems: What is wrong; empty when everything agrees.
-        notes: What could not be compared any more: sources that were removed or have changed since.
+        problems: Whatever is wrong; empty when everything agrees.
+        notes: Sources that could not be compared any more: removed, or changed since.
         seconds: Wall time.
     """
 

@@ -41,13 +41,7 @@ _CODECS = {".gz": "gzip", ".zst": "zstd"}
 
 @dataclass(frozen=True, slots=True)
 class FileTarget:
-    """A file to be.
-
-    Attributes:
-        folder: Path or URI of its folder.
-        name: Its name there.
-        kind: What is in it.
-        codec: How it is compressed as a whole.
+    """A file to be: its folder, its name there, what is in it, and how it is compressed as a whole.
 
     Example:
         >>> FileTarget.of("out/a.csv.gz")

@@ -130,11 +130,8 @@ class Runner(Protocol):
 class NamedJob:
     """A job with a name, and with a plan that every run of it has.
 
-    Attributes:
-        target: How the job writes, under its name.
-        files: What it reads, as the ledger has it.
-        table: The table that it reads, if it reads one.
-        give_back: Called when all was published: what was held for reading is not needed any more.
+    *files* and *table* are what it reads, as the ledger has it. *give_back* is called when all was published: what was
+    held for reading is not needed any more.
     """
 
     target: PartTarget

@@ -103,9 +103,6 @@ def _file_row_faults(file: WrittenFile, ranges: Iterable[RowRange]) -> Iterator[
 def key_faults(table: LedgerTable, blocks: Iterable[LedgerBlock]) -> Iterator[str]:
     """Find every place where the blocks of a table do not stand for each of its keys, and its nulls, exactly once.
 
-    Returns:
-        One sentence per fault; none is the proof.
-
     Example:
         >>> from splitscan.jobs.ledger import KeyRange
         >>> table = LedgerTable("job", "db", "t", "id", False, "v", ((KeyRange(b"", b" "),), (KeyRange(b"0", b""),)))
