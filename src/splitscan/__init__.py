@@ -51,13 +51,13 @@ if TYPE_CHECKING:
         recommended_conf,
         register,
         split_files,
-        verify,
         watch,
     )
     from splitscan.api.messages import KafkaScan, scan_kafka
     from splitscan.api.tables import TableScan, scan_table
     from splitscan.engine import SlowEngineWarning
     from splitscan.formats.csv.sniffing.found import Dialect
+    from splitscan.jobs.verifying import verify
     from splitscan.read.framed_contexts import (
         FixedBytesReaderContext,
         LineReaderContext,
@@ -138,7 +138,7 @@ _HOMES = {
     "scan_kafka": "splitscan.api.messages",
     "scan_table": "splitscan.api.tables",
     "split_files": "splitscan.api.jobs",
-    "verify": "splitscan.api.jobs",
+    "verify": "splitscan.jobs.verifying",
     "watch": "splitscan.api.jobs",
 }
 """The module of every public name that is imported when it is first asked for; of all others, that of files."""

@@ -1,9 +1,9 @@
-"""Jobs on Spark, and checks of them: watching, verifying, blocks as data frames, reports, settings."""
+"""Jobs on Spark: watching, blocks as data frames, reports, settings."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from splitscan.scan.finding_format import find_format
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from splitscan.jobs import IngestSettings, VerifyReport
+    from splitscan.jobs import IngestSettings
     from splitscan.jobs.monitor import OnProgress
     from splitscan.jobs.watching import WatchedWindow
     from splitscan.rebalance.report import RebalanceReport
@@ -85,15 +85,6 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
                 yield window
 
     return windows()
-
-
-def verify(
-    destination: str | os.PathLike[str], *, deep: bool = False, storage_options: Mapping[str, Any] | None = None
-) -> VerifyReport:
-    """Check that data, ledger and source agree; see :func:`splitscan.jobs.verifying`."""
-    from splitscan.jobs import verify as check  # noqa: PLC0415 - Parquet loads with it
-
-    return check(destination, deep=deep, storage_options=storage_options)
 
 
 def register(spark: SparkSession) -> None:
