@@ -272,8 +272,7 @@ class PartTarget:
         schema = self.partitioning.file_schema(self.schema)
         with ParquetFileWriter(staging, name, schema, self.settings, keep_empty=True) as data:
             pass
-        if data.written is None:
-            raise InvariantError("an empty Parquet file was not written", Where(path=staging.storage.root))
+        assert data.written is not None
         return data.written
 
 

@@ -51,7 +51,6 @@ from splitscan.jobs.table_format import (
     check_types,
     is_failure,
 )
-from splitscan.jobs.workplace import DestinationStorage
 from splitscan.sizes import count_of
 
 P = ParamSpec("P")
@@ -97,9 +96,8 @@ class TableDestination(Destination):
     keeps_partition_columns: bool
     """Whether data files have the columns that they are partitioned by."""
 
-    def __init__(self, place: DestinationStorage) -> None:
-        super().__init__(place)
-        self._begun: CommitContext | None = None
+    _begun: CommitContext
+    """The job that is being written, from :meth:`begin` on."""
 
     @abstractmethod
     def open_table(self) -> TableSnapshot | None:
@@ -237,8 +235,6 @@ class TableDestination(Destination):
 
     def _append(self, files: Sequence[NewFile], stamp: CommitStamp, removed: Sequence[str]) -> bool:
         """Commit to the table. Returns whether it holds these files: if not, it holds those of a twin."""
-        if self._begun is None:
-            raise AssertionError("begin comes before commit")
         for attempt in range(_ATTEMPTS):
             table = self.open_table() if self._begun.is_new else self._open(stamp.number - 1)
             if table is None:
@@ -277,8 +273,6 @@ class TableDestination(Destination):
 
     def _read_footers(self, ledger: Ledger) -> list[NewFile]:
         """Make sure that every file is there as it was written: no table format looks before it registers a file."""
-        if self._begun is None:
-            raise AssertionError("begin comes before commit")
         planned = self._begun.partitioning.file_schema(self._begun.schema)
         with ThreadPoolExecutor(_FOOTER_THREADS) as pool:
             return list(pool.map(lambda written: self._read_footer(written, planned), ledger.data_files))

@@ -13,7 +13,7 @@ from splitscan.jobs import OnChanged, verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
-from splitscan.jobs.workplace import DestinationLock
+from splitscan.jobs.workplace import lock_destination
 from splitscan.scan import ScanPlanner
 
 
@@ -150,7 +150,7 @@ def test_a_destination_that_is_a_file_is_refused(tmp_path, make_scan, run):
 
 def test_two_ingests_into_one_destination_exclude_each_other(tmp_path, make_scan, run):
     with (
-        DestinationLock(tmp_path / ".out.splitscan/lock", "x"),
+        lock_destination(tmp_path / ".out.splitscan/lock", "x"),
         pytest.raises(IngestError, match="destination-busy"),
     ):
         run(make_scan(), tmp_path / "out")
