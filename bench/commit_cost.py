@@ -32,10 +32,9 @@ from splitscan.jobs.history import History, HistoryReader
 from splitscan.jobs.ledger import Ledger, describe_columns
 from splitscan.jobs.parquet import ParquetFileWriter
 from splitscan.jobs.part_writing import BlockRows, PartTarget, run_part
-from splitscan.jobs.partitioning import Layout
-from splitscan.jobs.parts import OutputPart, parquet_name, part_name
+from splitscan.jobs.partitioning import Layout, parquet_name
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.staging import PartReport, Staging
+from splitscan.jobs.staging import OutputPart, PartReport, Staging, part_name
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_scan import open_reader

@@ -24,11 +24,11 @@ from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.jobs.history import Growth, History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, describe_columns, field_ids, identify
 from splitscan.jobs.part_writing import PartTarget
-from splitscan.jobs.parts import BlockKey
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.schema_evolution import settle_columns, with_new_columns
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
+from splitscan.jobs.staging import BlockKey
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.path_text import portable_path

@@ -28,8 +28,7 @@ from splitscan.jobs.ledger import (
     ReplacedFile,
     WrittenFile,
 )
-from splitscan.jobs.partitioning import is_partition_folder, job_folder
-from splitscan.jobs.parts import is_job_file
+from splitscan.jobs.partitioning import is_job_file, is_partition_folder, job_folder
 from splitscan.jobs.record_json import Json, damaged, from_plain, read_object, to_plain
 
 LEDGER_VERSION = 1

@@ -31,10 +31,9 @@ from splitscan.jobs.parquet import (
     RejectFileWriter,
     check_schema,
 )
-from splitscan.jobs.partitioning import Partitioning
-from splitscan.jobs.parts import ClaimedPart, OutputPart, parquet_name
+from splitscan.jobs.partitioning import Partitioning, parquet_name
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.staging import PartProgress, PartReport, Staging
+from splitscan.jobs.staging import ClaimedPart, OutputPart, PartProgress, PartReport, Staging
 from splitscan.redaction import redact
 from splitscan.scan.oddities import of_file, total_oddities
 from splitscan.scan.rejects import OnRejects

@@ -1,9 +1,10 @@
-"""Folders of rows: of a job, where jobs have folders, and of a partition, as Hive and Spark spell it."""
+"""Names of folders and files of rows: of a job and its parts, and of a partition, as Hive and Spark spell it."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -19,6 +20,10 @@ JOB_COLUMN = "splitscan_job"
 
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f") | {chr(code) for code in range(0x20)}  # what Spark escapes, and NUL
 _MOST_NAME_BYTES = 255  # of a folder, on any file system
+
+_JOB_DIGITS = 16  # jobs of one destination with the same digits would write over each other: 64 bits rule that out
+_LAST_SEQUENCE = 99_999_999  # of a job: later jobs have lower numbers in the names of carriers
+_JOB_FILE = re.compile(r"part-[0-9a-f]{16}(-[0-9a-f]+)+(\.\w+)?\.(parquet|rejects)")
 
 
 class Layout(enum.Enum):
@@ -166,3 +171,50 @@ def _has_one_spelling(kind: pa.DataType) -> bool:
 
 def _bad(seen: str, fix: str) -> UsageError:
     return UsageError("rows cannot be partitioned by these columns", seen=seen, fix=fix, code="partition-column")
+
+
+def parquet_name(job_id: str, part: str, compression: str, suffix: str = ".parquet") -> str:
+    """Name of the Parquet file of a part: it depends on the job and the blocks only.
+
+    Example:
+        >>> parquet_name("0123456789abcdef", "00000012-00003", "zstd")
+        'part-0123456789abcdef-00000012-00003.zstd.parquet'
+    """
+    codec = "" if compression == "none" else f".{compression}"
+    return f"{job_prefix(job_id)}{part}{codec}{suffix}"
+
+
+def job_prefix(job_id: str) -> str:
+    """Prefix of the names of all Parquet files of a job."""
+    return f"part-{job_id[:_JOB_DIGITS]}-"
+
+
+def is_job_file(name: str) -> bool:
+    """Return whether a file is called as the data files and rejects of jobs are.
+
+    Example:
+        >>> is_job_file("part-0123456789abcdef-00000012-00003.zstd.parquet"), is_job_file("part-0.parquet")
+        (True, False)
+    """
+    return _JOB_FILE.fullmatch(name) is not None
+
+
+def carrier_name(folder: str, sequence: int) -> str:
+    """Name of a file without rows that tells readers the columns: it sorts before all others, and the newest first.
+
+    Example:
+        >>> carrier_name("day=2024-01-02/", 3)
+        'day=2024-01-02/part-0-columns-99999996.parquet'
+    """
+    return f"{folder}part-0-columns-{_LAST_SEQUENCE - sequence:08d}.parquet"
+
+
+def first_of(names: Iterable[str]) -> tuple[str, ...]:
+    """The file that readers find first: by the whole path, and by folder after folder, where that is another one.
+
+    Example:
+        >>> first_of(["k=a/part-1", "k=a-b/part-2", "k=c/part-0"])
+        ('k=a-b/part-2', 'k=a/part-1')
+    """
+    known = list(names)
+    return tuple(sorted({min(known), min(known, key=lambda name: name.split("/"))})) if known else ()

@@ -20,8 +20,7 @@ from splitscan.jobs.folder_layouts import missing_error
 from splitscan.jobs.ledger import Ledger, LedgerFile, RemovedFile, ReplacedFile, RowRange, WrittenFile
 from splitscan.jobs.parquet import ParquetFileWriter, open_parquet_file
 from splitscan.jobs.part_writing import PartTarget
-from splitscan.jobs.partitioning import is_in_job_folder
-from splitscan.jobs.parts import parquet_name
+from splitscan.jobs.partitioning import is_in_job_folder, parquet_name
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.sizes import MIB, count_of

@@ -13,10 +13,9 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable
 from splitscan.jobs.part_writing import OpenBlock, PartTarget
-from splitscan.jobs.parts import BlockKey, OutputPart, plan_parts, report_folders
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.staging import PartReport, Staging
+from splitscan.jobs.staging import BlockKey, OutputPart, PartReport, Staging, plan_parts, report_folders
 from splitscan.jobs.tiling import check_matches_plan
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.scan import ScanPlanner

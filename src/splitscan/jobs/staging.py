@@ -1,4 +1,8 @@
-"""Staging of a job: finished parts that are not published yet. No reader of the destination sees them."""
+"""Parts of a job and their reports: what goes into one Parquet file, and the staging folder in which it waits.
+
+A part is made of neighbouring blocks of a plan, or of neighbouring chunks of a claim log. No reader of the destination
+sees what is in staging.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,163 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeAlias
 
-from splitscan.blocks import BlockMetadata
+from splitscan.blocks import BlockMetadata, read_blocks, write_blocks
 from splitscan.content.storage import Storage
 from splitscan.errors import IngestError, SourceMissingError
 from splitscan.jobs.ledger import REJECT_FOLDER, LedgerBlock, WrittenFile
-from splitscan.jobs.parts import BlockKey, ClaimedPart, OutputPart, log_part_name, part_name
 from splitscan.jobs.record_json import from_plain, read_object, to_plain
 
 REPORT_VERSION = 3
+
+BlockKey: TypeAlias = tuple[int, int]
+"""File index and block index: a block's identity in its job."""
+
+REPORTS_PER_FOLDER = 1000
+"""Blocks whose reports may share a folder: who watches a job lists the folders in which something is still missing."""
+
+_SCAN_DIGITS = 16  # runs of one job with the same digits would write over each other: 64 bits rule that out
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPart:
+    """Blocks that lie next to each other in the plan of a job, and go to one Parquet file together.
+
+    Attributes:
+        number: Number of its first block in the plan, from 0. With the number of blocks it is the part's identity.
+        blocks: File index and block, in the order of the plan.
+    """
+
+    number: int
+    blocks: tuple[tuple[int, BlockMetadata], ...]
+
+    @property
+    def name(self) -> str:
+        """Its identity in its job, by :func:`part_name`."""
+        return part_name(self.number, len(self.blocks))
+
+    @property
+    def folder(self) -> str:
+        """The folder of its report, by its number."""
+        return f"{self.number // REPORTS_PER_FOLDER:06d}"
+
+    @property
+    def file_part(self) -> str:
+        """Its identity in its destination, given the job."""
+        return self.name
+
+    def to_json(self) -> bytes:
+        """Write it, for the task that reads it."""
+        files, blocks = [file_index for file_index, _ in self.blocks], [block for _, block in self.blocks]
+        return json.dumps([self.number, files]).encode() + b"\n" + write_blocks(blocks)
+
+    @classmethod
+    def from_json(cls, written: bytes) -> OutputPart:
+        """Read what :meth:`to_json` wrote."""
+        head, _, blocks = written.partition(b"\n")
+        number, files = json.loads(head)
+        return cls(number, tuple(zip(files, read_blocks(blocks), strict=True)))
+
+    def is_told_by(self, report: PartReport) -> bool:
+        """Return whether a report tells of exactly these blocks."""
+        mine = [(file_index, block.index, block.start, block.stop) for file_index, block in self.blocks]
+        return mine == [(*line.key, line.start, line.stop) for line in report.blocks]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedPart:
+    """Chunks that lie next to each other in the log of a partition, and go to one Parquet file together.
+
+    Which chunks those are follows from the log alone, so every attempt of a partition makes the same parts.
+
+    Attributes:
+        scan: Identity of the scan, which is another one in each run of the job.
+        partition: Number of the log.
+        entry: Number of the first chunk in the log.
+    """
+
+    scan: str
+    partition: int
+    entry: int
+
+    @property
+    def name(self) -> str:
+        """Its identity in its scan, by :func:`log_part_name`."""
+        return log_part_name(self.partition, self.entry)
+
+    @property
+    def folder(self) -> str:
+        """The folder of the reports of its scan."""
+        return log_folder(self.scan)
+
+    @property
+    def file_part(self) -> str:
+        """Its identity in its destination.
+
+        Example:
+            >>> ClaimedPart("5ca1ab1e5ca1ab1e00", 3, 17).file_part
+            '5ca1ab1e5ca1ab1e-00003-00000017'
+        """
+        return f"{self.scan[:_SCAN_DIGITS]}-{self.name}"
+
+    def is_told_by(self, report: PartReport) -> bool:
+        """Return whether a report tells of chunks from that entry on."""
+        return report.part_name == self.name and report.chunks > 0
+
+
+def log_part_name(partition: int, entry: int) -> str:
+    """Spell the identity of a part of a log in its scan.
+
+    Example:
+        >>> log_part_name(3, 17)
+        '00003-00000017'
+    """
+    return f"{partition:05d}-{entry:08d}"
+
+
+def log_folder(scan: str) -> str:
+    """The folder of the reports of a scan."""
+    return f"scan-{scan}"
+
+
+def part_name(number: int, block_count: int) -> str:
+    """Spell the identity of a part: the number of its first block, and how many there are."""
+    return f"{number:08d}-{block_count:05d}"
+
+
+def plan_parts(
+    plan: Mapping[BlockKey, BlockMetadata], tasks: Iterable[Sequence[BlockMetadata]], done: Collection[BlockKey]
+) -> list[OutputPart]:
+    """Make parts of what is still to be read. A run that is packed alike gets those of the run before."""
+    keys = iter(plan.items())
+    parts: list[OutputPart] = []
+    number = 0
+    for task in tasks:
+        run: list[tuple[int, BlockMetadata]] = []
+        for _ in task:
+            key, block = next(keys)
+            if key in done:
+                _close(parts, number, run)
+                run = []
+            else:
+                run.append((key[0], block))
+            number += 1
+        _close(parts, number, run)
+    return parts
+
+
+def report_folders(parts: Iterable[OutputPart]) -> dict[str, set[str]]:
+    """Folders of the reports of parts, with the names of those in each."""
+    folders: dict[str, set[str]] = {}
+    for part in parts:
+        folders.setdefault(part.folder, set()).add(part.name)
+    return folders
+
+
+def _close(parts: list[OutputPart], stop: int, run: list[tuple[int, BlockMetadata]]) -> None:
+    if run:
+        parts.append(OutputPart(stop - len(run), tuple(run)))
 
 
 class PartProgress(NamedTuple):
@@ -86,11 +237,6 @@ class PartReport:
         except IngestError as error:
             seen = error.seen or ""
         raise IngestError("the report of a task cannot be read", seen=seen) from None
-
-    def fits(self, blocks: Sequence[tuple[BlockKey, BlockMetadata]]) -> bool:
-        """Return whether it tells of exactly these blocks."""
-        mine = [(block.key, block.start, block.stop) for block in self.blocks]
-        return mine == [(key, block.start, block.stop) for key, block in blocks]
 
     @property
     def progress(self) -> PartProgress:
@@ -185,21 +331,12 @@ class Staging:
     def _progress(self) -> str:
         return f"{self.job_id}/progress"
 
-    def read_finished_log(self, part: ClaimedPart) -> PartReport | None:
-        """Read the report of a part of a log, if it is finished for good and every file that it names is here too."""
-        with suppress(SourceMissingError, IngestError):
-            report = self.read_report(part.folder, part.name)
-            whole = report.part_name == part.name and report.chunks > 0 and report.is_final
-            if whole and all(self.has_file(written.name) for written in report.written):
-                return report
-        return None
-
-    def read_finished(self, part: OutputPart) -> PartReport | None:
+    def read_finished(self, part: OutputPart | ClaimedPart) -> PartReport | None:
         """Read the report of a part, if it is finished for good and every file that it names is here too."""
         with suppress(SourceMissingError, IngestError):  # a report that cannot be read is work to be done again
             report = self.read_report(part.folder, part.name)
-            keyed = list(zip(part.keys, (block for _, block in part.blocks), strict=True))
-            if report.is_final and report.fits(keyed) and all(self.has_file(each.name) for each in report.written):
+            whole = report.is_final and part.is_told_by(report)
+            if whole and all(self.has_file(written.name) for written in report.written):
                 return report
         return None
 
@@ -215,9 +352,12 @@ class Staging:
         finished: list[PartReport] = []
         stop = 0
         for report in found:
-            if report.number >= stop and report.is_final and _is_whole(report, order, waiting):
+            after = report.number + len(report.blocks)
+            part = OutputPart(report.number, tuple((key[0], block) for key, block in order[report.number : after]))
+            whole = part.blocks and part.is_told_by(report) and all(each.name in waiting for each in report.written)
+            if report.number >= stop and report.is_final and whole:
                 finished.append(report)
-                stop = report.number + len(report.blocks)
+                stop = after
         return finished
 
     def reports_there(self) -> Iterator[PartReport]:
@@ -255,8 +395,3 @@ class Staging:
         """Throw the folder away. What a late task still writes there is no part of anything."""
         with suppress(IngestError, SourceMissingError):
             self.storage.delete_tree(self.job_id)
-
-
-def _is_whole(report: PartReport, order: Sequence[tuple[BlockKey, BlockMetadata]], waiting: Collection[str]) -> bool:
-    planned = order[report.number : report.number + len(report.blocks)]
-    return bool(planned) and report.fits(planned) and all(written.name in waiting for written in report.written)

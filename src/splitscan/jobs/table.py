@@ -38,8 +38,7 @@ from splitscan.jobs.ledger_files import (
     walk_data,
 )
 from splitscan.jobs.parquet import read_footer
-from splitscan.jobs.partitioning import Partitioning, choose_partitioning
-from splitscan.jobs.parts import job_prefix
+from splitscan.jobs.partitioning import Partitioning, choose_partitioning, job_prefix
 from splitscan.jobs.replacing import rows_elsewhere
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging

@@ -14,9 +14,8 @@ from splitscan.blocks import BlockMetadata, FileMetadata, Reject, next_start
 from splitscan.errors import InvariantError, RebalanceError
 from splitscan.jobs.ledger import LedgerBlock, identify
 from splitscan.jobs.part_writing import PartTarget, PartWriter
-from splitscan.jobs.parts import ClaimedPart, log_folder
 from splitscan.jobs.source import Division, ReadTasks, Runner
-from splitscan.jobs.staging import PartReport, Staging
+from splitscan.jobs.staging import ClaimedPart, PartReport, Staging, log_folder
 from splitscan.rebalance.chunk_reader import ChunkReader, ChunkScan, ClaimSource
 from splitscan.rebalance.claiming.values import Chunk, ChunkStats
 from splitscan.rebalance.planning import RebalancePlan, plan_blocks, plan_ranges
@@ -263,9 +262,7 @@ class _UnfinishedLog:
 
     def _skip_finished(self, index: int) -> bool:
         before = self._skipped
-        while report := self._staging.read_finished_log(
-            ClaimedPart(self._scan, self._partition, index + self._skipped)
-        ):
+        while report := self._staging.read_finished(ClaimedPart(self._scan, self._partition, index + self._skipped)):
             self._skipped += report.chunks
             self.reports.append(report)
         return self._skipped > before

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
 from splitscan.jobs.part_writing import BlockRows, OpenBlock, PartTarget, run_part
-from splitscan.jobs.parts import OutputPart
 from splitscan.jobs.source import Division
-from splitscan.jobs.staging import PartReport
+from splitscan.jobs.staging import OutputPart, PartReport
 from splitscan.rebalance.client import Claims
 from splitscan.rebalance.ingest import ClaimedDivision, ClaimedRun, run_partition
 from splitscan.rebalance.messages import CoordinatorAddress

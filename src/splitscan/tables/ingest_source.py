@@ -25,11 +25,10 @@ from splitscan.errors import IngestError, SourceError, SourceMissingError, Usage
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable, describe_columns, field_ids, identify, table_path
 from splitscan.jobs.part_writing import PartTarget
-from splitscan.jobs.parts import BlockKey
 from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
-from splitscan.jobs.staging import Staging
+from splitscan.jobs.staging import BlockKey, Staging
 from splitscan.options.database import Snapshot
 from splitscan.redaction import redact
 from splitscan.scan.rejects import OnRejects

@@ -6,9 +6,8 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import open_storage
 from splitscan.jobs.ledger import LedgerBlock
 from splitscan.jobs.monitor import Monitor
-from splitscan.jobs.parts import REPORTS_PER_FOLDER, OutputPart, report_folders
 from splitscan.jobs.reports import Phase
-from splitscan.jobs.staging import PartProgress, PartReport, Staging
+from splitscan.jobs.staging import REPORTS_PER_FOLDER, OutputPart, PartProgress, PartReport, Staging, report_folders
 
 FILE = FileMetadata("/in/a.csv", 10_000, 0, "1", "a.csv")
 PARTS = [OutputPart(number, ((0, BlockMetadata(FILE, number, number + 1, number)),)) for number in range(5000)]

@@ -9,7 +9,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError
 from splitscan.jobs import verify
 from splitscan.jobs.ledger_files import ledger_name, parse_ledger
-from splitscan.jobs.parts import OutputPart, plan_parts
+from splitscan.jobs.staging import OutputPart, plan_parts
 from splitscan.scan import ScanPlanner
 
 

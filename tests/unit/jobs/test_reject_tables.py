@@ -18,9 +18,8 @@ from splitscan.formats.decoding.contract import Fault, Faults
 from splitscan.jobs.ledger import REJECT_SUFFIX
 from splitscan.jobs.parquet import REJECT_PORTION_BYTES, REJECT_SCHEMA, ParquetFileWriter, RejectFileWriter
 from splitscan.jobs.part_writing import PartTarget, run_part
-from splitscan.jobs.parts import plan_parts
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.staging import Staging
+from splitscan.jobs.staging import Staging, plan_parts
 from splitscan.scan import scan_blocks
 from splitscan.scan.block_scan import open_reader
 from splitscan.scan.rejects import OnRejects, RejectBatch

@@ -12,7 +12,7 @@ WORK = """
     from splitscan.jobs.part_writing import run_part
     from splitscan.jobs.part_writing import PartTarget
     from splitscan.jobs.partitioning import Partitioning
-    from splitscan.jobs.parts import plan_parts
+    from splitscan.jobs.staging import plan_parts
     from splitscan.jobs.settings import IngestSettings
     from splitscan.scan.block_scan import open_reader
     from splitscan.spark.jobs import answer_batch
