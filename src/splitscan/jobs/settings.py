@@ -131,32 +131,39 @@ class IngestSettings:
             raise _bad(name, value, f"give a whole number, at least {least}")
 
     def check_budget(
-        self, rows: int, rejects: int, dropped: int, examples: list[str], destination: str, lost: int = 0
+        self,
+        rows: int,
+        rejects: int,
+        dropped: int,
+        examples: list[str],
+        destination: str,
+        lost: int = 0,
+        *,
+        guessed: bool = False,
     ) -> None:
-        """Make sure that no more records broke a rule than allowed: ``[reject-budget]``."""
-        records = rows + dropped
-        rule = self._broken_limit(records, rejects, rejects - lost)
-        if rule is None:
-            return
-        seen = "\n         ".join([f"{rejects} of {records} records; the first:", *examples])
-        raise IngestError(
-            f"{rule}; nothing was published", Where(path=destination), seen,
-            "compare the options with the file (`splitscan head` shows what they read), correct the records or the "
-            "schema, or allow more with max_reject_ratio or max_rejects; what was read so far is kept for the next run",
-            "reject-budget",
-        )  # fmt: skip
+        """Make sure that no more records broke a rule than allowed: ``[reject-budget]``.
 
-    def check_guessed(self, rejects: int, examples: list[str], destination: str, *, guessed: bool) -> None:
-        """Make sure that values fit the types that a sample showed, unless a limit says how many need not."""
+        Values have to fit types that were *guessed* from a sample, unless a limit says how many need not.
+        """
         misfits = [example for example in examples if example.endswith(f"[{BAD_VALUE}]")]
-        if not guessed or not misfits or self.max_rejects is not None or self.max_reject_ratio is not None:
+        if guessed and misfits and self.max_rejects is None and self.max_reject_ratio is None:
+            rule, shown = "values do not fit the types that a sample showed", misfits
+            count = f"{count_of(rejects, 'record')} broke a rule"
+            fix = (
+                "leave sampleBytes and sampleFiles out, so that all values decide on the types; or give a schema, "
+                "raise inferBytes, or allow such records with max_rejects"
+            )
+        elif limit := self._broken_limit(rows + dropped, rejects, rejects - lost):
+            rule, shown, count = limit, examples, f"{rejects} of {rows + dropped} records"
+            fix = (
+                "compare the options with the file (`splitscan head` shows what they read), correct the records or the "
+                "schema, or allow more with max_reject_ratio or max_rejects; what was read so far is kept for the next "
+                "run"
+            )
+        else:
             return
-        raise IngestError(
-            "values do not fit the types that a sample showed; nothing was published", Where(path=destination),
-            "\n         ".join([f"{count_of(rejects, 'record')} broke a rule; the first:", *misfits]),
-            "leave sampleBytes and sampleFiles out, so that all values decide on the types; or give a schema, raise "
-            "inferBytes, or allow such records with max_rejects", "reject-budget",
-        )  # fmt: skip
+        seen = "\n         ".join([f"{count}; the first:", *shown])
+        raise IngestError(f"{rule}; nothing was published", Where(path=destination), seen, fix, "reject-budget")
 
     def _broken_limit(self, records: int, rejects: int, broken: int) -> str | None:
         if self.max_rejects is not None and rejects > self.max_rejects:

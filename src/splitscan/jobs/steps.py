@@ -295,8 +295,8 @@ class _Job:
         """Compare with the budget. While blocks are missing only the count can be compared, not the share."""
         settings = self._delivery.settings
         if final or (settings.max_rejects is not None and rejects > settings.max_rejects):
-            settings.check_guessed(rejects, examples, self._place.destination.root, guessed=self._source.is_guessed)
-            settings.check_budget(rows, rejects, dropped, examples, self._place.destination.root, lost)
+            root, guessed = self._place.destination.root, self._source.is_guessed
+            settings.check_budget(rows, rejects, dropped, examples, root, lost, guessed=guessed)
 
 
 def _times(report: PartReport) -> TaskTimes:

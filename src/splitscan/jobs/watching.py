@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -170,17 +171,14 @@ class Watch:
 
     def _is_unchanged(self, file: FileMetadata) -> bool:
         try:
-            source = open_planned(file, self._build_scan().options.files.storage_options)
+            with closing(open_planned(file, self._build_scan().options.files.storage_options)) as source:
+                check_unchanged(file, source)
         except SourceMissingError:
             _log.warning("a file vanished before it was read: %s", redact(file.path))
             return False
-        try:
-            check_unchanged(file, source)
         except SourceChangedError:
             _log.warning("a file changed before it was read, and is left alone: %s", redact(file.path))
             return False
-        finally:
-            source.close()
         return True
 
     # ------------------------------------------------------------- position
