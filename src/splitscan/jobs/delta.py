@@ -185,36 +185,27 @@ class DeltaVersion(TableSnapshot):
 
     def _check_features(self) -> None:
         table = self._table
-        protocol, metadata = table.protocol(), table.metadata()
-        features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
-        unfit = sorted(f"table feature {name}" for name in features & _UNFIT_FEATURES if self._is_used(name))
-        settings: Mapping[str, str] = metadata.configuration
-        if settings.get("delta.columnMapping.mode", "none") != "none":
-            unfit.append("column mapping")
-        unfit += sorted(name for name in settings if name.startswith("delta.constraints."))
-        if settings.get("delta.enableRowTracking", "false").lower() == "true":
-            unfit.append("row tracking")
-        for column in table.schema().fields:
-            if not column.nullable:
-                unfit.append(f"column {column.name} is NOT NULL")
-            rules = [name for name in column.metadata if name.startswith(_UNFIT_COLUMNS)]
-            unfit += [f"column {column.name} has {name}" for name in rules]
-        if unfit:
-            raise unfit_error(self._root, "; ".join(unfit))
-
-    def _is_used(self, feature: str) -> bool:
-        """Return whether a feature is more than allowed: some come with every upgrade of a table's protocol."""
-        settings = self._table.metadata().configuration
-        rules = [name for column in self._table.schema().fields for name in column.metadata]
-        used = {
-            "checkConstraints": any(name.startswith("delta.constraints.") for name in settings),
+        protocol, columns = table.protocol(), table.schema().fields
+        settings: Mapping[str, str] = table.metadata().configuration
+        constraints = sorted(name for name in settings if name.startswith("delta.constraints."))
+        rules = {name for column in columns for name in column.metadata}
+        used = {  # some features come with every upgrade of a table's protocol, and are no more than allowed
+            "checkConstraints": bool(constraints),
             "invariants": "delta.invariants" in rules,
             "generatedColumns": "delta.generationExpression" in rules,
             "identityColumns": any(name.startswith("delta.identity.") for name in rules),
             "columnMapping": settings.get("delta.columnMapping.mode", "none") != "none",
             "rowTracking": settings.get("delta.enableRowTracking", "false").lower() == "true",
         }
-        return used.get(feature, True)
+        features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())} & _UNFIT_FEATURES
+        unfit = sorted(f"table feature {name}" for name in features if used.get(name, True))
+        unfit += ["column mapping"] * used["columnMapping"] + constraints + ["row tracking"] * used["rowTracking"]
+        for column in columns:
+            if not column.nullable:
+                unfit.append(f"column {column.name} is NOT NULL")
+            unfit += [f"column {column.name} has {name}" for name in column.metadata if name.startswith(_UNFIT_COLUMNS)]
+        if unfit:
+            raise unfit_error(self._root, "; ".join(unfit))
 
     def _add_columns(self, columns: list[Field]) -> None:
         with suppress(CommitFailedError):  # somebody else was faster, perhaps with the same columns
