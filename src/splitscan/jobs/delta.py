@@ -24,7 +24,7 @@ from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.jobs.delta_statistics import render_stats
 from splitscan.jobs.destination import FileState
-from splitscan.jobs.partitioning import Partitioning, choose_partitioning
+from splitscan.jobs.partitioning import Partitioning
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.table import TableDestination
 from splitscan.jobs.table_format import (
@@ -126,10 +126,7 @@ class DeltaVersion(TableSnapshot):
     def try_append(
         self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp, removed: Sequence[str] = ()
     ) -> bool:
-        schema = begun.schema
-        self.check(schema, begun.evolution)
-        partitioning = Partitioning(self.partition_by())
-        choose_partitioning(begun.partitioning.columns, partitioning, self._root)
+        schema, partitioning = begun.schema, begun.partitioning
         if new := self._new_columns(schema):
             self._add_columns(new)
             return False  # so that the table is looked at again: killed here, it has columns of nulls

@@ -40,7 +40,6 @@ from splitscan.formats.decoding.types import deliverable
 from splitscan.jobs.destination import FileState
 from splitscan.jobs.iceberg_catalogs import Registration, find_registered, register_in
 from splitscan.jobs.ledger import describe_columns, field_ids, with_id
-from splitscan.jobs.partitioning import Partitioning, choose_partitioning
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.table import TableDestination
 from splitscan.jobs.table_format import (
@@ -168,9 +167,6 @@ class IcebergVersion(TableSnapshot):
         settings: Mapping[str, str],
     ) -> bool:
         table = self._table
-        self.check(begun.schema, begun.evolution)
-        there = Partitioning(self.partition_by(), IcebergDestination.keeps_partition_columns)
-        choose_partitioning(begun.partitioning.columns, there, self._root)
         table.metadata.properties.update(settings)  # of this object only
         new = self._new_columns(begun.schema)
         try:

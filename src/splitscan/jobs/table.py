@@ -245,6 +245,9 @@ class TableDestination(Destination):
             else:
                 if removed and (gone := set(removed) - (table.live() - table.reduced().keys())):
                     raise rows_elsewhere(self.place.destination.root, ", ".join(sorted(gone)[:3]))
+                table.check(self._begun.schema, self._begun.evolution)
+                there = Partitioning(table.partition_by(), self.keeps_partition_columns)
+                choose_partitioning(self._begun.partitioning.columns, there, self.place.destination.root)
                 done = table.try_append(files, self._begun, stamp, removed)
             if done:
                 return True
