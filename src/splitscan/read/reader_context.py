@@ -15,6 +15,7 @@ import numpy as np
 
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.content.storage import ByteSource, ContentDigest
+from splitscan.content.storage.contract import SourceStream
 from splitscan.errors import InvariantError, RecordError, SplitscanError, UsageError, Where
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.read.contents import truncated
@@ -25,30 +26,12 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-class _SourceBytes(io.RawIOBase):
+class _SourceBytes(SourceStream):
     """The unbuffered half of a stream: reads where it stands, never beyond the planned size of the file."""
 
     def __init__(self, source: ByteSource, file: FileMetadata) -> None:
-        super().__init__()
-        self._source = source
-        self._file = file
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._file.size_bytes}[whence]
-        if base + offset < 0:
-            raise ValueError(f"negative seek position {base + offset}")
-        self._position = base + offset
-        return self._position
+        super().__init__(file.size_bytes)
+        self._source, self._file = source, file
 
     def readinto(self, buffer: Buffer, /) -> int:
         view = memoryview(buffer).cast("B")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import io
 import stat
 import struct
 import tarfile
@@ -18,6 +16,7 @@ from splitscan.content.archives.member import TAR, ArchiveMember, MemberEncoding
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import SIGNATURE_BYTES, is_tar, promised_by, recognise
 from splitscan.content.storage import ByteSource
+from splitscan.content.storage.contract import ReadWindow, SourceStream
 from splitscan.errors import SourceError, SplitscanError, Where
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO
 from splitscan.redaction import redact
@@ -39,30 +38,13 @@ _UNREAD_METHODS = {1: "shrink", 6: "implode", 9: "deflate64", 96: "jpeg", 97: "w
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 
 
-class ArchiveStream:
+class ArchiveStream(SourceStream):
     """A file to be read in small pieces, mostly forward; it reads somewhat more than was asked for."""
 
     def __init__(self, source: ByteSource) -> None:
+        super().__init__(source.size_bytes)
         self._source = source
-        self._position = 0
-        self._start = 0
-        self._data = b""
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def tell(self) -> int:
-        """Offset of what is read next."""
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to an offset; ``OSError`` if it lies before the beginning, as of any file."""
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._source.size_bytes}[whence]
-        if base + offset < 0:
-            raise OSError(errno.EINVAL, f"offset {base + offset} lies before the beginning of the file")
-        self._position = base + offset
-        return self._position
+        self._window = ReadWindow(source, _WINDOW_BYTES)
 
     def read(self, length_bytes: int = -1) -> bytes:
         """Read so many bytes, or all up to the end; ``[archive-too-large]`` if that is more than a directory needs."""
@@ -76,16 +58,9 @@ class ArchiveStream:
                 fix="repack it as several archives",
                 code="archive-too-large",
             )
-        first = self._position - self._start
-        if not 0 <= first <= first + wanted <= len(self._data):
-            self._start, first = self._position, 0
-            self._data = self._source.read_at(self._position, max(wanted, _WINDOW_BYTES))
-        piece = self._data[first : first + wanted]
+        piece = self._window.at(self._position, wanted)
         self._position += len(piece)
         return piece
-
-    def close(self) -> None:
-        """Leave the file open: somebody else closes it."""
 
 
 @dataclass(frozen=True, slots=True)

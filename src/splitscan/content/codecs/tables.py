@@ -14,7 +14,7 @@ from splitscan.content.codecs.content import BEGINNING
 from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import LZ4, SKIPPABLE, ZSTD
 from splitscan.content.codecs.listed_parts import find_seekable_frames, find_xz_blocks
-from splitscan.content.storage.contract import ByteSource
+from splitscan.content.storage.contract import ByteSource, ReadWindow
 from splitscan.sizes import MIB
 
 _WINDOW_BYTES = 4 * MIB  # one read for many headers: a request costs as much
@@ -52,7 +52,7 @@ def _find_by_headers(file: ByteSource, codec: Codec, most_member_bytes: int) -> 
            "hadoop-snappy": _hop_hadoop_snappy}.get(codec.name)  # fmt: skip
     if hop is None:
         return None
-    window = _Window(file)
+    window = ReadWindow(file, _WINDOW_BYTES)
     points: list[SeekPoint] = []
     offset = content_offset = 0
     while offset < file.size_bytes:
@@ -75,23 +75,7 @@ class _Member:
     state: str | None = None
 
 
-class _Window:
-    """A file, read forward in large pieces and looked at in small ones."""
-
-    def __init__(self, file: ByteSource) -> None:
-        self._file = file
-        self._start = 0
-        self._data = b""
-
-    def at(self, offset: int, length_bytes: int) -> bytes:
-        """Bytes from *offset*; fewer at the end of the file."""
-        if not self._start <= offset <= offset + length_bytes <= self._start + len(self._data):
-            self._start = offset
-            self._data = self._file.read_at(offset, max(_WINDOW_BYTES, length_bytes))
-        return self._data[offset - self._start : offset - self._start + length_bytes]
-
-
-def _hop_bgzf(window: _Window, offset: int, most_bytes: int) -> _Member | None:
+def _hop_bgzf(window: ReadWindow, offset: int, most_bytes: int) -> _Member | None:
     """A gzip member whose extra field holds its length, as BGZF has it."""
     header = window.at(offset, _GZIP_HEADER_BYTES)
     if header[:4] != b"\x1f\x8b\x08\x04" or len(header) < _GZIP_HEADER_BYTES:
@@ -107,7 +91,7 @@ def _hop_bgzf(window: _Window, offset: int, most_bytes: int) -> _Member | None:
     return _Member(length, int.from_bytes(trailer, "little")) if len(trailer) == 4 else None
 
 
-def _hop_zstd(window: _Window, offset: int, most_bytes: int) -> _Member | None:
+def _hop_zstd(window: ReadWindow, offset: int, most_bytes: int) -> _Member | None:
     """A frame that says how much it holds, or a skippable one."""
     magic = window.at(offset, 4)
     if magic in SKIPPABLE:
@@ -136,7 +120,7 @@ def _hop_zstd(window: _Window, offset: int, most_bytes: int) -> _Member | None:
     return _Member(position + 4 * has_checksum - offset, content)
 
 
-def _hop_lz4(window: _Window, offset: int, most_bytes: int) -> _Member | None:
+def _hop_lz4(window: ReadWindow, offset: int, most_bytes: int) -> _Member | None:
     """A frame that says how much it holds, or none of whose blocks is compressed; or a skippable one."""
     magic = window.at(offset, 4)
     if magic in SKIPPABLE:
@@ -165,18 +149,18 @@ def _hop_lz4(window: _Window, offset: int, most_bytes: int) -> _Member | None:
     return _Member(position + 4 * has_checksum - offset, content_bytes)
 
 
-def _hop_snappy(window: _Window, offset: int, most_bytes: int) -> _Member | None:
+def _hop_snappy(window: ReadWindow, offset: int, most_bytes: int) -> _Member | None:
     """A chunk, of whatever kind: all are short."""
     del most_bytes
     chunk = look_at_chunk(window.at(offset, SNAPPY_LOOK_BYTES))
     return None if chunk is None else _Member(*chunk, "")
 
 
-def _hop_hadoop_snappy(window: _Window, offset: int, most_bytes: int) -> _Member | None:
+def _hop_hadoop_snappy(window: ReadWindow, offset: int, most_bytes: int) -> _Member | None:
     """A block of Hadoop's snappy, whose chunks say how much they hold; those of its lz4 do not."""
     block = look_at_block(window.at, offset, most_bytes)
     return None if block is None else _Member(*block, "")
 
 
-def _skippable(window: _Window, offset: int) -> _Member:
+def _skippable(window: ReadWindow, offset: int) -> _Member:
     return _Member(8 + int.from_bytes(window.at(offset + 4, 4), "little"), 0)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import time
@@ -322,6 +323,51 @@ class ShortSource:
         """Close the file, and forget its bytes."""
         self._content = None
         self._source.close()
+
+
+class ReadWindow:
+    """A source, read forward in large pieces and looked at in small ones: a read may be a request."""
+
+    def __init__(self, source: ByteSource, window_bytes: int) -> None:
+        self._source, self._window_bytes = source, window_bytes
+        self._start = 0
+        self._data = b""
+
+    def at(self, offset: int, length_bytes: int) -> bytes:
+        """Bytes from *offset*; fewer at the end of the file."""
+        if not self._start <= offset <= offset + length_bytes <= self._start + len(self._data):
+            self._start = offset
+            self._data = self._source.read_at(offset, max(self._window_bytes, length_bytes))
+        return self._data[offset - self._start : offset - self._start + length_bytes]
+
+
+class SourceStream(io.RawIOBase):
+    """A position in a source, for libraries that read files; closing it leaves the source open."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__()
+        self._size_bytes = size_bytes
+        self._position = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """Offset of what is read next."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to an offset; ``OSError`` if it lies before the beginning, as of any file."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size_bytes}[whence]
+        if base + offset < 0:
+            raise OSError(errno.EINVAL, f"offset {base + offset} lies before the beginning of the file")
+        self._position = base + offset
+        return self._position
 
 
 def read_at_once(source: ByteSource) -> ByteSource:
