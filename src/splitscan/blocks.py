@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from splitscan.errors import Where
 from splitscan.path_text import native_path, portable_path
 from splitscan.redaction import redact
 
@@ -201,6 +202,10 @@ class BlockMetadata:
         if packed is not None and not packed.points:
             return (packed.offset + self.start) // ENTRY_SHARE
         return self.start // ENTRY_SHARE if self.file.content_bytes == UNKNOWN_END else 0
+
+    def where(self, offset: int | None = None, column: str | None = None, row: int | None = None) -> Where:
+        """The block, or a place in it, for messages."""
+        return Where(self.file.path, offset, (self.start, self.stop), column, row=row)
 
     def starting_at(self, first_record_start: int) -> BlockMetadata:
         """Return this block with its first record start filled in."""

@@ -82,7 +82,7 @@ class FramedRecords:
     def span(self) -> ByteRange:
         """The bytes this reader answered for; known once iteration has ended."""
         if self._span_start is None or self._span_stop is None:
-            raise InvariantError("the span of a block is known only after it was read", self._where())
+            raise InvariantError("the span of a block is known only after it was read", self._block.where())
         return ByteRange(self._span_start, self._span_stop)
 
     @property
@@ -184,12 +184,12 @@ class FramedRecords:
         if file.content_bytes < UNKNOWN_END and self._source.read_at(file.content_bytes, 1):
             raise SourceChangedError(
                 "a compressed file holds more than when it was planned",
-                self._where(),
+                self._block.where(),
                 seen=f"content after byte {file.content_bytes}",
                 fix="plan again",
             )
         if self._span_stop is not None and self._source.read_at(self._span_stop, 1):
-            raise InvariantError("the last block of a file ends with its content", self._where())
+            raise InvariantError("the last block of a file ends with its content", self._block.where())
         return self._source_end()
 
     def _open_cursor(self, position: int) -> RecordCursor:
@@ -204,7 +204,9 @@ class FramedRecords:
         starts = step.record_offsets
         first = int(starts[0])
         if first < self._block.start:
-            raise InvariantError("a block has no record that starts before it", self._where(), f"a record at {first}")
+            raise InvariantError(
+                "a block has no record that starts before it", self._block.where(), f"a record at {first}"
+            )
         count = int(starts.searchsorted(self._stop))
         if count:
             self._begin_span(first)
@@ -245,7 +247,7 @@ class FramedRecords:
             return size_bytes if size_bytes < UNKNOWN_END else self._source_end()
         raise InvariantError(
             f"format {format.name} needs the boundary index to start inside a file",
-            self._where(),
+            self._block.where(),
             seen="a block without its first record start",
             fix="plan the scan with splitscan, or compute the index with splitscan.read.boundaries.index_file",
         )
@@ -257,15 +259,12 @@ class FramedRecords:
     def _source_end(self) -> int:
         end = content_bytes_of(self._source)
         if end is None:
-            raise InvariantError("the end of the content is known after it was reached", self._where())
+            raise InvariantError("the end of the content is known after it was reached", self._block.where())
         return end
 
     def _after(self, records: int) -> Where:
         """The place after so many records of the block."""
         return Where(self._block.file.path, row=records)
-
-    def _where(self) -> Where:
-        return Where(self._block.file.path, block=(self._block.start, self._block.stop))
 
     # ------------------------------------------------------------ the digest
 

@@ -118,7 +118,7 @@ def open_content(block: BlockMetadata, files: FileOptions, format: object) -> By
         if codec is not None and block.file.compression is None and not block.is_file:
             raise SourceError(
                 "a part of a compressed file is read only as it was planned",
-                Where(block.file.path, 0, (block.start, block.stop)),
+                block.where(0),
                 seen=f"a {codec.name} file whose blocks are cut as if it were none",
                 fix="let splitscan plan the blocks of this file, or decompress it first",
                 code="compressed-input",
@@ -182,7 +182,7 @@ def in_content(block: BlockMetadata, source: ByteSource) -> BlockMetadata:
         if block.file.compression is not None:
             raise InvariantError(
                 "a block that was planned as one of a compressed file is not read from its bytes",
-                Where(block.file.path, block=(block.start, block.stop)),
+                block.where(),
             )
         return block
     if block.file.compression is not None:

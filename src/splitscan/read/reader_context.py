@@ -16,7 +16,7 @@ import numpy as np
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.content.storage import ByteSource, ContentDigest
 from splitscan.content.storage.contract import SourceStream
-from splitscan.errors import InvariantError, RecordError, SplitscanError, UsageError, Where
+from splitscan.errors import InvariantError, RecordError, SplitscanError, UsageError
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.read.contents import truncated
 from splitscan.read.cursor import NONE_GIVEN_UP, RAW_BYTES, RECORD_TOO_LONG, RecordChunk, Skipped, UnreadableRecords
@@ -219,7 +219,7 @@ class ContextReader:
     def span(self) -> ByteRange:
         """The bytes this reader answered for; known once iteration has ended."""
         if self._span is None:
-            raise InvariantError("the span of a block is known only after it was read", self._where(None))
+            raise InvariantError("the span of a block is known only after it was read", self._block.where())
         return self._span
 
     @property
@@ -307,7 +307,7 @@ class ContextReader:
     def _failed(self, method: str, offset: int, error: Exception) -> RecordError:
         return RecordError(
             f"{self._name}.{method}() failed",
-            self._where(offset),
+            self._block.where(offset),
             seen=f"{type(error).__name__}: {error}",
             fix="correct the reader context; give an Entity with a reject code for a record that is to be passed over",
             code="context-failed",
@@ -316,7 +316,7 @@ class ContextReader:
     def _broken(self, rule: str, offset: int, seen: str | None = None) -> UsageError:
         return UsageError(
             f"{self._name}: {rule}",
-            self._where(offset),
+            self._block.where(offset),
             seen=seen,
             fix="correct the reader context; splitscan.testing.context_laws.check_context_laws finds small examples",
             code="context-broken",
@@ -325,9 +325,6 @@ class ContextReader:
     @property
     def _name(self) -> str:
         return f"reader context {type(self._context).__name__}"
-
-    def _where(self, offset: int | None) -> Where:
-        return Where(self._block.file.path, offset, (self._block.start, self._block.stop))
 
     # ---------------------------------------------------- records, together
 

@@ -63,11 +63,6 @@ class BlockRequest:
         counts = self.losses is not None and spec.options.reading.mode is not Mode.FAILFAST
         return self.on_reject is not None or (counts and not spec.shows_faults and not spec.delivers_no_value)
 
-    @property
-    def where(self) -> Where:
-        """The block, for messages."""
-        return Where(self.block.file.path, block=(self.block.start, self.block.stop))
-
     def open_source(self) -> ByteSource:
         """Open the file, and make sure that it is the one that was planned."""
         files = self.spec.options.files
@@ -169,7 +164,7 @@ class BlockReader(ABC):
     def report(self) -> BlockReport:
         """The line of the ledger; known once the block was read to its end, without a limit."""
         if self.result is None:
-            raise InvariantError("a block is reported after it was read to its end", self._request.where)
+            raise InvariantError("a block is reported after it was read to its end", self._block.where())
         return self.result
 
     @property

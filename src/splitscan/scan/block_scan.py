@@ -80,7 +80,7 @@ class ManagedBlockReader(BlockReader):
         if not 0 <= start <= stop <= block.file.size_bytes:
             raise UsageError(
                 "the span of a reader lies in its file",
-                self._request.where,
+                self._block.where(),
                 seen=f"span [{start}, {stop}) of {block.file.size_bytes} bytes",
                 fix="correct the reader",
                 code="reader-broken",

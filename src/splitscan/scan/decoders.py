@@ -10,7 +10,7 @@ import numpy as np
 
 from splitscan.arrays import flags_of
 from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import InvariantError, Where
+from splitscan.errors import InvariantError
 from splitscan.formats.decoding.contract import (
     NULL_IN_NOT_NULL,
     Decoded,
@@ -80,7 +80,7 @@ def step_decoder(
             on_notice(noticing.noticing)
             return lambda step: with_required(spec, noticing.settle(step))
         return lambda step: with_required(spec, records.decode(step.data, step.frames))
-    objects = ObjectDecoder(spec.fields, spec.validated, Where(block.file.path, block=(block.start, block.stop)))
+    objects = ObjectDecoder(spec.fields, spec.validated, block.where())
 
     def decode_values(step: RecordChunk) -> Decoded:
         if not isinstance(step, Converted):

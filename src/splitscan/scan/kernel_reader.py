@@ -125,7 +125,7 @@ class KernelBlockReader(FileBlockReader):
     def _open(self, source: ByteSource) -> None:
         block, format, module = in_content(self._block, source), self._spec.record_format, kernel()
         if format is None or module is None:
-            raise InvariantError("the kernel reads record formats", self._request.where)
+            raise InvariantError("the kernel reads record formats", self._block.where())
         head, opened = None, self._request.opened
         if opened is None and not self._scan.needs_head and is_near(source):
             if block.start == 0 or format.needs_head(block.start):
@@ -207,7 +207,7 @@ class KernelBlockReader(FileBlockReader):
         broken: bytes | None,
     ) -> SplitscanError:
         offset, column, row = place
-        where = Where(self._block.file.path, offset, (self._block.start, self._block.stop), column, row=row)
+        where = self._block.where(offset, column, row)
         if broken is not None:
             reason = rule.removesuffix(" (mode=FAILFAST)")
             reject = Reject(self._block.file.path, offset or 0, 0, code, reason, bytes(broken), delivered=False)
@@ -217,4 +217,4 @@ class KernelBlockReader(FileBlockReader):
     def _where_now(self) -> Where:
         """The last row that was found."""
         offset = None if self._reader is None else self._reader.last_row
-        return Where(self._block.file.path, offset, (self._block.start, self._block.stop))
+        return self._block.where(offset)

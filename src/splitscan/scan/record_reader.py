@@ -188,7 +188,7 @@ class RecordBlockReader(FileBlockReader):
             self._records = framing.reader(source, self._block, with_digest=request.with_digest, **bounds)
             return
         if (format := self._spec.record_format) is None:
-            raise InvariantError("a reader of the user's own finds its records itself", request.where)
+            raise InvariantError("a reader of the user's own finds its records itself", self._block.where())
         preamble = None if request.opened is None else request.opened.preamble(format, self._block.start)
         self._records = FramedRecords(
             source, self._block, format, preamble=preamble, with_digest=request.with_digest, **bounds
@@ -216,7 +216,7 @@ class RecordBlockReader(FileBlockReader):
             if decoded.rows != len(step.frames):
                 raise InvariantError(
                     "every record becomes one row",
-                    self._where(step.offset),
+                    self._block.where(step.offset),
                     seen=f"{decoded.rows} rows of {len(step.frames)} records",
                 )
             keep = self._report_faults(step, decoded)
@@ -285,7 +285,7 @@ class RecordBlockReader(FileBlockReader):
 
     def _reject(self, rejects: Sequence[Reject]) -> None:
         if self._fails:
-            raise failed_fast(rejects[0], self._where(rejects[0].offset))
+            raise failed_fast(rejects[0], self._block.where(rejects[0].offset))
         self._rejects.take(rejects)
 
     def _rejects_of(self, step: RecordChunk, decoded: Decoded, count: int) -> RejectBatch:
@@ -336,19 +336,16 @@ class RecordBlockReader(FileBlockReader):
 
     # ---------------------------------------------------------------- errors
 
-    def _where(self, offset: int | None = None) -> Where:
-        return Where(self._block.file.path, offset, (self._block.start, self._block.stop))
-
     def _where_now(self) -> Where:
         """The last row that was found."""
-        return self._where(None if self._last is None else self._last.offset(-1))
+        return self._block.where(None if self._last is None else self._last.offset(-1))
 
     def _null_in(self, column: pa.Array, field: pa.Field, rows: _Rows) -> SchemaError:
         row = first_row(column, lambda some: has_forbidden_null(some, field))
         number = self._rows + row
         return SchemaError(
             f"column {quoted(field.name)} is NOT NULL and has a null",
-            Where(self._block.file.path, rows.offset(row), self._request.where.block, field.name, row=number),
+            self._block.where(rows.offset(row), field.name, number),
             seen=f"a null in row {number} of what was read",
             fix="drop NOT NULL from the schema; or give the column a default (columnOptions); or set "
             "mode=DROPMALFORMED to go on without such records",
