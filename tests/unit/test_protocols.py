@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import pytest
 
 from splitscan.formats.fixed.framing import FixedFormat
-from splitscan.formats.framing.contract import ArithmeticFormat, ContextFormat, RecordFormat
+from splitscan.formats.framing.contract import RecordFormat
 from splitscan.protocols import QuickProtocol
 
 
@@ -97,8 +97,13 @@ def test_a_class_that_implements_a_protocol_is_a_class() -> None:
     assert not isinstance(Whole(), Own)
 
 
+@runtime_checkable
+class Longer(Quick, Protocol, metaclass=QuickProtocol):
+    def close(self) -> None: ...
+
+
 def test_a_protocol_has_the_members_of_those_it_extends() -> None:
     assert isinstance(FixedFormat(3), RecordFormat)
-    assert isinstance(FixedFormat(3), ArithmeticFormat)
-    assert not isinstance(FixedFormat(3), ContextFormat)
-    assert not isinstance(SimpleNamespace(first_start_after=print), ArithmeticFormat)
+    assert not isinstance(Whole(), Longer)
+    assert not isinstance(SimpleNamespace(close=print), Longer)
+    assert isinstance(SimpleNamespace(name="", size=0, read=print, close=print), Longer)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource
-from splitscan.formats.framing.contract import ArithmeticFormat, LocalFormat, Preamble, RecordFormat, Splittability
+from splitscan.formats.framing.contract import Preamble, RecordFormat, Splittability, has
 from splitscan.read.block_reader import look_around
 from splitscan.read.contents import HEAD_BYTES, refuse_no_text
 from splitscan.read.cursor import RecordCursor, Records
@@ -187,6 +187,6 @@ class _Cuts:
     def _first_start(self, position: int) -> int | None:
         """The first record start at or after *position*; ``None`` if that cannot be told yet."""
         size, floor, format = self._file.size_bytes, self.floor, self._format
-        if not isinstance(format, ArithmeticFormat | LocalFormat):
+        if not (has(format, "first_start") or has(format, "first_start_after")):
             return None
         return look_around(self._source, format, position, floor=floor, size_bytes=size, grows=True)

@@ -9,13 +9,13 @@ from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.storage import ByteSource, ContentDigest, is_prefix_fingerprint
 from splitscan.errors import InvariantError, SourceChangedError, Where
 from splitscan.formats.framing.contract import (
-    ArithmeticFormat,
-    ContextFormat,
-    LocalFormat,
+    FullFormat,
     Need,
     Preamble,
     RecordFormat,
     Splittability,
+    has,
+    starts_anywhere,
 )
 from splitscan.read.boundaries import find_first_start, find_start_nearby, shows_split_points
 from splitscan.read.contents import content_bytes_of, damage_of, in_content, preamble_for
@@ -231,7 +231,7 @@ class FramedRecords:
             return data_start
         format = self._preamble.format
         is_known = self._block.first_record_start is not None
-        if not is_known and self._block.file.content_bytes == UNKNOWN_END and isinstance(format, ContextFormat):
+        if not is_known and self._block.file.content_bytes == UNKNOWN_END and has(format, "summarise"):
             limits = {"max_record_bytes": self._max_record_bytes, "read_bytes": self._read_bytes}
             followed = follow_to_start(self._source, self._block, self._preamble, **limits)
             return self._source_end() if followed == UNKNOWN_END or self._ends_before(start) else followed
@@ -239,7 +239,7 @@ class FramedRecords:
             return self._source_end()
         if self._block.first_record_start is not None:
             return max(self._block.first_record_start, data_start)
-        if isinstance(format, ArithmeticFormat | LocalFormat) and format.splittability is not Splittability.CONTEXT:
+        if starts_anywhere(format):
             size_bytes = self._block.file.content_bytes
             first = look_around(self._source, format, start, floor=data_start, size_bytes=size_bytes, stop=self._stop)
             if first is not None and not self._ends_before(first):
@@ -303,14 +303,14 @@ def follow_to_start(
     """
     limits = {"max_record_bytes": max_record_bytes, "read_bytes": read_bytes}
     start = None
-    if isinstance(preamble.format, ContextFormat) and shows_split_points(source, preamble.format, preamble.data_start):
+    if has(preamble.format, "summarise") and shows_split_points(source, preamble.format, preamble.data_start):
         start = find_start_nearby(source, block, preamble, **limits)
     return find_first_start(source, block, preamble, **limits) if start is None else start
 
 
 def look_around(
     source: ByteSource,
-    format: ArithmeticFormat | LocalFormat,
+    format: FullFormat,
     start: int,
     *,
     floor: int,
@@ -323,7 +323,7 @@ def look_around(
     ``None`` where no record starts, or if it *grows*, where that cannot be told yet; *stop* if none starts before it.
     *floor* is where records begin or a known boundary before *start*, and *size_bytes* perhaps ``UNKNOWN_END``.
     """
-    if isinstance(format, ArithmeticFormat):
+    if has(format, "first_start_after"):
         first = format.first_start_after(start, floor)
         return first if first <= size_bytes else None
     width = format.unit_bytes
@@ -356,6 +356,6 @@ def look_around(
     return None
 
 
-def _asks_beyond(format: LocalFormat, source: ByteSource, need: Need, position: int) -> InvariantError:
+def _asks_beyond(format: RecordFormat, source: ByteSource, need: Need, position: int) -> InvariantError:
     where = "before the data" if need is Need.BEFORE else "after the end"
     return InvariantError(f"format {format.name} asks for bytes {where}", Where(source.path, offset=position))

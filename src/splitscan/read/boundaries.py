@@ -16,7 +16,7 @@ from splitscan.blocks import BlockMetadata, ByteRange
 from splitscan.content.codecs.content import BEGINNING
 from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError
-from splitscan.formats.framing.contract import ContextFormat, Preamble, SplitPointFormat
+from splitscan.formats.framing.contract import FullFormat, Preamble, has
 from splitscan.formats.framing.frames import Offsets, Run
 from splitscan.read.cursor import (
     NONE_GIVEN_UP,
@@ -68,7 +68,7 @@ def index_file(
         pieces: The pieces of all blocks (:func:`~splitscan.read.pieces.summarise_block`), in order.
         max_record_bytes: As for reading: the same limit gives the same records.
     """
-    if not isinstance(preamble.format, ContextFormat):
+    if not has(preamble.format, "summarise"):
         raise InvariantError(f"format {preamble.format.name} has no boundary index")
     records = Records(source, blocks[0].file, preamble.format, max_record_bytes, read_bytes)
     walk = _BoundaryWalk(records, preamble.format, preamble.data_start, (block.start for block in blocks))
@@ -93,7 +93,7 @@ def find_first_start(
     For sources that have to go through that anyway. ``UNKNOWN_END`` where no record starts after the block's start, or
     where the content, whose end was not known, ends there or before.
     """
-    if not isinstance(preamble.format, ContextFormat):
+    if not has(preamble.format, "summarise"):
         raise InvariantError(f"format {preamble.format.name} has no boundary index")
     records = Records(source, block.file, preamble.format, max_record_bytes, read_bytes)
     walk = _BoundaryWalk(records, preamble.format, preamble.data_start, [block.start])
@@ -175,7 +175,7 @@ class _Tally:
 class _BoundaryWalk:
     """Goes through the pieces of one file in order, in a known state."""
 
-    def __init__(self, records: Records, format: ContextFormat, data_start: int, asked: Iterable[int]) -> None:
+    def __init__(self, records: Records, format: FullFormat, data_start: int, asked: Iterable[int]) -> None:
         self.answers = _Answers(asked, data_start)
         self.tally = _Tally()
         self._records = records
@@ -281,7 +281,7 @@ def find_start_nearby(
     that decompressing would have to begin again for.
     """
     format, start, data_start = preamble.format, block.start, preamble.data_start
-    if not isinstance(format, SplitPointFormat):
+    if not has(format, "last_split_point"):
         return None
     entry = _entry(block, data_start)
     for look_bytes in LOOKS_BYTES:
@@ -309,7 +309,7 @@ def guess_start(source: ByteSource, block: BlockMetadata, preamble: Preamble) ->
     none; ``None`` if no record starts soon after the start of another one, whatever the state.
     """
     format, start = preamble.format, block.start
-    if not isinstance(format, ContextFormat):
+    if not has(format, "summarise"):
         return None
     low = max(_entry(block, preamble.data_start), start - LOOKS_BYTES[0])
     around = ByteRange(low, min(start + LOOKS_BYTES[0], block.stop))
@@ -328,8 +328,8 @@ def _entry(block: BlockMetadata, data_start: int) -> int:
     return max(data_start, seek.content_offset)
 
 
-def shows_split_points(source: ByteSource, format: ContextFormat, data_start: int) -> bool:
+def shows_split_points(source: ByteSource, format: FullFormat, data_start: int) -> bool:
     """True if the first records of a file show split points, so that others probably do."""
-    if not isinstance(format, SplitPointFormat):
+    if not has(format, "last_split_point"):
         return False
     return format.last_split_point(source.read_at(data_start, LOOKS_BYTES[0])) is not None

@@ -34,7 +34,7 @@ from splitscan.errors import (
     Where,
     quote_bytes,
 )
-from splitscan.formats.framing.contract import Need, OneHeaderFormat, PackedFormat, Preamble, RecordFormat, TextFormat
+from splitscan.formats.framing.contract import FullFormat, Need, Preamble, RecordFormat, has
 from splitscan.formats.framing.not_text import LOOKED_AT_BYTES, is_no_text
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
 from splitscan.redaction import redact
@@ -58,7 +58,7 @@ def _check_of(file: FileMetadata, format: Any) -> _Once:
     return _Once()
 
 
-def check_columns(source: ByteSource, file: FileMetadata, format: OneHeaderFormat, position: int) -> None:
+def check_columns(source: ByteSource, file: FileMetadata, format: FullFormat, position: int) -> None:
     """Refuse a file that names other columns later (``[header-changed]``), before any value lands in a wrong one.
 
     A block in the middle cannot see what was named before it. So the file is read once to its end by each process,
@@ -230,8 +230,8 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
                 code="bad-option",
             )
         return None
-    ours = isinstance(format, TextFormat)
-    if said is SourceCompression.AUTO and not ours and not isinstance(format, PackedFormat):
+    ours = has(format, "encoding")
+    if said is SourceCompression.AUTO and not ours and not has(format, "may_be_packed"):
         return None
     head = source.read_at(0, SIGNATURE_BYTES)
     promised = promised_by(path) if said is SourceCompression.AUTO else said_by(said.value)
@@ -310,7 +310,7 @@ def _tell_once(text: str) -> None:
 
 def refuse_no_text(path: str, format: object, head: bytes) -> None:
     """Refuse records of text in bytes of a container (``[compressed-input]``), or that are no text (``[not-text]``)."""
-    if not isinstance(format, TextFormat):
+    if not has(format, "encoding"):
         return
     kind = container_of(head)
     if kind is not None:
@@ -373,7 +373,7 @@ def read_preamble(source: ByteSource, file: FileMetadata, format: RecordFormat) 
                 error.rule, Where(file.path, offset=0), error.seen, error.fix, error.reason_code
             ) from error
         if not isinstance(preamble, Need):
-            if isinstance(preamble.format, OneHeaderFormat):
+            if has(preamble.format, "other_columns"):
                 check_columns(source, file, preamble.format, preamble.data_start)
             return preamble
         if is_torn:
@@ -399,5 +399,5 @@ def preamble_for(source: ByteSource, file: FileMetadata, format: RecordFormat, s
 
 def check_head(source: ByteSource, file: FileMetadata, format: RecordFormat) -> None:
     """Refuse a file that is compressed or no text, for readers that need nothing else from the head of *file*."""
-    if isinstance(format, TextFormat):
+    if has(format, "encoding"):
         refuse_no_text(file.path, format, source.read_at(0, min(LOOKED_AT_BYTES, file.content_bytes)))

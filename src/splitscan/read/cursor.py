@@ -12,15 +12,7 @@ import numpy as np
 from splitscan.blocks import UNKNOWN_END, FileMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError, Where
-from splitscan.formats.framing.contract import (
-    CountingFormat,
-    GappedFormat,
-    Need,
-    RecordFormat,
-    Skipping,
-    StatefulSkipping,
-    drop,
-)
+from splitscan.formats.framing.contract import Need, RecordFormat, Skipping, drop, has, never_ends
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.read.contents import damage_of, truncated
 from splitscan.read.open_records import FramesAhead, OpenRecords
@@ -231,7 +223,7 @@ class RecordCursor:
 
     def count(self, stop: int) -> int | None:
         """Count records that start, and end, before *stop*; ``None`` where the next ones need a :meth:`step`."""
-        if not isinstance(self._format, CountingFormat) or self._read_to >= min(stop, self._end):
+        if not has(self._format, "count") or self._read_to >= min(stop, self._end):
             return None
         self._fill(stop)
         if self._at_end or len(self._buffer) > self._max_record_bytes:
@@ -261,7 +253,7 @@ class RecordCursor:
                 self._fill(self._position)
 
     def _gap_bytes(self) -> int | Need:
-        if not isinstance(self._format, GappedFormat):
+        if not has(self._format, "gap_bytes"):
             return 0
         return self._format.gap_bytes(self._buffer, at_end=self._at_end and not self.is_torn)
 
@@ -299,8 +291,8 @@ class RecordCursor:
 
     def _skip_gap(self) -> Skipped | None:
         """Skip what lies between records, of any length; what never ends is given up."""
-        skipped, never_ends = self._skip(self._unfinished_code)
-        return skipped if never_ends and not self.is_torn else None
+        skipped, is_open = self._skip(self._unfinished_code)
+        return skipped if is_open and not self.is_torn else None
 
     def _skip(self, code: str) -> tuple[Skipped, bool]:
         """Go on where the format would after what begins at the position, and say if the file ends before it does."""
@@ -314,9 +306,9 @@ class RecordCursor:
             self._advance(dropped)
             self._fill(self._end)
             resume = skipping.resume_after(self._buffer, at_end=self._at_end)
-        never_ends = isinstance(skipping, StatefulSkipping) and self._at_end and skipping.never_ends(self._buffer)
+        is_open = self._at_end and never_ends(skipping, self._buffer)
         self._advance(resume)
-        return Skipped(offset, length := self._position - offset, code, raw[:length]), never_ends
+        return Skipped(offset, length := self._position - offset, code, raw[:length]), is_open
 
     def _advance(self, count: int) -> None:
         self._buffer = self._buffer[count:]

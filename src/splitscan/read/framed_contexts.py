@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from splitscan.blocks import BlockMetadata
 from splitscan.formats.fixed.framing import SliceFormat
-from splitscan.formats.framing.contract import RecordFormat, TerminatedFormat
+from splitscan.formats.framing.contract import RecordFormat, has
 from splitscan.formats.text.delimited import line_format
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.contents import read_preamble
@@ -124,7 +124,7 @@ class LineReaderContext(_LineContext):
         format = self._format
         if format.needs_head(start):
             format = read_preamble(source, block.file, format).format
-        if start and isinstance(format, TerminatedFormat):
+        if start and has(format, "rest_of_terminator"):
             start += format.rest_of_terminator(source.read_at(start - width, 3 * width))
         return block.starting_at(start)
 

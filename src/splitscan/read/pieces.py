@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from splitscan.blocks import BlockMetadata, ByteRange
 from splitscan.content.storage import ByteSource
-from splitscan.formats.framing.contract import ContextFormat, Need, WalkedFormat
+from splitscan.formats.framing.contract import FullFormat, Need, has
 from splitscan.formats.framing.frames import Summary
 from splitscan.formats.oddities import Suspects
 from splitscan.read.cursor import keep_freed_memory
@@ -41,7 +41,7 @@ class Piece:
 def summarise_block(
     source: ByteSource,
     block: BlockMetadata,
-    format: ContextFormat,
+    format: FullFormat,
     data_start: int,
     max_record_bytes: int,
     suspects: Suspects | None = None,
@@ -55,7 +55,7 @@ def summarise_block(
 
 def summarise_pieces(
     source: ByteSource,
-    format: ContextFormat,
+    format: FullFormat,
     stretch: ByteRange,
     mark: int,
     content: ByteRange,
@@ -70,7 +70,7 @@ def summarise_pieces(
         content: Where records are. The source may end before, if how long it is was not known.
         max_record_bytes: Pieces are not longer than this.
     """
-    if isinstance(format, WalkedFormat):
+    if has(format, "is_walked"):
         yield from _unread_pieces(source, stretch, content)
         return
     width = format.unit_bytes
@@ -100,7 +100,7 @@ def _unread_pieces(source: ByteSource, stretch: ByteRange, content: ByteRange) -
         start = stop
 
 
-def _cut(source: ByteSource, format: ContextFormat, position: int, content: ByteRange) -> int:
+def _cut(source: ByteSource, format: FullFormat, position: int, content: ByteRange) -> int:
     """The first safe cut at or after *position*."""
     if position <= content.start:
         return content.start

@@ -20,7 +20,7 @@ from splitscan.formats.decoding.contract import (
     quoted,
 )
 from splitscan.formats.decoding.values import BinaryDecoder, ObjectDecoder
-from splitscan.formats.framing.contract import Preamble, TextFormat
+from splitscan.formats.framing.contract import Preamble, has
 from splitscan.formats.framing.encodings import UTF_8, Encoding, resolve_encoding
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode
@@ -98,7 +98,7 @@ def needs_no_value(spec: ScanSpec, *, validate: bool) -> bool:
 def encoding_of(spec: ScanSpec, reader: FramedRecords | ContextReader) -> Encoding:
     """Encoding of a file's text, its byte order resolved."""
     format = None if reader.preamble is None else reader.preamble.format
-    if isinstance(format, TextFormat):
+    if has(format, "encoding"):
         return format.encoding
     return resolve_encoding(spec.options.format.text_encoding or UTF_8.name)
 

@@ -17,7 +17,7 @@ from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.kept import IndexStore
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, Where
-from splitscan.formats.framing.contract import ContextFormat, Preamble, RecordFormat, Splittability
+from splitscan.formats.framing.contract import Preamble, RecordFormat, Splittability, has
 from splitscan.formats.oddities import Suspects
 from splitscan.formats.registry import format_of
 from splitscan.options import OnFileChange, ReadOptions
@@ -47,7 +47,7 @@ class IndexTask:
     def run(self) -> Summarised:
         """Read the block and summarise it; a file may vanish where missing files are ignored."""
         format = self.preamble.format
-        if not isinstance(format, ContextFormat):
+        if not has(format, "summarise"):
             raise InvariantError(f"format {format.name} has no summaries")
         given = self.block, format, self.preamble.data_start, self.max_record_bytes, self.suspects
         return self._look(lambda source: summarise_block(source, *given))

@@ -24,7 +24,7 @@ from splitscan.errors import (
     UsageError,
     Where,
 )
-from splitscan.formats.framing.contract import ContextFormat, Preamble
+from splitscan.formats.framing.contract import Preamble, has
 from splitscan.formats.registry import format_of
 from splitscan.read.block_reader import follow_to_start
 from splitscan.read.contents import check_head, content_bytes_of, damage_of, in_content, preamble_for
@@ -145,7 +145,7 @@ class KernelBlockReader(FileBlockReader):
     def _with_start(self, source: ByteSource, block: BlockMetadata, preamble: Preamble) -> BlockMetadata:
         """The block with its first record, where only the content before it tells that, and must be passed anyway."""
         is_known = block.first_record_start is not None or block.start <= preamble.data_start
-        if is_known or block.file.content_bytes < UNKNOWN_END or not isinstance(preamble.format, ContextFormat):
+        if is_known or block.file.content_bytes < UNKNOWN_END or not has(preamble.format, "summarise"):
             return block
         reading = self._spec.options.reading
         start = follow_to_start(

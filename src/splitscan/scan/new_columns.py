@@ -20,7 +20,7 @@ from splitscan.errors import Advice, SchemaError, Where
 from splitscan.formats.contract import Format
 from splitscan.formats.decoding.contract import Decoded, Decoder, type_name
 from splitscan.formats.decoding.rescue import FILE_PATH
-from splitscan.formats.framing.contract import Preamble, TextFormat
+from splitscan.formats.framing.contract import Preamble, has
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_in_utf8
 from splitscan.formats.merge import has_arrays, has_more_members, join, settled
@@ -239,7 +239,7 @@ def _only_values(names: Sequence[str]) -> str:
 def noticing_decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble, plain: Decoder) -> NoticingDecoder | None:
     """A decoder for one block that notices columns, if its format can tell."""
     format, framing = format_of(spec.options), preamble.format
-    if not format.shows_columns or not isinstance(framing, TextFormat):
+    if not format.shows_columns or not has(framing, "encoding"):
         return None
     schema = replace(spec.options.schema, rescued_data_column=_KEPT)
     rescuing = replace(spec, options=replace(spec.options, schema=schema), columns=(*spec.columns, _KEPT))

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import Advice, SchemaError, UsageError, Where
-from splitscan.formats.framing.contract import CountingFormat
+from splitscan.formats.framing.contract import has
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode, ReadOptions, SchemaMode
 from splitscan.plan.cutting import MOST_SHARES, BlockLengths
@@ -345,7 +345,7 @@ class ScanPlanner:
     @property
     def counts_here(self) -> bool:
         """True if a machine counts on all its cores without Spark: no Python code looks at records."""
-        return isinstance(self.framing, CountingFormat) and self.options.reading.mode is Mode.PERMISSIVE
+        return has(self.framing, "count") and self.options.reading.mode is Mode.PERMISSIVE
 
     def count(self, on_bytes: OnBytes | None = None) -> int:
         """Number of rows, by framing alone where the mode allows it, on all cores; up to the limit, if there is one."""

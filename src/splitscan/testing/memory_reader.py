@@ -8,14 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import NamedTuple
 
-from splitscan.formats.framing.contract import (
-    ArithmeticFormat,
-    LocalFormat,
-    Need,
-    Preamble,
-    RecordFormat,
-    Splittability,
-)
+from splitscan.formats.framing.contract import Need, Preamble, RecordFormat, has, starts_anywhere
 from splitscan.formats.framing.frames import Frames
 
 UNFINISHED = "unfinished"  # code that read_range gives to a tail that never ends
@@ -66,11 +59,6 @@ def read_range(format: RecordFormat, data: bytes, start: int, stop: int, buffer_
     return [record for record in records if start <= record.start < stop]
 
 
-def starts_anywhere(format: RecordFormat) -> bool:
-    """True if a reader can begin in the middle of a file without having read what is before."""
-    return format.splittability in (Splittability.LOCAL, Splittability.ARITHMETIC)
-
-
 def preamble_of(format: RecordFormat, data: bytes, start: int) -> Preamble:
     """Preamble of the file, shown byte by byte; a block asks only when its start makes it matter."""
     if starts_anywhere(format) and not format.needs_head(start):
@@ -86,9 +74,9 @@ def preamble_of(format: RecordFormat, data: bytes, start: int) -> Preamble:
 def first_position(preamble: Preamble, data: bytes, position: int, window_bytes: int) -> int:
     """Position at which reading begins for a block that starts at *position*."""
     format = preamble.format
-    if isinstance(format, ArithmeticFormat):
+    if has(format, "first_start_after"):
         return format.first_start_after(position, preamble.data_start)
-    if format.splittability is not Splittability.LOCAL or not isinstance(format, LocalFormat):
+    if not starts_anywhere(format):
         return preamble.data_start
     position += -position % format.unit_bytes
     before_bytes = after_bytes = window_bytes

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from splitscan.api.files import Scan
 from splitscan.blocks import BlockMetadata, BlockReport, ByteRange, Reject
 from splitscan.content.storage import digest_of
-from splitscan.formats.framing.contract import ContextFormat, Need
+from splitscan.formats.framing.contract import FullFormat, Need
 from splitscan.formats.framing.frames import Summary
 from splitscan.options import Mode
 from splitscan.plan.cutting import split_file
@@ -198,7 +198,7 @@ def check_projection_law(scan: Scan) -> int:
     return len(choices)
 
 
-def check_summary_law(format: ContextFormat, first: bytes, second: bytes) -> bool:
+def check_summary_law(format: FullFormat, first: bytes, second: bytes) -> bool:
     """Check that summaries compose, and that they say what reading from the beginning says.
 
     The file is ``first + second``; it is cut at the first safe position at or after the end of *first*.
@@ -233,7 +233,7 @@ def check_summary_law(format: ContextFormat, first: bytes, second: bytes) -> boo
     return _must_agree(format, data, cut, tail, format.state_after(data[:cut]), situation)
 
 
-def _must_agree(format: ContextFormat, data: bytes, start: int, summary: Summary, state: int, situation: str) -> bool:
+def _must_agree(format: FullFormat, data: bytes, start: int, summary: Summary, state: int, situation: str) -> bool:
     """A summary must say what reading the file from its beginning says about the piece that begins at *start*."""
     run = summary.run(state)
     if run is None:
@@ -262,7 +262,7 @@ def _must_agree(format: ContextFormat, data: bytes, start: int, summary: Summary
     return True
 
 
-def _safe_cut(format: ContextFormat, data: bytes, position: int) -> int:
+def _safe_cut(format: FullFormat, data: bytes, position: int) -> int:
     answer = format.safe_cut(data[:position], data[position:])
     return len(data) if isinstance(answer, Need) else position + answer
 

@@ -40,7 +40,7 @@ _BLANKS = bytes(range(0x21))
 class QuotedFormat:
     """Records are CSV rows.
 
-    With ``dialect.multi_line`` a file is split through a boundary index (it implements ``ContextFormat``); without it,
+    With ``dialect.multi_line`` a file is split through a boundary index (it is a context format); without it,
     or without a quote character, every terminator ends a record and blocks find their start by themselves.
 
     Args:

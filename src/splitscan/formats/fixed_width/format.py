@@ -21,7 +21,7 @@ from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.fixed.framing import FixedFormat, FixedTextFormat
 from splitscan.formats.fixed_width.decoder import FixedWidthDecoder
 from splitscan.formats.fixed_width.options import FixedWidthOptions
-from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
+from splitscan.formats.framing.contract import Preamble, RecordFormat, has
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.delimited import line_format
 from splitscan.options import ReadOptions
@@ -44,7 +44,7 @@ class FixedWidth(Format[FixedWidthOptions]):
         format = preamble.format
         places = {each.name.lower(): each for each in own.layout}
         decoder = FixedWidthDecoder(
-            encoding=format.encoding if isinstance(format, TextFormat) else resolve_encoding(own.encoding),
+            encoding=format.encoding if has(format, "encoding") else resolve_encoding(own.encoding),
             fields=tuple(column.remove_metadata() for column in wanted.decoded),
             places=tuple(places[column.name.lower()] for column in wanted.decoded),
             own=own,

@@ -7,11 +7,12 @@ come from; a reader (:mod:`splitscan.read.block_reader`) hands it buffers that b
 from __future__ import annotations
 
 import enum
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
-from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Summary
+from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Offsets, Summary
 from splitscan.protocols import QuickProtocol
 
 
@@ -110,102 +111,41 @@ class RecordFormat(Protocol, metaclass=QuickProtocol):
         """A new slow, obviously correct framer for the same records."""
 
 
-@runtime_checkable
-class TextFormat(RecordFormat, Protocol):
-    """A format whose records are text. Its files may be compressed, and bytes of a container cannot be its records."""
+class FullFormat(RecordFormat, Protocol):
+    """A format with all that one may have beside a :class:`RecordFormat`; :func:`has` tells which it has."""
 
     @property
     def encoding(self) -> Encoding:
-        """Of the file, its byte order resolved once the head was read."""
+        """Encoding of records that are text, its byte order resolved once the head was read.
 
-
-class _InOneEncoding(RecordFormat, Protocol):
-    @property
-    def encoding(self) -> Encoding: ...
-
-    def in_encoding(self, encoding: Encoding) -> RecordFormat: ...
-
-
-class EncodedRecords:
-    """Base of formats whose files have at most a byte order mark before the first record, or what lies before it.
-
-    Attributes:
-        encoding: Encoding of the file.
-    """
-
-    __slots__ = ()
-
-    encoding: Encoding
-
-    @property
-    def unit_bytes(self) -> int:
-        """Bytes per code unit."""
-        return self.encoding.unit_bytes
-
-    def needs_head(self, start: int) -> bool:
-        """True if the byte order mark matters to a block that starts at *start*."""
-        return bom_matters(self.encoding, start)
-
-    def preamble(self: _InOneEncoding, head: bytes, *, at_end: bool) -> Preamble | Need:
-        """Skip the byte order mark; the format that comes back knows its byte order."""
-        if len(head) < MAX_BOM_BYTES and not at_end:
-            return Need.AFTER
-        encoding, start = detect_bom(head, self.encoding)
-        return Preamble(start, self if encoding is self.encoding else self.in_encoding(encoding))
-
-
-@runtime_checkable
-class TerminatedFormat(RecordFormat, Protocol):
-    """A format whose records end with a terminator, which a cut may go through."""
-
-    def rest_of_terminator(self, around: bytes) -> int:
-        """How many bytes, from the second code unit of *around* on, only end the record of the first."""
-
-
-@runtime_checkable
-class PackedFormat(RecordFormat, Protocol):
-    """A format whose records may be any bytes, and whose files may be compressed all the same.
-
-    Then the name of a file must say so too: its first bytes alone may be a record.
-    """
+        Files may be compressed, and bytes of a container cannot be records.
+        """
 
     @property
     def may_be_packed(self) -> bool:
-        """Always."""
+        """True for a format whose records may be any bytes, and whose files may be compressed all the same.
 
+        Then the name of a file must say so too: its first bytes alone may be a record.
+        """
 
-class Skipping(Protocol):
-    """Gets past a record that is given up, or what lies between records, in bounded memory. Every format is one."""
+    @property
+    def is_walked(self) -> bool:
+        """True for a context format whose summaries say nothing: records are found from one to the next."""
 
-    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """As :meth:`RecordFormat.resume_after`."""
+    def drop(self, data: Buffer) -> tuple[int, Skipping]:
+        """Drop what :meth:`droppable` allows, and give what goes on after that.
 
-    def droppable(self, data: Buffer) -> int:
-        """As :meth:`RecordFormat.droppable`."""
-
-
-@runtime_checkable
-class StatefulSkipping(Skipping, Protocol, metaclass=QuickProtocol):
-    """Skips in a state: what the bytes after those that were dropped are depends on them."""
-
-    def drop(self, data: Buffer) -> tuple[int, StatefulSkipping]:
-        """Drop what :meth:`droppable` allows; the rest goes on after that."""
+        For a format where the bytes that were dropped decide what those after them are.
+        """
 
     def never_ends(self, data: Buffer) -> bool:
         """True if what is skipped is still open after *data*, where the file ends."""
 
-
-def drop(skipping: Skipping, data: Buffer) -> tuple[int, Skipping]:
-    """How many leading bytes can be dropped on the way past something, and what goes on after them."""
-    return skipping.drop(data) if isinstance(skipping, StatefulSkipping) else (skipping.droppable(data), skipping)
-
-
-@runtime_checkable
-class LocalFormat(RecordFormat, Protocol):
-    """A format whose record starts can be found from a bounded look around a position."""
+    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
+        """As :meth:`splitscan.formats.framing.frames.RecordFinder.open_starts`."""
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
-        """Find the first record start at or after a position of a file.
+        """Find the first record start at or after a position of a file, of a *local* format.
 
         Args:
             before: Bytes right before the position, as many as the reader chose to show.
@@ -218,32 +158,26 @@ class LocalFormat(RecordFormat, Protocol):
             When no record starts in the rest of the file: ``len(after)`` (with *at_end*).
         """
 
-
-@runtime_checkable
-class ArithmeticFormat(RecordFormat, Protocol):
-    """A format whose record starts are a function of the offset alone."""
-
     def first_start_after(self, position: int, data_start: int) -> int:
-        """Offset of the first record start at or after *position*, for records that begin at *data_start*."""
+        """Offset of the first record start at or after *position*, of an *arithmetic* format.
 
+        Records begin at *data_start*.
+        """
 
-@runtime_checkable
-class GappedFormat(RecordFormat, Protocol):
-    """A format with bytes between records that belong to none: blank lines, comments."""
+    def rest_of_terminator(self, around: bytes) -> int:
+        """How many bytes, from the second code unit of *around* on, only end the record of the first.
+
+        A cut may go through a terminator.
+        """
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
-        """How many bytes at the front of *data* belong to no record.
+        """How many bytes at the front of *data* belong to no record: blank lines, comments.
 
         *data* begins where a record may start. ``Need.AFTER`` when *data* is too short to tell.
         """
 
-
-@runtime_checkable
-class OneHeaderFormat(RecordFormat, Protocol, metaclass=QuickProtocol):
-    """A format whose head names the columns of all records, and whose files may name others later."""
-
     def other_columns(self, data: bytes, *, at_end: bool) -> tuple[int | None, bytes]:
-        """Find the first line that names other columns than the head.
+        """Find the first line that names other columns than the head, which names those of all records.
 
         Args:
             data: Bytes that begin where a line does, or with what the call before left over.
@@ -253,27 +187,17 @@ class OneHeaderFormat(RecordFormat, Protocol, metaclass=QuickProtocol):
             Where the line begins; ``None`` where there is none. What is to be shown again, before what follows.
         """
 
-
-@runtime_checkable
-class CountingFormat(RecordFormat, Protocol):
-    """A format that counts records faster than it finds them."""
-
     def count(self, data: Buffer) -> CountedRecords:
-        """Count what ``frame(data, at_end=False)`` finds in *data*, which begins at a record start."""
-
-
-@runtime_checkable
-class ContextFormat(RecordFormat, Protocol):
-    """A format whose record starts depend on everything before them.
-
-    A file is summarised piece by piece, in parallel; the summaries compose, and then every piece knows in which
-    state it begins (:mod:`splitscan.read.boundaries`). State 0 is always "a record starts here".
-    """
+        """Count what ``frame(data, at_end=False)`` finds in *data*, faster than finding it."""
 
     def safe_cut(self, before: bytes, after: bytes) -> int | Need:
-        """The first position, relative to the one between *before* and *after*, at which the state is one of
-        the few that a summary knows: not inside a doubled quote, an escape, a delimiter. *before* has some KiB, or all.
-        """  # noqa: D205 - the sentence is one
+        """Find the first position, relative to the one between *before* and *after*, with a state that summaries know.
+
+        Of a *context* format, whose record starts depend on everything before them: a file is summarised piece by
+        piece, in parallel; the summaries compose, and then every piece knows in which state it begins
+        (:mod:`splitscan.read.boundaries`). State 0 is always "a record starts here". Such a position is not inside a
+        doubled quote, an escape, a delimiter. *before* has some KiB, or all.
+        """
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """Summarise *data*, which lies between two safe cuts.
@@ -288,22 +212,81 @@ class ContextFormat(RecordFormat, Protocol):
     def state_after(self, data: Buffer) -> int:
         """The state after *data*, which begins at a record start and stops at a safe cut."""
 
+    def last_split_point(self, data: bytes) -> int | None:
+        """The last record boundary in *data* that is one whatever comes before it; ``None`` without one.
 
-@runtime_checkable
-class WalkedFormat(ContextFormat, Protocol):
-    """A context format whose summaries say nothing: records are found from one to the next, from the first one on."""
+        *data* is from anywhere after the file's head.
+        """
+
+
+def has(format: object, member: str) -> TypeGuard[FullFormat]:
+    """True if a format has a member of :class:`FullFormat`."""
+    return getattr(format, member, None) is not None
+
+
+def starts_anywhere(format: RecordFormat) -> TypeGuard[FullFormat]:
+    """True if a reader can begin in the middle of a file without having read what is before."""
+    is_near = format.splittability in (Splittability.LOCAL, Splittability.ARITHMETIC)
+    return is_near and (has(format, "first_start_after") or has(format, "first_start"))
+
+
+class EncodedRecords(ABC):
+    """Base of formats whose files have at most a byte order mark before the first record, or what lies before it.
+
+    Attributes:
+        encoding: Encoding of the file.
+    """
+
+    __slots__ = ()
+
+    encoding: Encoding
+
+    @abstractmethod
+    def in_encoding(self, encoding: Encoding) -> Any:
+        """This format for files in *encoding*."""
 
     @property
-    def is_walked(self) -> bool:
-        """Always."""
+    def unit_bytes(self) -> int:
+        return self.encoding.unit_bytes
+
+    def needs_head(self, start: int) -> bool:
+        """True if the byte order mark matters to a block that starts at *start*."""
+        return bom_matters(self.encoding, start)
+
+    def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
+        """Skip the byte order mark; the format that comes back knows its byte order."""
+        if len(head) < MAX_BOM_BYTES and not at_end:
+            return Need.AFTER
+        encoding, start = detect_bom(head, self.encoding)
+        format: Any = self
+        return Preamble(start, format if encoding is self.encoding else self.in_encoding(encoding))
 
 
-@runtime_checkable
-class SplitPointFormat(ContextFormat, Protocol):
-    """A context format that has split points: record boundaries that are some whatever comes before them."""
+class Skipping(Protocol):
+    """Gets past a record that is given up, or what lies between records, in bounded memory. Every format is one.
 
-    def last_split_point(self, data: bytes) -> int | None:
-        """The last split point that *data*, bytes from anywhere after the file's head, shows; ``None`` without one."""
+    It may have ``drop`` and ``never_ends`` of :class:`FullFormat`.
+    """
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """As :meth:`RecordFormat.resume_after`."""
+
+    def droppable(self, data: Buffer) -> int:
+        """As :meth:`RecordFormat.droppable`."""
+
+
+def drop(skipping: Skipping, data: Buffer) -> tuple[int, Skipping]:
+    """How many leading bytes can be dropped on the way past something, and what goes on after them."""
+    dropped: tuple[int, Skipping] | None = None
+    if (own := getattr(skipping, "drop", None)) is not None:
+        dropped = own(data)
+    return dropped or (skipping.droppable(data), skipping)
+
+
+def never_ends(skipping: Skipping, data: Buffer) -> bool:
+    """True if what is skipped is still open after *data*, where the file ends."""
+    own = getattr(skipping, "never_ends", None)
+    return own is not None and bool(own(data))
 
 
 class ReferenceFramer(Protocol):

@@ -238,10 +238,6 @@ class RecordFinder(Protocol):
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         """Effect of *data* on a parser, for each state in which it may come to it."""
 
-
-class NestedRecordFinder(RecordFinder, Protocol):
-    """Finds records in which others may begin."""
-
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
         """Offsets at which records would begin that do not end in *data*, or are longer than *longest_bytes*; in order.
 

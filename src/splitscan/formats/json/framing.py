@@ -9,15 +9,15 @@ from typing import Any, Protocol
 
 from splitscan.engine import kernel
 from splitscan.errors import RecordError, UsageError
-from splitscan.formats.framing.contract import Need, Preamble, Splittability, StatefulSkipping
+from splitscan.formats.framing.contract import Need, Preamble, Skipping, Splittability
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
 from splitscan.formats.framing.frames import (
     Buffer,
     CountedRecords,
     Frames,
     NativeFraming,
-    NestedRecordFinder,
     Offsets,
+    RecordFinder,
     Summary,
     as_bytes,
     native,
@@ -178,7 +178,7 @@ class JsonFormat:
         longest = len(b"\n {") if self.indent is None else len(self.indent) + len(b"\n{")
         return max(0, len(data) - longest)
 
-    def drop(self, data: Buffer) -> tuple[int, StatefulSkipping]:
+    def drop(self, data: Buffer) -> tuple[int, Skipping]:
         """Drop what says nothing of where reading goes on."""
         return _Passing(self).drop(data) if self._is_below else (self.droppable(data), self)
 
@@ -255,7 +255,7 @@ class _Passing:
         """As :meth:`JsonFormat.droppable`."""
         return self.drop(data)[0]
 
-    def drop(self, data: Buffer) -> tuple[int, StatefulSkipping]:
+    def drop(self, data: Buffer) -> tuple[int, Skipping]:
         """As :meth:`JsonFormat.drop`."""
         passed = self.format.pass_over(data, self.past)
         return passed.dropped_bytes, replace(self, past=passed.past)
@@ -270,7 +270,7 @@ def reads_values(encoding: Encoding) -> bool:
     return encoding.unit_bytes == 1 and all(encoding.tells_apart(bytes([mark])) for mark in _MARKS)
 
 
-class JsonFinder(NestedRecordFinder, Protocol):
+class JsonFinder(RecordFinder, Protocol):
     """Finds records that may be below a path."""
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:

@@ -22,7 +22,7 @@ from splitscan.formats.contract import NOTHING, VALUE, BlockSpelling, Format, Fo
 from splitscan.formats.csv.format import Csv
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
-from splitscan.formats.framing.contract import Preamble, RecordFormat, TextFormat
+from splitscan.formats.framing.contract import Preamble, RecordFormat, has
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.log import w3c
 from splitscan.formats.log.decoder import GroupsDecoder, WholeDecoder
@@ -56,7 +56,7 @@ class Log(Format[LogOptions]):
         format = preamble.format
         if own.is_w3c:
             return _CSV.decoder(w3c.csv_of(own), wanted, file, preamble)
-        encoding = format.encoding if isinstance(format, TextFormat) else resolve_encoding(own.encoding)
+        encoding = format.encoding if has(format, "encoding") else resolve_encoding(own.encoding)
         if own.whole_pattern is None:
             return filled(wanted, WholeDecoder(encoding, wanted=bool(wanted.decoded)))
         decoder = GroupsDecoder(

@@ -16,8 +16,8 @@ from splitscan.formats.framing.frames import (
     CountedRecords,
     Frames,
     NativeFraming,
-    NestedRecordFinder,
     Offsets,
+    RecordFinder,
     Summary,
     native,
 )
@@ -144,7 +144,7 @@ class XmlFormat(EncodedRecords):
         return UNKNOWN_STATE if run is None else run.state
 
     @property
-    def _framing(self) -> NestedRecordFinder:
+    def _framing(self) -> RecordFinder:
         return _framing_of(self)
 
     @property
@@ -194,16 +194,16 @@ class ScannedXml:
         return scanner
 
 
-def _framing_of(format: XmlFormat) -> NestedRecordFinder:
+def _framing_of(format: XmlFormat) -> RecordFinder:
     return _scanned(format) if kernel() is None else _native(format)
 
 
 @lru_cache(maxsize=64)
-def _scanned(format: XmlFormat) -> NestedRecordFinder:
+def _scanned(format: XmlFormat) -> RecordFinder:
     return ScannedXml(symbols_of(format.row_tag, format.encoding))
 
 
 @lru_cache(maxsize=64)
-def _native(format: XmlFormat) -> NestedRecordFinder:
+def _native(format: XmlFormat) -> RecordFinder:
     tag = symbols_of(format.row_tag, format.encoding).written_tag
     return NativeFraming(native("Xml", tag, format.unit_bytes, format.encoding.big_endian))
