@@ -24,8 +24,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import json_lines
 from splitscan.formats.log.framing import LogFormat
-from splitscan.formats.text.delimited import DelimitedFormat, line_format
-from splitscan.formats.text.lines import LineFormat
+from splitscan.formats.text.lines import DelimitedFormat, LineFormat, line_format
 from splitscan.formats.xml.framing import XmlFormat
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import read_range

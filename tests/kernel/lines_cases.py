@@ -10,7 +10,7 @@ import numpy as np
 import splitscan_kernel
 
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.text.delimited import DelimitedFormat, LineFormat, line_format
+from splitscan.formats.text.lines import DelimitedFormat, LineFormat, line_format
 
 WIDE = ("UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")
 SINGLE_BYTES = ("US-ASCII", "ISO-8859-1", "windows-1252", "windows-1253", "KOI8-R", "IBM850", "ptcp154", "cp1006")

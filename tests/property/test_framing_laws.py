@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,10 @@ from hypothesis import strategies as st
 
 from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.formats.framing.contract import Need
-from splitscan.formats.framing.frames import Buffer, Frames, Offsets, Units, as_units
+from splitscan.formats.framing.frames import Buffer, Frames, as_units
 from splitscan.formats.log.framing import LogFormat
 from splitscan.formats.text import lines as lines_module
-from splitscan.formats.text.delimited import DelimitedFormat, line_format
-from splitscan.formats.text.lines import LineFormat
+from splitscan.formats.text.lines import DelimitedFormat, LineFormat, find_terminators, line_format
 from splitscan.formats.xml.framing import XmlFormat
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import FramedRecord, read_range
@@ -154,25 +154,26 @@ def test_a_search_that_begins_at_the_start_instead_of_before_it_is_caught() -> N
         laws.check_partition_law(read_seeking_from_start(b"ab\ncd\n"), 6, [3])
 
 
-def look_at_one_escape(units: Units, positions: Offsets, escape: int | None) -> Offsets:
-    before = units[np.maximum(positions - 1, 0)]
-    return positions[(positions == 0) | (before != escape)]
+def look_at_one_escape(text: Any, position: int, delimiter: Any, escape: Any) -> Iterator[tuple[int, int]]:
+    for start, stop in find_terminators(text, position, delimiter, None):
+        if escape is None or text[start - 1 : start] != escape:
+            yield start, stop
 
 
 def test_an_escape_without_its_parity_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPLITSCAN_ENGINE", "reference")
-    monkeypatch.setattr(lines_module, "keep_unescaped", look_at_one_escape)
+    monkeypatch.setattr(lines_module, "find_terminators", look_at_one_escape)
     laws.check_fast_path_law(LineFormat(escape=b"\\"), b"a\\\nb\nc")
     with pytest.raises(AssertionError, match=r"fast path law: item 0 should be \(0, 3\), is \(0, 5\)"):
         laws.check_fast_path_law(LineFormat(escape=b"\\"), b"a\\\\\nb\nc")
 
 
 def test_an_escape_parity_that_ignores_what_is_before_the_block_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines_module, "run_before", lambda units, position, _: int(units[position - 1] == ord("\\")))
+    monkeypatch.setattr(lines_module, "certain_from", lambda text, escape: 0)
     data = b"a\\\\\nb\nc"
     laws.check_fast_path_law(LineFormat(escape=b"\\"), data)
     with pytest.raises(AssertionError, match=r"first start law, from 3 "):
-        laws.check_first_start_law(LineFormat(escape=b"\\"), data, 10)
+        laws.check_first_start_law(LineFormat(escape=b"\\"), data, 1)
 
 
 @dataclass(frozen=True, slots=True)

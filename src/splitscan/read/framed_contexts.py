@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from splitscan.blocks import BlockMetadata
 from splitscan.formats.fixed.framing import SliceFormat
 from splitscan.formats.framing.contract import RecordFormat, has
-from splitscan.formats.text.delimited import line_format
+from splitscan.formats.text.lines import line_format
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.contents import read_preamble
 from splitscan.read.cursor import Skipped

@@ -207,7 +207,7 @@ def check_format_laws(format: RecordFormat, data: bytes) -> None:
         AssertionError: With the law and the place where it broke first.
 
     Example:
-        >>> from splitscan.formats.text.delimited import DelimitedFormat
+        >>> from splitscan.formats.text.lines import DelimitedFormat
         >>> check_format_laws(DelimitedFormat(b"||"), b"a|||b||||c|")
     """
     check_fast_path_law(format, data)

@@ -42,7 +42,7 @@ def read_range(format: RecordFormat, data: bytes, start: int, stop: int, buffer_
         AssertionError: If the format breaks its contract.
 
     Example:
-        >>> from splitscan.formats.text.delimited import LineFormat
+        >>> from splitscan.formats.text.lines import LineFormat
         >>> [record.content for record in read_range(LineFormat(), b"ab\ncd\nef", 1, 7)]
         [b'cd', b'ef']
     """

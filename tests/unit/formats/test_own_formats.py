@@ -9,7 +9,7 @@ import pytest
 import splitscan as ss
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.registry import parse_options, record_format
-from splitscan.formats.text.delimited import line_format
+from splitscan.formats.text.lines import line_format
 
 
 class _Lines:

@@ -14,7 +14,7 @@ from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.text.delimited import line_format
+from splitscan.formats.text.lines import line_format
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import RecordChunk, Skipped
 from splitscan.testing.byte_sources import MemorySource

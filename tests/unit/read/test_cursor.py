@@ -16,8 +16,7 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Frames
-from splitscan.formats.text.delimited import line_format
-from splitscan.formats.text.lines import LineFormat
+from splitscan.formats.text.lines import LineFormat, line_format
 from splitscan.read.cursor import RAW_BYTES, RecordChunk, RecordCursor, Records, Skipped, steps_until
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import RecordingSource

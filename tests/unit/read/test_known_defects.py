@@ -17,7 +17,7 @@ import pytest
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, SplitscanError, UsageError
-from splitscan.formats.text.delimited import line_format
+from splitscan.formats.text.lines import line_format
 from splitscan.ranges import ByteKeyRangeTracker, OffsetRangeTracker
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import RecordChunk

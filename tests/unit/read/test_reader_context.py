@@ -13,7 +13,7 @@ import pytest
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, RecordError, SchemaError, SourceError, SplitscanError, UsageError
 from splitscan.formats.framing.contract import Splittability
-from splitscan.formats.text.delimited import DelimitedFormat
+from splitscan.formats.text.lines import DelimitedFormat
 from splitscan.read.cursor import Skipped
 from splitscan.read.framed_contexts import (
     FixedBytesReaderContext,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from splitscan.errors import SplitscanError
 from splitscan.formats.fixed.framing import SliceFormat
 from splitscan.formats.framing.contract import RecordFormat
-from splitscan.formats.text.delimited import line_format
+from splitscan.formats.text.lines import line_format
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.framed_contexts import (
     FixedBytesReaderContext,

@@ -17,8 +17,7 @@ from splitscan.formats.fixed.framing import SHORT_RECORD
 from splitscan.formats.framing.contract import Need, Preamble, Skipping, Splittability
 from splitscan.formats.framing.encodings import US_ASCII
 from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, Summary, native
-from splitscan.formats.text.delimited import DelimitedFormat
-from splitscan.formats.text.lines import LineFormat
+from splitscan.formats.text.lines import DelimitedFormat, LineFormat
 
 HEADER_BYTES = 4
 """Bytes in front of a record that say how long it is."""

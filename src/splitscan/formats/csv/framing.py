@@ -26,8 +26,7 @@ from splitscan.formats.framing.frames import (
     as_units,
     native,
 )
-from splitscan.formats.text.delimited import DelimitedFormat
-from splitscan.formats.text.lines import LineFormat
+from splitscan.formats.text.lines import DelimitedFormat, LineFormat
 
 _NEAR_UNITS = 64  # a safe cut is nearly always within these
 _COMMENT_UNITS = 1 << 12  # most comments end within these

@@ -18,12 +18,12 @@ from splitscan.formats.column_rules import (
 from splitscan.formats.contract import NOTHING, BlockSpelling, Format, FoundSchema, Heads, Projection
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
-from splitscan.formats.fixed.framing import FixedFormat, FixedTextFormat
+from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.formats.fixed_width.decoder import FixedWidthDecoder
 from splitscan.formats.fixed_width.options import FixedWidthOptions
 from splitscan.formats.framing.contract import Preamble, RecordFormat, has
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.text.delimited import line_format
+from splitscan.formats.text.lines import line_format
 from splitscan.options import ReadOptions
 
 
@@ -37,7 +37,7 @@ class FixedWidth(Format[FixedWidthOptions]):
         if own.record_length is not None:
             if any(pa.types.is_binary(kind) for kind in _columns_of(own).types):
                 return FixedFormat(own.record_length)
-            return FixedTextFormat(own.record_length, resolve_encoding(own.encoding))
+            return FixedFormat(own.record_length, resolve_encoding(own.encoding))
         return line_format(own.line_sep, None, own.encoding)
 
     def decoder(self, own: FixedWidthOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:

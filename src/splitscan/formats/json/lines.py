@@ -12,8 +12,7 @@ from splitscan.engine import kernel
 from splitscan.formats.framing.contract import Need, Preamble, ReferenceFramer, Splittability
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, Units, as_units, native
-from splitscan.formats.text.delimited import DelimitedFormat, line_format
-from splitscan.formats.text.lines import LineFormat
+from splitscan.formats.text.lines import DelimitedFormat, LineFormat, line_format
 
 _SPACE = 0x20  # this and all control characters are white space, as for Spark
 _LOOK_BYTES = 1 << 12

@@ -30,7 +30,7 @@ from splitscan.formats.log.framing import LogFormat
 from splitscan.formats.log.matching import begins
 from splitscan.formats.log.options import LogOptions
 from splitscan.formats.log.patterns import parse_pattern
-from splitscan.formats.text.delimited import line_format
+from splitscan.formats.text.lines import line_format
 from splitscan.options import ColumnOptions, ReadOptions
 from splitscan.options.table import bad_option
 

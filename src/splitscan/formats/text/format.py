@@ -17,8 +17,7 @@ from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.values import TextDecoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.text.delimited import DelimitedFormat, line_format
-from splitscan.formats.text.lines import LineFormat
+from splitscan.formats.text.lines import DelimitedFormat, LineFormat, line_format
 from splitscan.options import ReadOptions
 from splitscan.options.read import EncodedOptions, line_separator
 from splitscan.options.table import character, option

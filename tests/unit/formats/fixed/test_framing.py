@@ -66,9 +66,7 @@ def test_giving_up_on_a_record_goes_on_behind_it() -> None:
     assert FixedFormat(4).droppable(b"aaa") == 0
 
 
-def test_the_length_has_its_own_name_in_each_format() -> None:
-    assert FixedFormat(record_length=8).record_length == 8
-    assert SliceFormat(slice_bytes=8).slice_bytes == 8
+def test_slices_are_no_records_of_the_same_length() -> None:
     assert (FixedFormat(8).name, SliceFormat(8).name) == ("fixed", "slice")
     assert FixedFormat(8) != SliceFormat(8)
 

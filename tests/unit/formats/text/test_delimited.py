@@ -10,7 +10,7 @@ from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Frames
-from splitscan.formats.text.delimited import MAX_DELIMITER_UNITS, DelimitedFormat, LineFormat, line_format
+from splitscan.formats.text.lines import MAX_DELIMITER_UNITS, DelimitedFormat, LineFormat, line_format
 from splitscan.testing.memory_reader import read_range
 
 ESCAPED = LineFormat(escape=b"\\")
