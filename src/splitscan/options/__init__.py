@@ -1,4 +1,4 @@
-"""Options: what a user may say about a scan, typed, frozen, validated. Names and meaning are Spark's."""
+"""Options: what a user may say about a scan: typed, frozen, validated, picklable. Names and meaning are Spark's."""
 
 from splitscan.options.files import FileOptions, OnFileChange, StorageOptions
 from splitscan.options.read import (

@@ -124,8 +124,6 @@ class KafkaOptions:
 
     Attributes carry the meaning given in ``docs/options.md``; offsets count messages, times are in milliseconds.
     ``client`` holds what is passed on to the client library as it is; it may hold secrets and is never shown.
-
-    Pickling: plain values only.
     """
 
     bootstrap_servers: str = option(

@@ -71,10 +71,7 @@ LOCALE = OptionKind("locale", "an English locale such as en-US", _parse_locale)
 
 @dataclass(frozen=True, slots=True)
 class RecordOptions:
-    """Options of a record format; by default one whose records are a single value, of bytes.
-
-    Pickling: plain values only.
-    """
+    """Options of a record format; by default one whose records are a single value, of bytes."""
 
     has_columns: ClassVar[bool] = False
     """Whether a record has named values; else it is one value."""
@@ -162,7 +159,6 @@ class EncodedOptions(RecordOptions):
 
     @property
     def line_end(self) -> str:
-        """The line separator, if there is one."""
         return getattr(self, "line_sep", None) or "\n"
 
 
@@ -196,8 +192,6 @@ class ReadingOptions:
     """Options of delivery: columns, portions, and the policy for broken records.
 
     Attributes carry the meaning given in ``docs/options.md``; sizes are in bytes.
-
-    Pickling: plain values only.
     """
 
     mode: Mode = option(
@@ -347,8 +341,6 @@ class SchemaOptions:
 
     Attributes carry the meaning given in ``docs/options.md``; schemas are Spark's DDL. Constructing one with options
     that contradict each other raises ``UsageError``.
-
-    Pickling: plain values only.
     """
 
     provided_schema: str | None = option(TEXT, "Columns (DDL) that come first, with these names and types.", None)
@@ -391,8 +383,6 @@ class ReadOptions:
         format: The record format's own options.
         schema: Which columns there are; with its defaults for record formats without named columns.
         given: Names of the options that the user gave, in Spark's spelling. They make no other scan of the same values.
-
-    Pickling: yes.
     """
 
     record_format: str

@@ -55,8 +55,6 @@ class StreamOptions:
     """How files are found, how much of them one window reads, and by how many readers.
 
     Attributes carry the meaning given in ``docs/options.md``; sizes are in bytes, times in milliseconds.
-
-    Pickling: plain values only.
     """
 
     state_location: str | None = option(

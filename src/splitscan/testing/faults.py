@@ -226,7 +226,6 @@ class ChangingSource(WrappedSource):
         self.read_count = 0
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
-        """Read from the version of the moment."""
         with self._lock:
             self.read_count += 1
             source = self.inner if self.read_count <= self._good_reads else self._after

@@ -33,7 +33,6 @@ class Cobol(Format[CobolOptions]):
     options_class = CobolOptions
 
     def framing(self, own: CobolOptions) -> RecordFormat:
-        """Records of a fixed length, behind their lengths, or lines."""
         return _records(own)
 
     def decoder(self, own: CobolOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
@@ -75,7 +74,6 @@ class Cobol(Format[CobolOptions]):
                 )  # fmt: skip
 
     def infer(self, own: CobolOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
-        """The items of the copybook, with their types."""
         return FoundSchema(pa.schema([(node.name, type_of(node)) for node in own.layout.columns]), NOTHING)
 
 

@@ -46,16 +46,13 @@ class CobolRecords(ABC):
 
     @property
     @abstractmethod
-    def splittability(self) -> Splittability:
-        """How a block finds its first record."""
+    def splittability(self) -> Splittability: ...
 
     @abstractmethod
-    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """Offset at which reading goes on after a record that is given up."""
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None: ...
 
     @abstractmethod
-    def droppable(self, data: Buffer) -> int:
-        """How many bytes of such a record say nothing of its end."""
+    def droppable(self, data: Buffer) -> int: ...
 
     @abstractmethod
     def records_spelled(self) -> dict[str, Any] | str:
@@ -71,7 +68,6 @@ class CobolRecords(ABC):
         return {"records": self.records_spelled(), "file_end": self.trailer, "segments": segments}
 
     def needs_head(self, start: int) -> bool:
-        """True if the file has a header."""
         return self.start > 0
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
@@ -106,7 +102,6 @@ class CobolRecords(ABC):
         return Frames(first, last, len(data) if at_end else passed, malformed)
 
     def count(self, data: Buffer) -> CountedRecords:
-        """Count the complete records at the front of *data*."""
         found = _finder(self)
         if found is not None:
             return found.count(data)
@@ -117,7 +112,6 @@ class CobolRecords(ABC):
         return self.segments is None or code is not None or self.segments.has(bytes(record))
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
-        """Records that are not read, and the trailer."""
         view = self.content(data)
         if self.segments is None and (view or not self.trailer):
             return 0
@@ -127,16 +121,12 @@ class CobolRecords(ABC):
         return len(data) if at_end else Need.AFTER
 
     def reference_framer(self) -> CobolReferenceFramer:
-        """A new framer for the same records."""
         return CobolReferenceFramer(self)
 
 
 @dataclass(frozen=True, slots=True)
 class FixedRecords(CobolRecords):
     """Records of ``record_length`` bytes each; a shorter rest is one that is flagged ``short-record``.
-
-    Thread safety: immutable.
-    Pickling: plain values only.
 
     Example:
         >>> frames = FixedRecords(record_length=4, trailer=1).frame(b"aaaabbb!", at_end=True)
@@ -162,11 +152,9 @@ class FixedRecords(CobolRecords):
                 yield start, stop, stop, SHORT_RECORD
 
     def first_start_after(self, position: int, data_start: int) -> int:
-        """Offset of the first record that starts at or after *position*."""
         return data_start + -(-max(0, position - data_start) // self.record_length) * self.record_length
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """After so many bytes."""
         if at_end:
             return min(self.record_length, len(data))
         return self.record_length if len(data) >= self.record_length + self.trailer else None
@@ -186,9 +174,6 @@ class HeaderRecords(CobolRecords):
         big_endian: Whether the number comes first, from the highest byte on; else it comes last, from the lowest on.
             ``None`` for either: the zeros tell.
         adjustment: How many bytes a record has more than that number says.
-
-    Thread safety: immutable.
-    Pickling: plain values only.
 
     Example:
         >>> frames = HeaderRecords().frame(b"\0\2\0\0ab\0\1\0\0c\0\0\0\0d", at_end=True)
@@ -249,13 +234,11 @@ class HeaderRecords(CobolRecords):
         return dropped, ToTrailer(self.trailer) if dropped else self
 
     def never_ends(self, data: Buffer) -> bool:
-        """Never: the end of a file ends it."""
         return False
 
     # ------------------------------------------------------------- the index
 
     def safe_cut(self, before: bytes, after: bytes) -> int | Need:
-        """Anywhere: nothing is cut in two that a summary knows."""
         return 0
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
@@ -275,11 +258,9 @@ class ToTrailer:
     trailer: int
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The start of the trailer."""
         return max(0, len(data) - self.trailer) if at_end else None
 
     def droppable(self, data: Buffer) -> int:
-        """All in front of it."""
         return max(0, len(data) - self.trailer)
 
     def drop(self, data: Buffer) -> tuple[int, Skipping]:
@@ -287,7 +268,6 @@ class ToTrailer:
         return self.droppable(data), self
 
     def never_ends(self, data: Buffer) -> bool:
-        """Never: the end of a file ends it."""
         return False
 
 
@@ -297,9 +277,6 @@ class LineRecords(CobolRecords):
 
     Args:
         delimiter: What ends them; ``None`` for any line end of ASCII.
-
-    Thread safety: immutable.
-    Pickling: plain values only.
     """
 
     @property
@@ -322,19 +299,15 @@ class LineRecords(CobolRecords):
             yield starts[number], stop, starts[number + 1], None
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
-        """The first line start at or after a position."""
         return self._lines.first_start(before, after, at_start=at_start, at_end=at_end)
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The next line."""
         return self._lines.resume_after(data, at_end=at_end)
 
     def droppable(self, data: Buffer) -> int:
-        """As of lines."""
         return self._lines.droppable(data)
 
     def rest_of_terminator(self, around: bytes) -> int:
-        """How many bytes, from the second one of *around* on, only finish the line that the first belongs to."""
         return self._lines.rest_of_terminator(around)
 
 
@@ -349,11 +322,9 @@ class CobolReferenceFramer:
         self.records: list[tuple[int, int]] = []
 
     def push(self, byte: int) -> None:
-        """Take the next byte."""
         self._data.append(byte)
 
     def finish(self) -> None:
-        """The stream has ended."""
         content = self._format.content(bytes(self._data))
         found = self._format.each(content, at_end=True)
         segments = self._format.segments

@@ -115,10 +115,7 @@ class Recfm(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CobolOptions(RecordOptions):
-    """Options of records that a copybook describes.
-
-    Pickling: plain values only.
-    """
+    """Options of records that a copybook describes."""
 
     has_columns: ClassVar[bool] = True
     ignores_case: ClassVar[bool] = True

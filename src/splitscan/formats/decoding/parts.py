@@ -46,7 +46,6 @@ class PartsDecoder(ABC):
         """The text of each column, null where it is one; and the records that are broken in any case, by index."""
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
-        """Decode records; a value that does not convert is null and reported."""
         texts, faults = self.parts(data, frames)
         columns, unfit = [], {}
         for column, text in zip(self.fields, texts, strict=True):

@@ -45,7 +45,6 @@ class BinaryDecoder:
     wanted: bool = True
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
-        """Decode records; a short last one is delivered and reported."""
         faults = (
             SHORT_WORDING.fault(index) if code == SHORT_RECORD else Fault(index, code, code, True)
             for index, code in frames.malformed.items()

@@ -28,8 +28,6 @@ class FixedOptions(RecordOptions):
 
     Attributes:
         record_length: Bytes in each record.
-
-    Pickling: plain values only.
     """
 
     record_length: int = option(whole(1), "Bytes in each record.")
@@ -45,8 +43,6 @@ class SlicesOptions(RecordOptions):
 
     Attributes:
         slice_bytes: Bytes in each slice; the last one of a file may be shorter.
-
-    Pickling: plain values only.
     """
 
     in_messages: ClassVar[str] = "raw"
@@ -70,7 +66,6 @@ def _spelled(wanted: Projection, record_bytes: int, *, short_is_a_fault: bool) -
 
 class _Pieces(Format[Own_contra]):
     def infer(self, own: Own_contra, options: ReadOptions, heads: Heads) -> FoundSchema:
-        """One column of bytes."""
         return one_value(pa.binary())
 
 

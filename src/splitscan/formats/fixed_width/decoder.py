@@ -29,7 +29,6 @@ class FixedWidthDecoder(PartsDecoder):
     own: FixedWidthOptions
 
     def parts(self, data: memoryview, frames: Frames) -> tuple[list[pa.Array], dict[int, Fault]]:
-        """Texts at the places of each column; a record that is too short is broken."""
         if self.own.record_length is None:
             records = pa.array(records_in_utf8(data, frames, self.encoding), pa.string())
             lengths = pc.utf8_length(records)

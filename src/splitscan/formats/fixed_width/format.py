@@ -33,7 +33,6 @@ class FixedWidth(Format[FixedWidthOptions]):
     options_class = FixedWidthOptions
 
     def framing(self, own: FixedWidthOptions) -> RecordFormat:
-        """Line ends, or the length alone; then the records are text where no column is binary."""
         if own.record_length is not None:
             if any(pa.types.is_binary(kind) for kind in _columns_of(own).types):
                 return FixedFormat(own.record_length)
@@ -76,7 +75,6 @@ class FixedWidth(Format[FixedWidthOptions]):
         check_placed(fields, [each.name for each in own.layout], "column of option layout", "layout of")
 
     def infer(self, own: FixedWidthOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
-        """The columns of the layout, with their types."""
         return FoundSchema(_columns_of(own), NOTHING)
 
 

@@ -78,10 +78,7 @@ _LAYOUT = OptionKind("layout", "name, start, length and type of each column", _p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedWidthOptions(TypedOptions):
-    """Options of the places of columns and their notation.
-
-    Pickling: plain values only.
-    """
+    """Options of the places of columns and their notation."""
 
     ignores_case: ClassVar[bool] = True
     says_columns: ClassVar[bool] = True

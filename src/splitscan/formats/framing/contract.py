@@ -247,6 +247,7 @@ class EncodedRecords(ABC):
 
     @property
     def unit_bytes(self) -> int:
+        """Bytes of a code unit."""
         return self.encoding.unit_bytes
 
     def needs_head(self, start: int) -> bool:

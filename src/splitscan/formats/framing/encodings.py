@@ -65,8 +65,6 @@ class Encoding:
         longest_bytes: Most bytes that the codec looks at for one character, where a byte alone does not tell whether it
             begins one; else 1.
         inside: ASCII bytes that may be a later byte of a character.
-
-    Pickling: plain values only.
     """
 
     name: str

@@ -32,7 +32,6 @@ class GroupsDecoder(PartsDecoder):
     groups: tuple[str, ...]
 
     def parts(self, data: memoryview, frames: Frames) -> tuple[list[pa.Array], dict[int, Fault]]:
-        """Texts of the groups; a record that does not match is broken."""
         records = pa.array(records_in_utf8(data, frames, self.encoding), pa.string())
         found = pc.extract_regex(records, rf"\A(?:{self.pattern})\z")
         if frames.malformed:

@@ -43,7 +43,6 @@ class Log(Format[LogOptions]):
     options_class = LogOptions
 
     def framing(self, own: LogOptions) -> RecordFormat:
-        """Lines, or what begins with those that match."""
         _check(own)
         if own.is_w3c:
             return w3c.framing_of(own)
@@ -52,7 +51,6 @@ class Log(Format[LogOptions]):
         return LogFormat(own.line_pattern, own.record_continues is not None, resolve_encoding(own.encoding))
 
     def decoder(self, own: LogOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        """The groups that are wanted, by name, or the whole text."""
         format = preamble.format
         if own.is_w3c:
             return _CSV.decoder(w3c.csv_of(own), wanted, file, preamble)
@@ -86,12 +84,10 @@ class Log(Format[LogOptions]):
         return BlockSpelling({"log": spelled}, fields, resolve_encoding(own.encoding))
 
     def check_header(self, own: LogOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
-        """The fields that a file names are some of the schema's."""
         if own.is_w3c:
             _CSV.check_header(w3c.csv_of(own), wanted, file, preamble)
 
     def check_schema(self, own: LogOptions, options: ReadOptions, fields: pa.Schema) -> None:
-        """Every column is a named group, or may be a field, and is one value."""
         if own.is_w3c:
             _CSV.check_schema(w3c.csv_of(own), options, fields)
             return
@@ -99,7 +95,6 @@ class Log(Format[LogOptions]):
         check_placed(fields, groups, "group of the pattern", "groups", texts_only=own.whole_pattern is None)
 
     def infer(self, own: LogOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
-        """The named groups, or fields, with the types that the kind of log has."""
         if own.is_w3c:
             return w3c.found_columns(heads)
         return FoundSchema(_columns_of(own), NOTHING)

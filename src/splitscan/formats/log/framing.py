@@ -33,9 +33,6 @@ class LogFormat(EncodedRecords):
         continues: Whether it is those that do not.
         encoding: Encoding of the file; ASCII is written in single bytes.
 
-    Thread safety: immutable.
-    Pickling: plain values only.
-
     Example:
         >>> frames = LogFormat("[0-9]").frame(b"1 a\n  b\n2 c", at_end=True)
         >>> frames.starts.tolist(), frames.stops.tolist()
@@ -54,7 +51,6 @@ class LogFormat(EncodedRecords):
         return LineFormat(self.encoding)
 
     def in_encoding(self, encoding: Encoding) -> LogFormat:
-        """This format for files in *encoding*."""
         return LogFormat(self.pattern, self.continues, encoding)
 
     def begin(self, lines: Iterable[bytes]) -> npt.NDArray[np.bool_]:
@@ -84,12 +80,10 @@ class LogFormat(EncodedRecords):
         return shown >= HEAD_BYTES and bool(self.begin([bytes(part[:HEAD_BYTES])])[0])
 
     def count(self, data: Buffer) -> CountedRecords:
-        """Count the complete records at the front of *data*."""
         frames = self.frame(data, at_end=False)
         return CountedRecords(len(frames), frames.next_start)
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
-        """Find the first line from a position on that begins a record."""
         if at_start and not before:
             return 0
         line = self._lines.first_start(before, after, at_start=at_start, at_end=at_end)
@@ -99,7 +93,6 @@ class LogFormat(EncodedRecords):
         return Need.AFTER if found is None else found
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """The next line that begins a record after that of ``data[0]``."""
         line = self._lines.resume_after(data, at_end=at_end)
         return None if line is None else self._first(memoryview(data), line, at_end=at_end)
 
@@ -113,11 +106,9 @@ class LogFormat(EncodedRecords):
         return len(data) - is_cr
 
     def rest_of_terminator(self, around: bytes) -> int:
-        """How many bytes, from the second one of *around* on, only finish the line that the first belongs to."""
         return self._lines.rest_of_terminator(around)
 
     def reference_framer(self) -> LogReferenceFramer:
-        """A new byte-at-a-time framer for the same records."""
         return LogReferenceFramer(self)
 
     def _first(self, data: memoryview, start: int, *, at_end: bool) -> int | None:
@@ -150,7 +141,6 @@ class LogReferenceFramer:
         self._open: tuple[int, int] | None = None
 
     def push(self, byte: int) -> None:
-        """Take the next byte."""
         if self._after_return and byte == LF:
             self._line = len(self._data) + 1
         elif byte in (CR, LF):
@@ -159,7 +149,6 @@ class LogReferenceFramer:
         self._data.append(byte)
 
     def finish(self) -> None:
-        """The stream has ended: the last line and the last record end with it."""
         if self._line < len(self._data):
             self._end_line()
         if self._open is not None:

@@ -33,8 +33,6 @@ class LogOptions(TypedOptions):
         record_continues: What the other lines of a record begin with, in place of that.
         record_pattern: What a whole record matches; its named groups are the columns.
         null_value: Text of a null, beside blank ones.
-
-    Pickling: plain values only.
     """
 
     log_format: str | None = option(_PRESET, "Kind of log: says how records begin and which columns they have.", None)

@@ -42,9 +42,6 @@ class W3cFormat(QuotedFormat):
 
     Args:
         names_of_file: The columns, where the head was read.
-
-    Thread safety: immutable.
-    Pickling: plain values only.
     """
 
     name = "w3c"
@@ -52,7 +49,6 @@ class W3cFormat(QuotedFormat):
     names_of_file: tuple[str, ...] = ()
 
     def needs_head(self, start: int) -> bool:
-        """True: nothing else names the columns."""
         return True
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
@@ -91,16 +87,6 @@ class W3cFormat(QuotedFormat):
         )
 
     def other_columns(self, data: bytes, *, at_end: bool) -> tuple[int | None, bytes]:
-        """Find the first line that names other columns than the head.
-
-        Args:
-            data: Bytes that begin where a line does, or with what the call before left over.
-            at_end: Whether the file ends with them.
-
-        Returns:
-            Where the line begins; ``None`` where there is none. What is to be shown again, before the bytes that
-            follow.
-        """
         cut = len(data) if at_end else max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
         position = data.find(_DIRECTIVE, 0, cut)
         while position >= 0:

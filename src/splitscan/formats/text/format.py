@@ -36,8 +36,6 @@ class TextOptions(EncodedOptions):
         line_sep: The delimiter; ``None`` means ``\r``, ``\n`` and ``\r\n``.
         encoding: Name of the character set.
         escape: Character that makes a delimiter after it data when an odd run of it stands there.
-
-    Pickling: plain values only.
     """
 
     in_messages: ClassVar[str] = "text"
@@ -53,11 +51,9 @@ class Text(Format[TextOptions]):
     options_class = TextOptions
 
     def framing(self, own: TextOptions) -> RecordFormat:
-        """Lines, with the delimiter and the escape that were given."""
         return line_format(own.line_sep, own.escape, own.encoding)
 
     def decoder(self, own: TextOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        """The line without its delimiter, as text."""
         format = preamble.format
         if not isinstance(format, LineFormat | DelimitedFormat):
             raise InvariantError("text is framed by delimiters", seen=format.name)

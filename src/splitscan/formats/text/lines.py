@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 import sys
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,12 +44,10 @@ def find_terminators(text: Any, position: int, delimiter: Any, escape: Any) -> I
 
 @lru_cache(maxsize=64)
 def _pattern(delimiter: Any, escape: Any, *, is_wide: bool) -> re.Pattern[Any]:
-    wanted = r"\r\n|\r|\n" if is_wide else rb"\r\n|\r|\n"
-    if delimiter is not None:
-        wanted = re.escape(delimiter)
-    escaped = wanted[:0] if escape is None else re.escape(escape) + ("[\\s\\S]|" if is_wide else b"[\\s\\S]|")
-    before, after = ("(?=(", "))") if is_wide else (b"(?=(", b"))")
-    return re.compile(escaped + before + wanted + after)
+    as_written: Callable[[str], Any] = str if is_wide else str.encode
+    wanted = as_written(r"\r\n|\r|\n") if delimiter is None else re.escape(delimiter)
+    escaped = as_written("") if escape is None else re.escape(escape) + as_written(r"[\s\S]|")
+    return re.compile(escaped + as_written("(?=(") + wanted + as_written("))"))
 
 
 def certain_from(text: Any, escape: Any) -> int:
@@ -71,8 +69,12 @@ class TerminatedRecords(EncodedRecords):
 
     splittability = Splittability.LOCAL  # the terminators and escapes right before a position tell
 
+    name: ClassVar[str]
     escape: bytes | None
     delimiter: bytes | None
+
+    @abstractmethod
+    def droppable(self, data: Buffer) -> int: ...
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         r"""Find the complete records at the front of *data*; a ``\r`` at its very end is undecided until *at_end*."""
@@ -137,6 +139,10 @@ class TerminatedRecords(EncodedRecords):
         delimiter = None if self.delimiter is None else self.encoding.units(self.delimiter)
         return TextReferenceFramer(self.encoding, delimiter, self._escape_unit)
 
+    def rest_of_terminator(self, around: bytes) -> int:
+        """How many bytes, from the second code unit of *around* on, only finish the record of the first."""
+        return 0
+
     def _terminators(self, text: Any, position: int = 0, *, at_end: bool) -> Iterator[tuple[int, int]]:
         """Start of each terminator and of the record after it, in units, from a position that is in none."""
         for start, stop in find_terminators(text, position, self._written(self.delimiter), self._written(self.escape)):
@@ -197,7 +203,7 @@ class LineFormat(TerminatedRecords):
         ([0, 2], [1, 6])
     """
 
-    name = "lines"
+    name: ClassVar[str] = "lines"
 
     encoding: Encoding = UTF_8
     escape: bytes | None = None
@@ -254,7 +260,7 @@ class DelimitedFormat(TerminatedRecords):
         [b'a', b'|b', b'c']
     """
 
-    name = "delimited"
+    name: ClassVar[str] = "delimited"
 
     delimiter: bytes
     encoding: Encoding = UTF_8

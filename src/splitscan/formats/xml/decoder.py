@@ -151,7 +151,6 @@ class XmlDecoder:
         return self.rescue is not None and self.rescue.wanted
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
-        """Decode records; a value that does not convert is null and reported, a record that is no element too."""
         records = records_in_utf8(data, frames, self.encoding)
         read = [self.read(index, record) for index, record in enumerate(records)]
         columns = [pa.array([row[i] for row, _, _ in read], each.type) for i, each in enumerate(self.fields)]

@@ -34,7 +34,6 @@ class Xml(Format[XmlOptions]):
     shows_columns = repeats_members = True
 
     def framing(self, own: XmlOptions) -> RecordFormat:
-        """Row tags, outside of comments and the like."""
         return XmlFormat(own.row_tag, resolve_encoding(own.text_encoding), own.reads_declaration)
 
     def decoder(self, own: XmlOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
@@ -52,7 +51,6 @@ class Xml(Format[XmlOptions]):
         return filled(wanted, decoder)
 
     def block_spelling(self, own: XmlOptions, wanted: Projection) -> BlockSpelling:
-        """Each file may declare its encoding."""
         fields = block_fields(wanted)
         spelled = {
             "row_tag": own.row_tag,
@@ -71,7 +69,6 @@ class Xml(Format[XmlOptions]):
         )
 
     def shape(self, own: XmlOptions, options: ReadOptions, record: bytes) -> pa.DataType:
-        """The attributes, texts and child elements of a record."""
         found = XmlMembers(own, rules_of_format(options)).kind_of(record) or pa.struct([])
         return pa.struct([each.with_type(bounded(each.type)) for each in found])
 

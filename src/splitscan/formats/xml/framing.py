@@ -41,9 +41,6 @@ class XmlFormat(EncodedRecords):
     Raises:
         UsageError: If marks may be part of characters of the encoding.
 
-    Thread safety: immutable.
-    Pickling: plain values only.
-
     Example:
         >>> frames = XmlFormat("a").frame(b"<!--<a>--><a x='<a>'>1</a> <a/>", at_end=True)
         >>> frames.starts.tolist(), frames.stops.tolist()
@@ -62,7 +59,6 @@ class XmlFormat(EncodedRecords):
         symbols_of(self.row_tag, self.encoding)
 
     def in_encoding(self, encoding: Encoding) -> XmlFormat:
-        """This format for files in *encoding*."""
         return replace(self, encoding=encoding, reads_declaration=False)
 
     def needs_head(self, start: int) -> bool:
@@ -90,11 +86,9 @@ class XmlFormat(EncodedRecords):
         return self._framing.count(data)
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
-        """Row tags whose elements do not end in *data*, or are too long; ``None`` if it does not begin with one."""
         return self._framing.open_starts(data, longest_bytes)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
-        """Length of what is before the next record."""
         for shown in looks(data):
             scanner = Scanner(self._symbols.marks, self._symbols.of(shown))
             first = scanner.run(to_first=True)
@@ -109,7 +103,6 @@ class XmlFormat(EncodedRecords):
         return self._skipping.resume_after(data, at_end=at_end)
 
     def droppable(self, data: Buffer) -> int:
-        """All but the beginning of what may end it."""
         return self.drop(data)[0]
 
     def drop(self, data: Buffer) -> tuple[int, XmlSkipping]:
@@ -138,7 +131,6 @@ class XmlFormat(EncodedRecords):
         return self._framing.summarise(data, before, after, mark)
 
     def state_after(self, data: Buffer) -> int:
-        """The number of the place at the end of *data*, and of the depth there."""
         rest = memoryview(data)[self.frame(data, at_end=False).next_start :]
         run = self.summarise(rest, b"", b"", 0).run(0)
         return UNKNOWN_STATE if run is None else run.state
@@ -178,13 +170,11 @@ class ScannedXml:
         return CountedRecords(len(scanner.stops), scanner.next_start * self._width)
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
-        """Row tags whose elements do not end, or are too long."""
         scanner = self._run(data, longest_bytes // self._width)
         found = np.sort(np.array([*scanner.long, *scanner.opened], dtype=np.int64)) * self._width
         return found if len(found) and not found[0] else None
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """Go through *data* from every place and depth."""
         del after
         return summarise(self._symbols, data, before, mark)
 

@@ -40,10 +40,7 @@ _WILDCARD = _refused("XML keeps no column of unknown elements", "name the elemen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class XmlOptions(TypedOptions):
-    """Which elements are records, and how they become columns.
-
-    Pickling: plain values only.
-    """
+    """Which elements are records, and how they become columns."""
 
     values_are_texts: ClassVar[bool] = True
 

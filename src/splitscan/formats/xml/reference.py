@@ -52,7 +52,6 @@ class XmlReferenceFramer:
             self._position += 1
 
     def finish(self) -> None:
-        """The stream has ended: everything must be closed."""
         if self._depth:
             self._unfinished = self._start
         elif self._state is not XmlState.TEXT:

@@ -240,7 +240,6 @@ class XmlSkipping:
         return len(data) if at_end else None
 
     def droppable(self, data: Buffer) -> int:
-        """All but the beginning of what may end it."""
         return self.drop(data)[0]
 
     def drop(self, data: Buffer) -> tuple[int, XmlSkipping]:
