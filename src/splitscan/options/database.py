@@ -119,9 +119,6 @@ def parse_table_options(raw: Mapping[str, Any]) -> TableOptions:
 
     No value of an option that is not known is shown: it may be a misspelt password.
 
-    Args:
-        raw: Options by name, in any case, or by snake_case twin. ``None`` means that the option was not given.
-
     Raises:
         UsageError: ``[unknown-option]`` with a suggestion; ``[bad-option]`` for a value that is not allowed, and
             unless exactly one of ``dbtable`` and ``query`` is given.

@@ -52,9 +52,6 @@ class StorageOptions(Mapping[str, Any]):
 
     Values are plain JSON values, because they travel to other machines. Keys are shown, values are not.
 
-    Args:
-        settings: A mapping whose keys are texts and whose values are JSON values.
-
     Raises:
         UsageError: If a key or value cannot travel.
 

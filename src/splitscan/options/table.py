@@ -389,11 +389,6 @@ def parsed_values(
 ) -> dict[str, Any]:
     """Parse what was given, by option name; one option given twice must have one value.
 
-    Args:
-        known: The options that there are.
-        raw: What was given.
-        on_unknown: Called with every name, and its value, that is none of them; refuses it or lets it pass.
-
     Raises:
         UsageError: ``[unknown-option]``, ``[bad-option]``.
     """
@@ -436,18 +431,7 @@ def fields_given(options_class: type, values: Mapping[str, Any]) -> dict[str, An
 
 @dataclass(frozen=True, slots=True)
 class OptionDescription:
-    """One option as people see it.
-
-    Attributes:
-        name: Spark's name.
-        aliases: Other names, as Spark has them.
-        python_name: The snake_case twin of ``name``.
-        type: Kind of values.
-        allowed: Which values are allowed.
-        default: Default, rendered; empty when there is none, ``required`` when it must be given.
-        meaning: What it does.
-        formats: Record formats that have it.
-    """
+    """One option as people see it."""
 
     name: str
     aliases: tuple[str, ...]

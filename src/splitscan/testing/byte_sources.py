@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from splitscan.content.storage.contract import ByteSource
 from splitscan.errors import SplitscanError
+from splitscan.testing.laws import require
 
 _RANDOM_READS = 50
 _THREADS = 4
@@ -16,11 +17,6 @@ _THREADS = 4
 
 class MemorySource:
     """Bytes in memory that behave like an open file.
-
-    Args:
-        data: The content.
-        path: What to call it.
-        fingerprint: Identity of the content; by default computed from it.
 
     Example:
         >>> source = MemorySource(b"abcdef")
@@ -49,13 +45,6 @@ class MemorySource:
 def check_byte_source(open_one: Callable[[], ByteSource], content: bytes) -> None:
     """Check the contract of `ByteSource` on an implementation.
 
-    Args:
-        open_one: Opens the same file again each time; this function closes what it opens.
-        content: What the file holds; at least 2 bytes.
-
-    Raises:
-        AssertionError: If the implementation breaks the contract; the message says how.
-
     Example:
         >>> check_byte_source(lambda: MemorySource(b"hello world"), b"hello world")
     """
@@ -70,20 +59,15 @@ def check_byte_source(open_one: Callable[[], ByteSource], content: bytes) -> Non
     finally:
         source.close()
     source.close()  # again, and nothing happens
-    _expect(_is_refused(source, 0, 1), "read_at() after close() must raise a ValueError or SplitscanError")
-
-
-def _expect(condition: bool, message: str) -> None:
-    if not condition:
-        raise AssertionError(message)
+    require(_is_refused(source, 0, 1), "read_at() after close() must raise a ValueError or SplitscanError")
 
 
 def _check_description(source: ByteSource, open_one: Callable[[], ByteSource], content: bytes) -> None:
-    _expect(isinstance(source, ByteSource), "it must have all members of ByteSource")
-    _expect(source.size_bytes == len(content), f"size_bytes is {source.size_bytes}, the file has {len(content)}")
-    _expect(bool(source.path) and bool(source.fingerprint), "path and fingerprint must not be empty")
+    require(isinstance(source, ByteSource), "it must have all members of ByteSource")
+    require(source.size_bytes == len(content), f"size_bytes is {source.size_bytes}, the file has {len(content)}")
+    require(bool(source.path) and bool(source.fingerprint), "path and fingerprint must not be empty")
     again = open_one()
-    _expect(again.fingerprint == source.fingerprint, "opening the same version twice must give one fingerprint")
+    require(again.fingerprint == source.fingerprint, "opening the same version twice must give one fingerprint")
     again.close()
 
 
@@ -104,22 +88,22 @@ def _check_reads(source: ByteSource, content: bytes) -> None:
     ranges += [(dice.randrange(size), dice.randrange(size + 2)) for _ in range(_RANDOM_READS)]
     for offset, length in ranges:
         found, wanted = source.read_at(offset, length), content[offset : offset + length]
-        _expect(isinstance(found, bytes), f"read_at() must return bytes, not {type(found).__name__}")
-        _expect(found == wanted, f"read_at({offset}, {length}) returned {len(found)} bytes that are not the file's")
+        require(isinstance(found, bytes), f"read_at() must return bytes, not {type(found).__name__}")
+        require(found == wanted, f"read_at({offset}, {length}) returned {len(found)} bytes that are not the file's")
 
 
 def _check_threads(source: ByteSource, content: bytes) -> None:
     middle = len(content) // 2
     with ThreadPoolExecutor(_THREADS) as pool:
         found = list(pool.map(lambda offset: source.read_at(offset, middle), [0, middle] * _THREADS))
-    _expect(
+    require(
         found == [content[:middle], content[middle : 2 * middle]] * _THREADS, "reads in several threads must not mix"
     )
 
 
 def _check_refusals(source: ByteSource) -> None:
-    _expect(_is_refused(source, -1, 1), "a negative offset must raise a ValueError or SplitscanError")
-    _expect(_is_refused(source, 0, -1), "a negative length must raise a ValueError or SplitscanError")
+    require(_is_refused(source, -1, 1), "a negative offset must raise a ValueError or SplitscanError")
+    require(_is_refused(source, 0, -1), "a negative length must raise a ValueError or SplitscanError")
 
 
 def _is_refused(source: ByteSource, offset: int, length_bytes: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from splitscan.read.reader_context import ContextReader, Converted, ReaderContex
 from splitscan.scan.own_formats import ContextReading, as_reading
 from splitscan.testing.byte_sources import MemorySource
 from splitscan.testing.faults import ShortReadSource
-from splitscan.testing.laws import check_partition_law
+from splitscan.testing.laws import check_partition_law, must_equal
 
 _MAX_RECORD_BYTES = 1 << 30
 _READ_BYTES = 64
@@ -28,12 +27,6 @@ def read_context_range(
     context: ReaderContext | Callable[[], ReaderContext], data: bytes, start: int, stop: int
 ) -> list[ReadRecord]:
     r"""Read the records of the block ``[start, stop)`` of a file that is *data*.
-
-    Args:
-        context: A reader context, which is copied, or what makes one.
-        data: The whole file.
-        start: First offset of the block.
-        stop: First offset after it.
 
     Returns:
         The offset and the value of each record.
@@ -82,9 +75,9 @@ def check_context_laws(context: ReaderContext | Callable[[], ReaderContext], dat
         for how, ordered in (("in order", blocks), ("in any order", order)):
             context = reading.make()
             found = [each for block in ordered for each in _records(_reader(context, MemorySource(data), block))]
-            _must_equal(one_pass, sorted(found, key=_offset), how, size)
+            must_equal(one_pass, sorted(found, key=_offset), f"blocks of {size} bytes, {how}")
         readers = [_reader(reading.make(), ShortReadSource(MemorySource(data), 1), block) for block in blocks]
-        _must_equal(one_pass, [r for reader in readers for r in _records(reader)], "reading byte by byte", size)
+        must_equal(one_pass, [r for reader in readers for r in _records(reader)], f"blocks of {size}, byte by byte")
         _must_tile([reader.span for reader in readers], len(data), size)
 
 
@@ -95,8 +88,7 @@ def _offset(record: ReadRecord) -> int:
 def _reading(context: Any) -> ContextReading:
     framing = as_reading(context)
     if not isinstance(framing, ContextReading):
-        message = f"{type(context).__name__} is a record format: check it with check_format_laws"
-        raise TypeError(message)
+        raise TypeError(f"{type(context).__name__} is a record format: check it with check_format_laws")
     return framing
 
 
@@ -124,13 +116,6 @@ def _records(reader: ContextReader) -> list[ReadRecord]:
     return records
 
 
-def _must_equal(expected: list[ReadRecord], found: list[ReadRecord], how: str, block_bytes: int) -> None:
-    for one, other in itertools.zip_longest(expected, found):
-        if one != other:
-            message = f"blocks of {block_bytes} bytes, {how}: found {other!r} where one pass has {one!r}"
-            raise AssertionError(message)
-
-
 def _must_tile(spans: list[ByteRange], size: int, block_bytes: int) -> None:
     filled = [span for span in spans if span.start != span.stop]
     stops = [0, *(span.stop for span in filled)]
@@ -138,5 +123,6 @@ def _must_tile(spans: list[ByteRange], size: int, block_bytes: int) -> None:
     for start, stop in zip(starts, stops, strict=True):
         if start != stop:
             what = "read by no block" if start > stop else "answered for by two blocks"
-            message = f"ledger law, blocks of {block_bytes} bytes: [{min(start, stop)}, {max(start, stop)}) is {what}"
-            raise AssertionError(message)
+            raise AssertionError(
+                f"ledger law, blocks of {block_bytes} bytes: [{min(start, stop)}, {max(start, stop)}) is {what}"
+            )

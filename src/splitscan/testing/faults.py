@@ -16,11 +16,7 @@ from splitscan.errors import SourceError, Where
 
 
 class WrappedSource:
-    """Passes everything through to another source; the faults override what they break.
-
-    Args:
-        inner: The good source. It is closed together with this one.
-    """
+    """Passes everything through to another source; the faults override what they break."""
 
     def __init__(self, inner: ByteSource) -> None:
         self.inner = inner
@@ -46,10 +42,6 @@ class WrappedSource:
 
 class RecordingSource(WrappedSource):
     """Notes every call, for tests about which bytes are read, how often, and whether the source is closed.
-
-    Attributes:
-        reads: ``(offset, length_bytes)`` of every read, in order.
-        closes: How often it was closed.
 
     Example:
         >>> from splitscan.testing.byte_sources import MemorySource
@@ -138,10 +130,6 @@ class FailingSource(WrappedSource):
 class TruncatedSource(WrappedSource):
     """Still tells the old length, but its bytes end earlier: a file that was cut after it was opened.
 
-    Args:
-        inner: The good source.
-        size_bytes: Where the bytes end now.
-
     Example:
         >>> from splitscan.testing.byte_sources import MemorySource
         >>> source = TruncatedSource(MemorySource(b"abcdef"), 4)
@@ -160,10 +148,6 @@ class TruncatedSource(WrappedSource):
 class ShortReadSource(WrappedSource):
     """Returns at most a few bytes per read, although more are there: legal for ``pread``, not for a `ByteSource`.
 
-    Args:
-        inner: The good source.
-        max_bytes: Most bytes one read returns.
-
     Example:
         >>> from splitscan.testing.byte_sources import MemorySource
         >>> ShortReadSource(MemorySource(b"abcdef"), 2).read_at(0, 5)
@@ -180,11 +164,6 @@ class ShortReadSource(WrappedSource):
 
 class SlowSource(WrappedSource):
     """Waits before every read.
-
-    Args:
-        inner: The good source.
-        delay_seconds: How long.
-        sleep: What waits; a test can pass its own clock.
 
     Example:
         >>> from splitscan.testing.byte_sources import MemorySource
@@ -205,11 +184,6 @@ class SlowSource(WrappedSource):
 
 class ChangingSource(WrappedSource):
     """Becomes another version of the file while it is read: bytes change, what was found on opening stays.
-
-    Args:
-        before: The version that was opened.
-        after: The version that replaces it.
-        good_reads: Number of reads that still see the first version.
 
     Example:
         >>> from splitscan.testing.byte_sources import MemorySource

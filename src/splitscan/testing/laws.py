@@ -43,9 +43,6 @@ def check_partition_law(read: Callable[[int, int], Sequence[Any]], size: int, cu
     Returns:
         The number of ways in which the input was cut.
 
-    Raises:
-        AssertionError: If a record is lost, doubled, changed or out of order.
-
     Example:
         >>> check_partition_law(lambda start, stop: list(range(start, stop)), size=4)
         20
@@ -65,18 +62,12 @@ def check_partition_law(read: Callable[[int, int], Sequence[Any]], size: int, cu
 def check_chunking_law(format: RecordFormat, data: bytes, chunk_sizes: Sequence[int]) -> None:
     """Check that the records do not depend on how the bytes are delivered, nor in which kind of buffer.
 
-    Args:
-        format: Any format.
-        data: The whole file.
-        chunk_sizes: Sizes of the deliveries in bytes, repeated as long as there is data.
-
     Raises:
         AssertionError: If a record is other than in one delivery.
         ValueError: If *chunk_sizes* delivers nothing.
     """
     if not chunk_sizes or min(chunk_sizes) < 1:
-        message = f"chunk_sizes must be positive, not {chunk_sizes!r}"
-        raise ValueError(message)
+        raise ValueError(f"chunk_sizes must be positive, not {chunk_sizes!r}")
     preamble = preamble_of(format, data, 0)
     body = data[preamble.data_start :]
     whole, _ = frame_all(preamble.format, body)
@@ -97,15 +88,7 @@ def check_chunking_law(format: RecordFormat, data: bytes, chunk_sizes: Sequence[
 
 
 def check_fast_path_law(format: RecordFormat, data: bytes) -> None:
-    """Check that the vectorised framer finds what the byte-at-a-time framer finds.
-
-    Args:
-        format: Any format.
-        data: The whole file.
-
-    Raises:
-        AssertionError: If a record, or a tail that never ends, is other than the reference says.
-    """
+    """Check that the vectorised framer finds what the byte-at-a-time framer finds."""
     preamble = preamble_of(format, data, 0)
     body = data[preamble.data_start :]
     reference = preamble.format.reference_framer()
@@ -120,15 +103,7 @@ def check_fast_path_law(format: RecordFormat, data: bytes) -> None:
 
 
 def check_count_law(format: RecordFormat, data: bytes) -> None:
-    """Check that counting gives the number of records that framing finds, for every prefix of the data.
-
-    Args:
-        format: Any format; one that does not count obeys.
-        data: The whole file.
-
-    Raises:
-        AssertionError: If a number differs, or what is counted does not stop at a record boundary.
-    """
+    """Check that counting gives the number of records that framing finds, for every prefix of the data."""
     preamble = preamble_of(format, data, 0)
     counting = preamble.format
     body = data[preamble.data_start :]
@@ -152,9 +127,6 @@ def check_first_start_law(format: RecordFormat, data: bytes, window_bytes: int =
         format: A local or an arithmetic format.
         data: The whole file.
         window_bytes: How many bytes before and after the position are shown, and how many more on each request.
-
-    Raises:
-        AssertionError: If a start is other than one pass says, or bytes are asked for that are not there.
     """
     preamble = preamble_of(format, data, 0)
     one_pass = read_range(format, data, 0, len(data), len(data) + 1)
@@ -172,13 +144,6 @@ def check_resume_law(format: RecordFormat, data: bytes) -> None:
 
     For local and arithmetic formats the records after that place must be all the others. Every record is tried with
     every prefix, so *data* should be small.
-
-    Args:
-        format: Any format.
-        data: The whole file.
-
-    Raises:
-        AssertionError: If the answer depends on the delivery, or dropping what may be dropped changes it.
     """
     preamble = preamble_of(format, data, 0)
     one_pass = read_range(format, data, 0, len(data), len(data) + 1)
@@ -186,8 +151,7 @@ def check_resume_law(format: RecordFormat, data: bytes) -> None:
         rest = data[record.start :]
         answer = preamble.format.resume_after(rest, at_end=True)
         if answer is None or not 0 < answer <= len(rest):
-            message = f"resume law, record at {record.start}: {answer} is not in (0, {len(rest)}]"
-            raise AssertionError(message)
+            raise AssertionError(f"resume law, record at {record.start}: {answer} is not in (0, {len(rest)}]")
         if starts_anywhere(format):
             behind, _ = frame_all(preamble.format, rest[answer:])
             others = moved(behind, record.start + answer)
@@ -202,9 +166,6 @@ def check_format_laws(format: RecordFormat, data: bytes) -> None:
     Args:
         format: Any format.
         data: The whole file, best a few dozen bytes that mix all difficulties.
-
-    Raises:
-        AssertionError: With the law and the place where it broke first.
 
     Example:
         >>> from splitscan.formats.text.lines import DelimitedFormat
@@ -231,9 +192,7 @@ def _must_resume_at(format: RecordFormat, rest: bytes, shown: int, answer: int) 
     dropped, behind = drop(format, rest[:shown])
     must_equal([format.droppable(rest[:shown])], [dropped], f"resume law, shown {shown} bytes, what can be dropped")
     must_drop = shown >= DROPPABLE_FROM_BYTES and format.splittability is not Splittability.ARITHMETIC
-    if not must_drop <= dropped <= shown:
-        message = f"resume law, shown {shown} bytes: cannot drop {dropped}"
-        raise AssertionError(message)
+    require(must_drop <= dropped <= shown, f"resume law, shown {shown} bytes: cannot drop {dropped}")
     late = behind.resume_after(rest[dropped:], at_end=True)
     must_equal([answer], [None if late is None else late + dropped], f"resume law, after dropping {dropped} of {shown}")
 
@@ -247,16 +206,18 @@ def _cuts_of(size: int) -> Iterable[tuple[int, ...]]:
     return itertools.chain(singles, itertools.combinations_with_replacement(range(size + 1), 2))
 
 
-def must_equal(expected: Sequence[Any], found: Sequence[Any], situation: str) -> None:
-    """Make sure that two sequences are equal.
-
-    Args:
-        expected: What the law says.
-        found: What was done.
-        situation: Which law, and in which case.
+def require(holds: bool, message: str) -> None:
+    """Make sure that something holds; not silent under ``python -O``, as ``assert`` is.
 
     Raises:
-        AssertionError: With the first item that differs, or is there only once.
+        AssertionError: With the message, if it does not.
+    """
+    if not holds:
+        raise AssertionError(message)
+
+
+def must_equal(expected: Sequence[Any], found: Sequence[Any], situation: str) -> None:
+    """Make sure that two sequences are equal.
 
     Example:
         >>> must_equal([1, 2], [1], "some law")
@@ -269,8 +230,7 @@ def must_equal(expected: Sequence[Any], found: Sequence[Any], situation: str) ->
     pairs: Iterator[tuple[Any, Any]] = itertools.zip_longest(expected, found, fillvalue="nothing")
     differences = ((index, one, other) for index, (one, other) in enumerate(pairs) if one != other)
     index, one, other = next(differences, ("?", expected, found))
-    message = f"{situation}: item {index} should be {one!r}, is {other!r}"
-    raise AssertionError(message)
+    raise AssertionError(f"{situation}: item {index} should be {one!r}, is {other!r}")
 
 
 class PlannedWindow(Protocol):
@@ -296,9 +256,6 @@ def check_replay_law(
 
     Returns:
         The number of blocks that were compared.
-
-    Raises:
-        AssertionError: If a window changes; if the blocks of one version of a file leave a gap or overlap.
 
     Example:
         >>> from types import SimpleNamespace

@@ -28,13 +28,7 @@ Reader = ManagedReader | Callable[[], ManagedReader]
 
 
 class ReadRows(NamedTuple):
-    """Rows of a reading.
-
-    Attributes:
-        rows: The rows, in order.
-        rejects: The rejects, in order.
-        schema: Of the rows.
-    """
+    """Rows of a reading."""
 
     rows: list[dict[str, Any]]
     rejects: list[Reject]
@@ -93,11 +87,6 @@ def check_managed_reader_laws(reader: Reader, data: bytes, *, schema: str | pa.S
     * *life cycle*: it is opened once, is not called after its end, and is closed once, also when the scan ends early
       or fails.
 
-    Args:
-        reader: A reader, which is copied, or what makes one.
-        data: The whole file, best a few dozen bytes that mix all difficulties; the work grows with its square.
-        schema: The columns; those that the reader has when not given.
-
     Raises:
         AssertionError: With the law and the case where it broke first.
         SplitscanError: If the reader raises something or does not keep to the protocol.
@@ -148,8 +137,7 @@ class _Runner:
     def __init__(self, reader: Reader, data: bytes) -> None:
         reading = as_reading(reader)
         if not isinstance(reading, ManagedReading):
-            message = f"{type(reader).__name__} is no reader: see check_context_laws and check_format_laws"
-            raise TypeError(message)
+            raise TypeError(f"{type(reader).__name__} is no reader: see check_context_laws and check_format_laws")
         self.reading = reading
         self.data = data
         self._file = FileMetadata(_PATH, len(data), 0, MemorySource(data).fingerprint, "test")
@@ -208,8 +196,7 @@ class _Watched:
 
     def next(self, loader: Any) -> bool:
         if self._ended or self._closed or not self._opened:
-            message = f"life cycle law: next() of {self.name} is called after its end"
-            raise AssertionError(message)
+            raise AssertionError(f"life cycle law: next() of {self.name} is called after its end")
         more = self._reader.next(loader)
         self._ended = not more
         return more
@@ -220,8 +207,9 @@ class _Watched:
 
     def must_be_closed(self, situation: str) -> None:
         if (self._opened, self._closed) != (1, 1):
-            message = f"life cycle law, {situation}: {self.name} was opened {self._opened} times, closed {self._closed}"
-            raise AssertionError(message)
+            raise AssertionError(
+                f"life cycle law, {situation}: {self.name} was opened {self._opened} times, closed {self._closed}"
+            )
 
 
 def _shown(rows: Sequence[dict[str, Any]]) -> list[str]:

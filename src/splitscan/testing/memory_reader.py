@@ -31,16 +31,6 @@ class FramedRecord(NamedTuple):
 def read_range(format: RecordFormat, data: bytes, start: int, stop: int, buffer_bytes: int = 64) -> list[FramedRecord]:
     r"""Read the records whose first byte lies in ``[start, stop)`` of a file that is *data*.
 
-    Args:
-        format: Any format; one that needs context is scanned from the beginning of the data.
-        data: The whole file.
-        start: First offset of the range.
-        stop: First offset after it.
-        buffer_bytes: How many bytes the format is shown at first, and how many more each time it asks.
-
-    Raises:
-        AssertionError: If the format breaks its contract.
-
     Example:
         >>> from splitscan.formats.text.lines import LineFormat
         >>> [record.content for record in read_range(LineFormat(), b"ab\ncd\nef", 1, 7)]
@@ -67,8 +57,7 @@ def preamble_of(format: RecordFormat, data: bytes, start: int) -> Preamble:
         answer = format.preamble(data[:shown], at_end=shown == len(data))
         if not isinstance(answer, Need):
             return answer
-    message = f"{format.name}: the preamble asks for more than the whole file"
-    raise AssertionError(message)
+    raise AssertionError(f"{format.name}: the preamble asks for more than the whole file")
 
 
 def first_position(preamble: Preamble, data: bytes, position: int, window_bytes: int) -> int:
@@ -90,8 +79,7 @@ def first_position(preamble: Preamble, data: bytes, position: int, window_bytes:
         elif answer is Need.AFTER and not at_end:
             after_bytes += window_bytes
         elif isinstance(answer, Need):
-            message = f"{format.name}: at {position}, {answer} was asked for and there is none"
-            raise AssertionError(message)
+            raise AssertionError(f"{format.name}: at {position}, {answer} was asked for and there is none")
         else:
             return position + answer
     return len(data)
@@ -144,9 +132,9 @@ def must_be_well_formed(frames: Frames, size: int) -> None:
     last = -1
     for start, stop, limit in zip(frames.starts.tolist(), frames.stops.tolist(), ends, strict=True):
         if not last < start <= stop <= limit:
-            message = f"record [{start}, {stop}) is out of order: after {last}, and the next begins at {limit}"
-            raise AssertionError(message)
+            raise AssertionError(
+                f"record [{start}, {stop}) is out of order: after {last}, and the next begins at {limit}"
+            )
         last = start
     if not 0 <= frames.next_start <= size:
-        message = f"next_start {frames.next_start} is outside of a buffer of {size} bytes"
-        raise AssertionError(message)
+        raise AssertionError(f"next_start {frames.next_start} is outside of a buffer of {size} bytes")

@@ -45,8 +45,7 @@ def plan_file(
         return FileIndex(blocks, None)
     preamble = read_preamble(source, file, format)
     if not has(preamble.format, "summarise"):
-        message = f"{format.name} says that it needs context and has no summaries"
-        raise AssertionError(message)
+        raise AssertionError(f"{format.name} says that it needs context and has no summaries")
     pieces = [
         piece
         for block in blocks
@@ -63,12 +62,7 @@ def read_file(
     max_record_bytes: int = _PLENTY_BYTES,
     read_bytes: int = _PLENTY_BYTES,
 ) -> list[ReadRecord]:
-    """Read all blocks of a file, the last one first, and check what each says of itself.
-
-    Raises:
-        AssertionError: If a record lies outside of the block that delivers it, the spans of the blocks do not tile the
-            file, or a digest is not that of the span's bytes.
-    """
+    """Read all blocks of a file, the last one first, and check what each says of itself."""
     index = plan_file(source, format, block_bytes, max_record_bytes=max_record_bytes, read_bytes=read_bytes)
     found: list[list[ReadRecord]] = []
     spans: list[ByteRange] = []
@@ -80,8 +74,9 @@ def read_file(
         _must_own(block, records)
         span = reader.span
         if reader.digest != digest_of(source, span.start, span.stop):
-            message = f"reader law, block [{block.start}, {block.stop}): the digest is not that of its span {span}"
-            raise AssertionError(message)
+            raise AssertionError(
+                f"reader law, block [{block.start}, {block.stop}): the digest is not that of its span {span}"
+            )
         counting = FramedRecords(source, block, format, max_record_bytes=max_record_bytes, read_bytes=read_bytes)
         _must_count(f"block [{block.start}, {block.stop})", records, counting.count())
         found.append(records)
@@ -95,8 +90,7 @@ def read_file(
 def _must_count(what: str, records: Sequence[ReadRecord], counted: int | None) -> None:
     delivered = sum(not record.skipped_bytes for record in records)
     if counted not in (None, delivered):
-        message = f"reader law, {what}: {counted} records were counted, {delivered} are delivered"
-        raise AssertionError(message)
+        raise AssertionError(f"reader law, {what}: {counted} records were counted, {delivered} are delivered")
 
 
 def check_reader_law(
@@ -108,18 +102,8 @@ def check_reader_law(
 ) -> int:
     r"""Check that blocks of any size, read in pieces of any size, give what one block gives, each record once.
 
-    Args:
-        format: Any format.
-        data: The whole file.
-        block_sizes: Sizes of blocks in bytes to try.
-        read_sizes: Sizes of reads in bytes to try with each.
-        max_record_bytes: Longest record; longer ones are given up.
-
     Returns:
         The number of records, those that were given up included.
-
-    Raises:
-        AssertionError: If a record is lost, doubled or changed, or a span or digest is wrong.
 
     Example:
         >>> from splitscan.formats.text.lines import LineFormat
@@ -136,8 +120,9 @@ def check_reader_law(
                 difference = next(
                     (pair for pair in zip(whole, records, strict=False) if pair[0] != pair[1]), ("more", "or fewer")
                 )
-                message = f"reader law, blocks of {block_bytes} bytes, reads of {read_bytes}: {difference!r}"
-                raise AssertionError(message)
+                raise AssertionError(
+                    f"reader law, blocks of {block_bytes} bytes, reads of {read_bytes}: {difference!r}"
+                )
     return len(whole)
 
 
@@ -166,8 +151,9 @@ def _must_be_true(step: RecordChunk, starts: Sequence[int]) -> None:
 def _must_own(block: BlockMetadata, records: list[ReadRecord]) -> None:
     for record in records:
         if not block.start <= record.offset < block.stop:
-            message = f"reader law, block [{block.start}, {block.stop}) delivers a record at {record.offset}"
-            raise AssertionError(message)
+            raise AssertionError(
+                f"reader law, block [{block.start}, {block.stop}) delivers a record at {record.offset}"
+            )
 
 
 def _must_tile(spans: list[ByteRange], size_bytes: int) -> None:
@@ -176,9 +162,7 @@ def _must_tile(spans: list[ByteRange], size_bytes: int) -> None:
         if span.start == span.stop:
             continue  # no record starts in the block
         if span.start != position or span.stop < span.start:
-            message = f"reader law: span {tuple(span)} begins or stops wrongly after {position}"
-            raise AssertionError(message)
+            raise AssertionError(f"reader law: span {tuple(span)} begins or stops wrongly after {position}")
         position = span.stop
     if position != size_bytes:
-        message = f"reader law: the last span stops at {position} of {size_bytes}"
-        raise AssertionError(message)
+        raise AssertionError(f"reader law: the last span stops at {position} of {size_bytes}")

@@ -25,14 +25,7 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class RebalanceCensus:
-    """Census of a check, so that a test can see that it was not vacuous.
-
-    Attributes:
-        deals: How often the scan was read.
-        chunks: Chunks that were read.
-        entered: Chunks that a reader entered without having read what lies before them.
-        rows: Rows of the scan.
-    """
+    """Census of a check, so that a test can see that it was not vacuous."""
 
     deals: int
     chunks: int
@@ -41,12 +34,7 @@ class RebalanceCensus:
 
 
 class DealtChunks:
-    """The log of one partition as a finished list of chunks, to be read by a ``ChunkReader``.
-
-    Args:
-        space: The positions of the scan.
-        ranges: The chunks, in the order of the log.
-    """
+    """The log of one partition as a finished list of chunks, to be read by a ``ChunkReader``."""
 
     def __init__(self, space: PositionSpace, ranges: Sequence[tuple[int, int]]) -> None:
         self._space = space
@@ -77,9 +65,6 @@ def check_rebalance_law(
 
     Returns:
         What was tried.
-
-    Raises:
-        AssertionError: If a row or a reject is lost, doubled or changed, or spans do not tile.
     """
     rejects: list[Reject] = []
     rows = shown_rows(row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist())

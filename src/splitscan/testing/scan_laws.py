@@ -32,13 +32,7 @@ _SEED = 0
 
 
 class BlockResult(NamedTuple):
-    """Result of reading one block.
-
-    Attributes:
-        rows: Its rows.
-        rejects: Its rejects, in order.
-        report: Its line of the ledger.
-    """
+    """Result of reading one block."""
 
     rows: list[dict[str, Any]]
     rejects: list[Reject]
@@ -46,12 +40,7 @@ class BlockResult(NamedTuple):
 
 
 def cut_blocks(scan: Scan, block_bytes: int) -> list[BlockMetadata]:
-    """Plan the blocks of a scan with a block size of one's own, index included.
-
-    Args:
-        scan: What to read; its own block size does not matter.
-        block_bytes: Length of every block but the last of a file; 1 or more.
-    """
+    """Plan the blocks of a scan with a block size of one's own, index included."""
     return list(fill_index(_cut(scan, block_bytes), scan.planner.framing, scan.options))
 
 
@@ -95,9 +84,6 @@ def check_block_law(scan: Scan, block_sizes: Iterable[int]) -> int:
 
     Returns:
         The number of rows of the scan.
-
-    Raises:
-        AssertionError: If a row or a reject is lost, doubled, changed or out of order, or the spans do not tile.
     """
     rejects: list[Reject] = []
     rows = [row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist()]
@@ -138,14 +124,8 @@ def _count(scan: Scan, counted: RowCount) -> RowCount:
 def check_ledger_law(scan: Scan, reports: Sequence[BlockReport]) -> None:
     """Check that the spans that readers report tile every file, and that their digests are those of the bytes.
 
-    Those of a compressed file tile its content, whose length one of them tells.
-
-    Args:
-        scan: What was read.
-        reports: One report for every block of the scan, in any order; digests are checked where there are any.
-
-    Raises:
-        AssertionError: If there is a gap, an overlap, a file without report, or a wrong digest.
+    Those of a compressed file tile its content, whose length one of them tells. There is one report for every block of
+    the scan, in any order; digests are checked where there are any.
     """
     by_path: dict[str, list[BlockReport]] = {file.path: [] for file in scan.files() if file.size_bytes}
     for report in sorted(reports, key=lambda report: (report.block.file.path, report.block.start)):
@@ -172,14 +152,8 @@ def check_projection_law(scan: Scan) -> int:
 
     Every single column, all columns backwards, all pairs of neighbours, and no column at all are tried.
 
-    Args:
-        scan: What to read.
-
     Returns:
         The number of projections tried.
-
-    Raises:
-        AssertionError: If a value or the number of rows depends on the projection.
     """
     whole = scan.to_arrow()
     names = whole.column_names
@@ -201,18 +175,11 @@ def check_projection_law(scan: Scan) -> int:
 def check_summary_law(format: FullFormat, first: bytes, second: bytes) -> bool:
     """Check that summaries compose, and that they say what reading from the beginning says.
 
-    The file is ``first + second``; it is cut at the first safe position at or after the end of *first*.
-
-    Args:
-        format: A format that needs context, with nothing left to resolve (no header, byte order known).
-        first: The beginning of the file.
-        second: The rest.
+    The file is ``first + second``; it is cut at the first safe position at or after the end of *first*. The format has
+    nothing left to resolve: no header, and its byte order is known.
 
     Returns:
         Whether there was a cut to check: a file may have no safe position, and a summary may leave the answer open.
-
-    Raises:
-        AssertionError: If a composed summary differs from the summary of the whole, or from reading.
     """
     data = first + second
     cut, stop = _safe_cut(format, data, len(first)), _safe_cut(format, data, len(data) - format.unit_bytes)

@@ -12,22 +12,12 @@ MESSY_WORDS = (
 
 
 def messy_texts(words: Sequence[str] = MESSY_WORDS, max_words: int = 30) -> st.SearchStrategy[str]:
-    """Texts of few different words, so that terminators, escapes and wide characters meet often.
-
-    Args:
-        words: What to build the texts of.
-        max_words: The longest text in words; the shortest is empty.
-    """
+    """Texts of few different words, so that terminators, escapes and wide characters meet often."""
     return st.lists(st.sampled_from(list(words)), max_size=max_words).map("".join)
 
 
 def files_of(words: Sequence[bytes], max_words: int = 30) -> st.SearchStrategy[bytes]:
-    """Files of few different byte strings, in any order; runs of one of them are frequent.
-
-    Args:
-        words: What to build the files of: delimiters, pieces of them, escapes, data.
-        max_words: The longest file in words; the shortest is empty.
-    """
+    """Files of few different byte strings, in any order; runs of one of them are frequent."""
     run = st.tuples(st.sampled_from(list(words)), st.integers(1, 5)).map(lambda pair: [pair[0]] * pair[1])
     return st.lists(run, max_size=max_words).map(
         lambda runs: b"".join([word for run in runs for word in run][:max_words])
@@ -40,12 +30,7 @@ def delimiters(alphabet: str = "ab|\r\n") -> st.SearchStrategy[bytes]:
 
 
 def cuts(size: int, max_cuts: int = 6) -> st.SearchStrategy[list[int]]:
-    """Sorted offsets in ``[0, size]`` to cut a file at; equal ones make empty blocks.
-
-    Args:
-        size: Length of the file in bytes.
-        max_cuts: The most cuts there are.
-    """
+    """Sorted offsets in ``[0, size]`` to cut a file at; equal ones make empty blocks."""
     return st.lists(st.integers(0, size), max_size=max_cuts).map(sorted)
 
 

@@ -26,12 +26,6 @@ _BITS = {pa.int32(): 32, pa.int64(): 64}
 def read_value(notation: Notation, leaf: Leaf, data: bytes, kind: pa.DataType) -> Any:
     """The value of an item, as Arrow takes it; ``None`` for null.
 
-    Args:
-        notation: How it is written.
-        leaf: The item.
-        data: Its bytes; fewer where the record ends inside of it.
-        kind: Type of the value.
-
     Raises:
         NoValueError: If they are none.
     """
@@ -168,16 +162,7 @@ def _hex(data: bytes) -> str:
 
 @dataclass(frozen=True)
 class CobolDecoder:
-    """Decodes records by a copybook.
-
-    Args:
-        columns: The items to deliver, in order.
-        fields: Their columns.
-        notation: How values are written.
-        start: Bytes in front of the copybook's in each record.
-        segment: The item that says which groups a record has, where one does.
-        rescue: Where given, values that do not fit are kept, and are no faults.
-    """
+    """Decodes records by a copybook."""
 
     columns: Sequence[Node]
     fields: tuple[pa.Field, ...]

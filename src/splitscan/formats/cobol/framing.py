@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -39,14 +39,11 @@ class CobolRecords(ABC):
     name: ClassVar[str] = "cobol"
     unit_bytes: ClassVar[int] = 1
     may_be_packed: ClassVar[bool] = True
+    splittability: ClassVar[Splittability]
 
     start: int = 0
     trailer: int = 0
     segments: Segments | None = None
-
-    @property
-    @abstractmethod
-    def splittability(self) -> Splittability: ...
 
     @abstractmethod
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None: ...
@@ -134,9 +131,7 @@ class FixedRecords(CobolRecords):
         ([4, 7], {1: 'short-record'}, 8)
     """
 
-    @property
-    def splittability(self) -> Splittability:
-        return Splittability.ARITHMETIC
+    splittability: ClassVar[Splittability] = Splittability.ARITHMETIC
 
     record_length: int = 1
 
@@ -174,6 +169,7 @@ class HeaderRecords(CobolRecords):
         big_endian: Whether the number comes first, from the highest byte on; else it comes last, from the lowest on.
             ``None`` for either: the zeros tell.
         adjustment: How many bytes a record has more than that number says.
+        is_lost: Whether bytes were dropped, so that nothing tells where another record is before the trailer.
 
     Example:
         >>> frames = HeaderRecords().frame(b"\0\2\0\0ab\0\1\0\0c\0\0\0\0d", at_end=True)
@@ -181,14 +177,13 @@ class HeaderRecords(CobolRecords):
         ([0, 6, 11], {2: 'bad-record-header'})
     """
 
-    @property
-    def splittability(self) -> Splittability:
-        return Splittability.CONTEXT
+    splittability: ClassVar[Splittability] = Splittability.CONTEXT
 
     is_walked: ClassVar[bool] = True
 
     big_endian: bool | None = None
     adjustment: int = 0
+    is_lost: bool = False
 
     def records_spelled(self) -> dict[str, Any]:
         return {"headers": {"big_endian": self.big_endian, "adjustment": self.adjustment}}
@@ -196,7 +191,7 @@ class HeaderRecords(CobolRecords):
     def length(self, header: bytes) -> int | None:
         """Bytes of a record with its header; ``None`` if that says none."""
         high, low = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "little")
-        if (high and low) or not (high or low) or self.big_endian is (not high):
+        if self.is_lost or (high and low) or not (high or low) or self.big_endian is (not high):
             return None
         length = (high or low) + self.adjustment
         return length + HEADER_BYTES if length >= 0 else None
@@ -225,16 +220,13 @@ class HeaderRecords(CobolRecords):
     def droppable(self, data: Buffer) -> int:
         """All in front of the trailer, where nothing tells how long a record is."""
         content = self.content(data)
-        known = len(content) < HEADER_BYTES or self.length(bytes(content[:HEADER_BYTES])) is not None
-        return 0 if known else len(content)
+        is_open = len(content) < HEADER_BYTES and not self.is_lost
+        return 0 if is_open or self.length(bytes(content[:HEADER_BYTES])) is not None else len(content)
 
     def drop(self, data: Buffer) -> tuple[int, Skipping]:
         """After what is dropped nothing tells where another record is."""
         dropped = self.droppable(data)
-        return dropped, ToTrailer(self.trailer) if dropped else self
-
-    def never_ends(self, data: Buffer) -> bool:
-        return False
+        return dropped, replace(self, is_lost=True) if dropped else self
 
     # ------------------------------------------------------------- the index
 
@@ -252,36 +244,10 @@ class HeaderRecords(CobolRecords):
 
 
 @dataclass(frozen=True, slots=True)
-class ToTrailer:
-    """Goes past all in front of a trailer."""
-
-    trailer: int
-
-    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        return max(0, len(data) - self.trailer) if at_end else None
-
-    def droppable(self, data: Buffer) -> int:
-        return max(0, len(data) - self.trailer)
-
-    def drop(self, data: Buffer) -> tuple[int, Skipping]:
-        """All that may be dropped."""
-        return self.droppable(data), self
-
-    def never_ends(self, data: Buffer) -> bool:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
 class LineRecords(CobolRecords):
-    """Lines; those that are not read are bytes between records.
+    """Lines; those that are not read are bytes between records."""
 
-    Args:
-        delimiter: What ends them; ``None`` for any line end of ASCII.
-    """
-
-    @property
-    def splittability(self) -> Splittability:
-        return Splittability.LOCAL
+    splittability: ClassVar[Splittability] = Splittability.LOCAL
 
     delimiter: bytes | None = None
 

@@ -109,16 +109,7 @@ Node: TypeAlias = Leaf | Group | Table
 
 @dataclass(frozen=True, slots=True)
 class ItemRules:
-    """How columns are made of items.
-
-    Attributes:
-        hex_floats: Whether COMP-1 and COMP-2 are those of IBM's mainframes.
-        little_floats: Whether their lowest byte is the first.
-        exact_integers: Whether whole numbers are decimals of as many digits.
-        drop_values: Whether FILLER of one value is no column.
-        drop_groups: Whether FILLER of several is none either.
-        keeps_root: Whether the outermost group is a column.
-    """
+    """How columns are made of items."""
 
     hex_floats: bool = True
     little_floats: bool = False
@@ -130,12 +121,7 @@ class ItemRules:
 
 @dataclass(frozen=True, slots=True)
 class RecordLayout:
-    """A copybook as columns.
-
-    Attributes:
-        columns: Its columns, in order.
-        length: Bytes of a record that has all of it.
-    """
+    """A copybook as columns."""
 
     columns: tuple[Node, ...]
     length: int
@@ -174,10 +160,6 @@ def _plain(name: str) -> str:
 
 def lay_out(roots: Sequence[Item], rules: ItemRules) -> RecordLayout:
     """Find the place of each item.
-
-    Args:
-        roots: The items of a copybook that are in no other.
-        rules: How columns are made of them.
 
     Raises:
         UsageError: ``[bad-copybook]``.

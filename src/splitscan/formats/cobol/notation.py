@@ -28,15 +28,7 @@ class NoValueError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """How values are written.
-
-    Attributes:
-        page: The code page.
-        trim_left: Whether blanks in front of a text are dropped.
-        trim_right: Whether those after it are.
-        zeros_are_null: Whether a text whose bytes are all 0 is null.
-        signs_anywhere: Whether a number without a sign may have a plus in its digits.
-    """
+    """How values are written."""
 
     page: CodePage
     trim_left: bool
@@ -133,14 +125,7 @@ def _binary(leaf: Leaf, data: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Which records are read.
-
-    Attributes:
-        start: Bytes in front of the copybook's in each record.
-        leaf: The item that tells.
-        ids: Its values in those records, as texts.
-        notation: How they are written.
-    """
+    """Which records are read."""
 
     start: int
     leaf: Leaf

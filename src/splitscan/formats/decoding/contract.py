@@ -244,13 +244,7 @@ class Decoded:
 
 
 def wrong_value(column: str, kind: str, written: str = "") -> FaultTemplate:
-    """Text about values that are not of their column's type.
-
-    Args:
-        column: Its name; it is cut as the value is.
-        kind: Spark's name of the type.
-        written: How values of the column are written, if that is to be said.
-    """
+    """Text about values that are not of their column's type."""
     return FaultTemplate(
         BAD_VALUE, f"column {quoted(column)}: ", f"{_is_no(kind)}{written}", quotes=True, structural=False
     )

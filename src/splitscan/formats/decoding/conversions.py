@@ -78,12 +78,7 @@ class Rules:
     exact_numbers: bool = False
 
     def written(self, kind: pa.DataType, *, own: bool = False) -> str:
-        """Which option says how values of a type are written, for the end of a message; empty where none does.
-
-        Args:
-            kind: The type.
-            own: Whether the pattern is the column's own.
-        """
+        """Which option says how values of a type are written, for the end of a message; empty where none does."""
         if pa.types.is_date(kind):
             option, pattern = "dateFormat", self.date_format
         elif pa.types.is_timestamp(kind) and kind.tz is None:
@@ -101,11 +96,6 @@ Bad = npt.NDArray[np.bool_]
 
 def convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Array, Bad | None]:
     """Convert a column.
-
-    Args:
-        strings: A string array; null stays null.
-        kind: Target type.
-        rules: How values are written.
 
     Returns:
         The converted column, and a mask of the values that do not convert (they are null), ``None`` when all do.

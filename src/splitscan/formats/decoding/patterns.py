@@ -100,9 +100,6 @@ class DateTimePattern:
     letter), fractions of a second up to as many. Names and quoted text match in any case. What stands in brackets may
     be missing. Parts that the pattern does not have are those of 1970-01-01 00:00:00.
 
-    Args:
-        text: The pattern.
-
     Raises:
         UsageError: If it uses letters that have no meaning here, or its brackets or quotes do not match.
 

@@ -21,10 +21,6 @@ SHORT_RECORD = "short-record"
 class TextDecoder:
     """Lines as strings.
 
-    Args:
-        encoding: Of the file.
-        wanted: Whether the column is asked for at all.
-
     Guarantees: bytes that are not text in *encoding* become U+FFFD; nothing else is changed.
     """
 

@@ -24,11 +24,7 @@ _SLICE_BYTES = 1 * MIB
 
 @dataclass(frozen=True, slots=True)
 class FixedOptions(RecordOptions):
-    """How a file of equally long records is cut.
-
-    Attributes:
-        record_length: Bytes in each record.
-    """
+    """How a file of equally long records is cut."""
 
     record_length: int = option(whole(1), "Bytes in each record.")
 
@@ -39,11 +35,7 @@ class FixedOptions(RecordOptions):
 
 @dataclass(frozen=True, slots=True)
 class SlicesOptions(RecordOptions):
-    """How a file is cut into slices of bytes that have no meaning as records.
-
-    Attributes:
-        slice_bytes: Bytes in each slice; the last one of a file may be shorter.
-    """
+    """How a file is cut into slices of bytes that have no meaning as records."""
 
     in_messages: ClassVar[str] = "raw"
 

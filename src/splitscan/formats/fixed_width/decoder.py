@@ -18,12 +18,7 @@ from splitscan.formats.framing.frames import Frames, records_in_utf8, records_of
 
 @dataclass(frozen=True, kw_only=True)
 class FixedWidthDecoder(PartsDecoder):
-    """Decodes records whose columns have fixed places: characters of lines, bytes of records of a fixed length.
-
-    Args:
-        places: Where each of the columns is.
-        own: How texts are written.
-    """
+    """Decodes records whose columns have fixed places: characters of lines, bytes of records of a fixed length."""
 
     places: tuple[Field, ...]
     own: FixedWidthOptions

@@ -73,11 +73,7 @@ class RecordFormat(Protocol, metaclass=QuickProtocol):
         """True if a block that starts at *start* must look at the file's head before it can read."""
 
     def preamble(self, head: bytes, *, at_end: bool) -> Preamble | Need:
-        """Read the head of a file.
-
-        Args:
-            head: The file's bytes from offset 0.
-            at_end: Whether *head* is the whole file.
+        """Read the head of a file: its bytes from offset 0, *at_end* all of them.
 
         Returns:
             The preamble, or ``Need.AFTER`` when *head* is too short to tell.
@@ -231,11 +227,7 @@ def starts_anywhere(format: RecordFormat) -> TypeGuard[FullFormat]:
 
 
 class EncodedRecords(ABC):
-    """Base of formats whose files have at most a byte order mark before the first record, or what lies before it.
-
-    Attributes:
-        encoding: Encoding of the file.
-    """
+    """Base of formats whose files have at most a byte order mark before the first record, or what lies before it."""
 
     __slots__ = ()
 

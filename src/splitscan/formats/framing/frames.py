@@ -64,12 +64,7 @@ class Frames:
 
 
 class CountedRecords(NamedTuple):
-    """The complete records at the front of a buffer, by number.
-
-    Attributes:
-        records: How many there are.
-        next_start: Where the next record starts, as :class:`Frames` has it.
-    """
+    """The complete records at the front of a buffer, by number."""
 
     records: int
     next_start: int
@@ -202,10 +197,6 @@ class RecordFinder(Protocol):
 class NativeFraming:
     """The kernel's answers for one grammar, as Python's types.
 
-    Args:
-        native: The kernel's class of the grammar.
-        malformed_code: Why records are malformed that are.
-
     Attributes:
         native: The kernel's class.
 
@@ -239,13 +230,7 @@ class NativeFraming:
 
 
 def native(name: str, *given: Any, **options: Any) -> Any | None:
-    """Native object of a grammar; ``None`` without a kernel, or where it does not support what is asked.
-
-    Args:
-        name: Of the kernel's class, or of a function of it.
-        given: What it is made of.
-        options: The same, by name.
-    """
+    """Native object of a grammar; ``None`` without a kernel, or where it does not support what is asked."""
     module = kernel()
     if module is None:
         return None
@@ -256,13 +241,7 @@ def native(name: str, *given: Any, **options: Any) -> Any | None:
 
 
 def native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encoding) -> NativeFraming | None:
-    """Finder of records that *delimiter*, or any line end, ends; ``None`` where only the reference can.
-
-    Args:
-        delimiter: The delimiter in *encoding*; ``None`` for any of the usual line ends.
-        escape: The escape in *encoding*.
-        encoding: Of the file.
-    """
+    """Finder of records that *delimiter*, or any line end, ends; ``None`` where only the reference can."""
     return None if kernel() is None else _native_lines(delimiter, escape, encoding)
 
 

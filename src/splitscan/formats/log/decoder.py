@@ -21,12 +21,7 @@ NOT_BEGUN_WORDING = FaultTemplate(BEFORE_FIRST_RECORD, "no line before it begins
 
 @dataclass(frozen=True, kw_only=True)
 class GroupsDecoder(PartsDecoder):
-    """Decodes records by a pattern.
-
-    Args:
-        pattern: What the whole text of a record matches.
-        groups: The named group of each column.
-    """
+    """Decodes records by a pattern."""
 
     pattern: str
     groups: tuple[str, ...]

@@ -27,9 +27,8 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.log import w3c
 from splitscan.formats.log.decoder import GroupsDecoder, WholeDecoder
 from splitscan.formats.log.framing import LogFormat
-from splitscan.formats.log.matching import begins
 from splitscan.formats.log.options import LogOptions
-from splitscan.formats.log.patterns import parse_pattern
+from splitscan.formats.log.patterns import begins, parse_pattern
 from splitscan.formats.text.lines import line_format
 from splitscan.options import ColumnOptions, ReadOptions
 from splitscan.options.table import bad_option

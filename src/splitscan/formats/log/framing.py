@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from splitscan.formats.framing.contract import EncodedRecords, Need, Splittability
 from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, CountedRecords, Frames
-from splitscan.formats.log.matching import begins
+from splitscan.formats.log.patterns import begins
 from splitscan.formats.text.lines import LineFormat
 
 HEAD_BYTES = 4096
@@ -53,31 +52,32 @@ class LogFormat(EncodedRecords):
     def in_encoding(self, encoding: Encoding) -> LogFormat:
         return LogFormat(self.pattern, self.continues, encoding)
 
-    def begin(self, lines: Iterable[bytes]) -> npt.NDArray[np.bool_]:
+    def begin(self, lines: Iterable[bytes]) -> list[bool]:
         """Flags of the lines that begin a record."""
-        found: npt.NDArray[np.bool_] = begins(self.pattern, (self.encoding.text(line[:HEAD_BYTES]) for line in lines))
-        return ~found if self.continues else found
+        found = begins(self.pattern, (self.encoding.text(line[:HEAD_BYTES]) for line in lines))
+        return [flag is not self.continues for flag in found]
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """Find the complete records: those after which another one begins, and *at_end* the last one."""
-        view = memoryview(data)
         lines = self._lines.frame(data, at_end=at_end)
-        if not len(lines):
+        starts, stops = lines.starts.tolist(), lines.stops.tolist()
+        if not starts:
             return Frames(NO_OFFSETS, NO_OFFSETS, 0)
-        is_first = self.begin(_contents(view, lines))
-        malformed = {} if is_first[0] else {0: BEFORE_FIRST_RECORD}
-        first = np.flatnonzero(is_first[1:]) + 1  # lines of the records after the first one
-        starts = lines.starts[np.concatenate(([0], first))]
-        stops = lines.stops[np.append(first, len(lines)) - 1]
-        if at_end or self._next_begins(view[lines.next_start :]):
-            return Frames(starts, stops, lines.next_start, malformed)
-        kept = malformed if len(first) else {}
-        return Frames(starts[:-1], stops[:-1], int(starts[-1]), kept)
+        is_first = self.begin(_contents(memoryview(data), lines))
+        first = [0, *(line for line in range(1, len(starts)) if is_first[line])]
+        ends = [stops[line - 1] for line in first[1:]]
+        next_start = starts[first[-1]]
+        if at_end or self._next_begins(memoryview(data)[lines.next_start :]):
+            ends.append(stops[-1])
+            next_start = lines.next_start
+        malformed = {0: BEFORE_FIRST_RECORD} if ends and not is_first[0] else {}
+        begun = [starts[line] for line in first[: len(ends)]]
+        return Frames(np.array(begun, np.int64), np.array(ends, np.int64), next_start, malformed)
 
     def _next_begins(self, part: memoryview) -> bool:
         """True if what is shown of the last line tells that a record begins with it."""
         shown = len(part) - (len(part) > 0 and part[-1] == CR)
-        return shown >= HEAD_BYTES and bool(self.begin([bytes(part[:HEAD_BYTES])])[0])
+        return shown >= HEAD_BYTES and self.begin([bytes(part[:HEAD_BYTES])])[0]
 
     def count(self, data: Buffer) -> CountedRecords:
         frames = self.frame(data, at_end=False)
@@ -113,9 +113,9 @@ class LogFormat(EncodedRecords):
 
     def _first(self, data: memoryview, start: int, *, at_end: bool) -> int | None:
         lines = self._lines.frame(data[start:], at_end=at_end)
-        found = np.flatnonzero(self.begin(_contents(data[start:], lines))) if len(lines) else NO_OFFSETS
-        if len(found):
-            return start + int(lines.starts[found[0]])
+        for line, is_first in zip(lines.starts.tolist(), self.begin(_contents(data[start:], lines)), strict=True):
+            if is_first:
+                return start + int(line)
         rest = start + lines.next_start
         if not at_end and self._next_begins(data[rest:]):
             return rest

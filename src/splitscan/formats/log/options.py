@@ -25,15 +25,7 @@ _PRESET = OptionKind("name", f"one of {', '.join(_KINDS)}", _preset_name, choice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogOptions(TypedOptions):
-    """How lines become records, and records columns.
-
-    Attributes:
-        log_format: Name of a kind of log that is known.
-        record_start: What the first line of a record begins with; ``None`` where every line is a record.
-        record_continues: What the other lines of a record begin with, in place of that.
-        record_pattern: What a whole record matches; its named groups are the columns.
-        null_value: Text of a null, beside blank ones.
-    """
+    """How lines become records, and records columns."""
 
     log_format: str | None = option(_PRESET, "Kind of log: says how records begin and which columns they have.", None)
     record_start: str | None = option(

@@ -38,11 +38,7 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class W3cFormat(QuotedFormat):
-    """Records are lines of fields; directives in the head of a file name the columns.
-
-    Args:
-        names_of_file: The columns, where the head was read.
-    """
+    """Records are lines of fields; directives in the head of a file name the columns."""
 
     name = "w3c"
 

@@ -30,13 +30,7 @@ _WHOLE_TEXT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextOptions(EncodedOptions):
-    r"""How text is cut into records.
-
-    Attributes:
-        line_sep: The delimiter; ``None`` means ``\r``, ``\n`` and ``\r\n``.
-        encoding: Name of the character set.
-        escape: Character that makes a delimiter after it data when an odd run of it stands there.
-    """
+    r"""How text is cut into records."""
 
     in_messages: ClassVar[str] = "text"
     refused_if_true: ClassVar[Mapping[str, str]] = MappingProxyType({"wholeText": _WHOLE_TEXT})

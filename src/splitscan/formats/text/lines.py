@@ -307,13 +307,7 @@ class DelimitedFormat(TerminatedRecords):
 
 
 class TextReferenceFramer:
-    """The definition of both formats: one code unit at a time.
-
-    Args:
-        encoding: Encoding of the file.
-        delimiter: Units of the delimiter; ``None`` for any line end.
-        escape: Unit of the escape, or ``None``.
-    """
+    """The definition of both formats: one code unit at a time."""
 
     unfinished = None  # every tail of a file is a record
 
@@ -362,11 +356,6 @@ def line_format(
     line_sep: str | None = None, escape: str | None = None, encoding: str = "UTF-8"
 ) -> LineFormat | DelimitedFormat:
     r"""Build the format that text options describe.
-
-    Args:
-        line_sep: The delimiter; ``None`` for any of ``\n``, ``\r\n`` and ``\r``.
-        escape: The escape character, or ``None``.
-        encoding: Name of the file's encoding.
 
     Raises:
         UsageError: If an option has no meaning, or two do not fit together.

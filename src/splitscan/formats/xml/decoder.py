@@ -44,10 +44,6 @@ class NotXmlError(Exception):
 def parse_element(record: bytes, *, ignore_namespace: bool = False) -> Element:
     """Parse one element; nesting of any depth is read.
 
-    Args:
-        record: Its text in UTF-8.
-        ignore_namespace: Whether prefixes of names are left out.
-
     Raises:
         NotXmlError: If it is not one element.
 
@@ -127,16 +123,7 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 @dataclass(frozen=True)
 class XmlDecoder:
-    """Decodes records that are elements.
-
-    Args:
-        encoding: Of the file.
-        fields: Columns to deliver, in order.
-        own: What attributes and texts are called, and which texts are null.
-        rules: How times are written.
-        own_rules: The same for columns that have a pattern of their own, by name.
-        rescue: Where given, values and parts that do not fit are kept, and are no faults.
-    """
+    """Decodes records that are elements."""
 
     encoding: Encoding
     fields: tuple[pa.Field, ...]
@@ -178,11 +165,7 @@ class XmlDecoder:
 
 @dataclass
 class XmlValueReader:
-    """Turns the parts of one record into Python values that Arrow takes for a column.
-
-    Attributes:
-        problems: What did not convert.
-    """
+    """Turns the parts of one record into Python values that Arrow takes for a column."""
 
     record: bytes
     own: XmlOptions

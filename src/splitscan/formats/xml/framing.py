@@ -149,11 +149,7 @@ class XmlFormat(EncodedRecords):
 
 
 class ScannedXml:
-    """The scanner's answers, where there is no kernel.
-
-    Args:
-        symbols: Of the files.
-    """
+    """The scanner's answers, where there is no kernel."""
 
     def __init__(self, symbols: Symbols) -> None:
         self._symbols = symbols

@@ -318,14 +318,7 @@ def _has_answer(place: Place, depth: int) -> bool:
 
 
 def summarise(symbols: Symbols, data: Buffer, before: bytes, mark: int) -> Summary:
-    """Go through *data* from every place and depth.
-
-    Args:
-        symbols: Of the file.
-        data: The piece.
-        before: Some bytes right before it.
-        mark: Position in the piece from which on a record start is asked for.
-    """
+    """Go through *data* from every place and depth."""
     width = symbols.encoding.unit_bytes
     piece = _Piece(symbols, symbols.of(data), symbols.of(before[-_MOST_BEFORE * width :]), -(-mark // width))
     runs = (piece.run(place, depth) for depth in range(_DEEPEST + 1) for place in PLACES)
