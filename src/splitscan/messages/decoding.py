@@ -233,5 +233,5 @@ def _spread(decoded: Decoded, present: Offsets, rows: int, faults: dict[int, Fau
     indices[present], absent[present] = np.arange(len(present)), False
     order = pa.array(indices, mask=absent)
     rescued = None if decoded.rescued is None else decoded.rescued.take(order)
-    found = Faults.first_of(Faults.of(faults.values()), decoded.faults.moved(present))
+    found = Faults.first_of(faults.values(), decoded.faults.moved(present))
     return Decoded([column.take(order) for column in decoded.columns], rows, found, rescued)

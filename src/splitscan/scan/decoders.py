@@ -15,6 +15,7 @@ from splitscan.formats.decoding.contract import (
     NULL_IN_NOT_NULL,
     Decoded,
     Decoder,
+    Fault,
     Faults,
     FaultTemplate,
     quoted,
@@ -43,13 +44,13 @@ def with_required(spec: ScanSpec, decoded: Decoded) -> Decoded:
     lacking = [(field, column) for field, column in columns if not field.nullable and column.null_count]
     if not lacking:
         return decoded
-    found = []
+    found: dict[int, Fault] = {}
     for field, column in lacking:
-        records = np.flatnonzero(flags_of(column.is_null()))
         wording = FaultTemplate(NULL_IN_NOT_NULL, f"column {quoted(field.name)} is NOT NULL and has no value")
-        found.append(Faults.alike(records, wording))
-    known = decoded.faults.made_structural(np.concatenate([faults.records for faults in found]))
-    return replace(decoded, faults=Faults.first_of(known, *found))
+        for record in np.flatnonzero(flags_of(column.is_null())).tolist():
+            found.setdefault(record, wording.fault(record))
+    known = (each._replace(structural=True) if each.record in found else each for each in decoded.faults)
+    return replace(decoded, faults=Faults.first_of(list(known), found.values()))
 
 
 _MOST_DECODERS = 256  # of one scan

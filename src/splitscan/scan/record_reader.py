@@ -295,7 +295,7 @@ class RecordBlockReader(FileBlockReader):
         starts, stops = step.frames.starts[records], step.frames.stops[records]
         raw = slices(step.data, starts, np.minimum(stops, starts + RAW_BYTES))
         delivered = ~faults.structural if self._drops else np.ones(count, dtype=np.bool_)
-        return RejectBatch(self._block.file.path, starts + step.offset, stops - starts, faults, raw, delivered)
+        return RejectBatch(self._block.file.path, starts + step.offset, stops - starts, faults.words, raw, delivered)
 
     # --------------------------------------------------------------- columns
 

@@ -114,7 +114,7 @@ def slices(data: memoryview, starts: npt.NDArray[np.int64], stops: npt.NDArray[n
 
 
 class RejectBatch(Sequence[Reject]):
-    """Rejects of records of one buffer: faults are put into words, and objects made, where somebody looks at them.
+    """Rejects of records of one buffer, made one by one where somebody looks at them.
 
     Of the bytes there is a bounded prefix; *delivered* says for which there was a row all the same.
     """
@@ -124,23 +124,18 @@ class RejectBatch(Sequence[Reject]):
         path: str,
         offsets: npt.NDArray[np.int64],
         lengths: npt.NDArray[np.int64],
-        words: Faults | Words,
+        words: Words,
         raw: pa.Array,
         delivered: npt.NDArray[np.bool_],
     ) -> None:
         self.path = path
         self.offsets, self.lengths = offsets, lengths
         self.raw, self.delivered = raw, delivered
-        self._words = words
-
-    @property
-    def words(self) -> Words:
-        """Code and reason of each."""
-        return self._words.words if isinstance(self._words, Faults) else self._words
+        self.words = words
 
     def at(self, offsets: npt.NDArray[np.int64]) -> RejectBatch:
         """These rejects, at other offsets."""
-        return RejectBatch(self.path, offsets, self.lengths, self._words, self.raw, self.delivered)
+        return RejectBatch(self.path, offsets, self.lengths, self.words, self.raw, self.delivered)
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -162,8 +157,7 @@ class RejectBatch(Sequence[Reject]):
         if not isinstance(index, slice):
             place = range(len(self))[index]
             return next(iter(self[place : place + 1]))
-        words = self._words
-        some = words[index] if isinstance(words, Faults) else (words[0][index], words[1][index])
+        some = self.words[0][index], self.words[1][index]
         return RejectBatch(
             self.path, self.offsets[index], self.lengths[index], some, self.raw[index], self.delivered[index]
         )

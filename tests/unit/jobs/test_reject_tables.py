@@ -115,7 +115,7 @@ def test_a_callback_gets_the_same_rejects_in_the_same_order(tmp_path: Path) -> N
 
 def batch_of(sizes: list[int]) -> RejectBatch:
     count = len(sizes)
-    faults = Faults.of(Fault(i, "c", f"reason {i} \udcff", i % 3 == 0) for i in range(count))
+    faults = Faults(Fault(i, "c", f"reason {i} \udcff", i % 3 == 0) for i in range(count))
     raw = pa.array([b"r" * size for size in sizes], pa.large_binary())
     return RejectBatch("/in/\udcff.csv", np.arange(count), np.array(sizes), faults, raw, np.arange(count) % 3 != 0)
 

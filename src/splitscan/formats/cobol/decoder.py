@@ -192,7 +192,7 @@ class CobolDecoder:
                 rescued.append(with_path(members, self.rescue.path))
         columns = [pa.array([row[i] for row in rows], f.type) for i, f in enumerate(self.fields)]
         kept = pa.array(rescued, pa.string()) if self.rescue is not None and self.rescue.wanted else None
-        return Decoded(columns, len(rows), Faults.of(faults), kept)
+        return Decoded(columns, len(rows), Faults(faults), kept)
 
     def _segment_of(self, record: bytes) -> str | None:
         if self.segment is None:

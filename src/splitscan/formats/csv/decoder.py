@@ -141,7 +141,7 @@ class RecordValidator:
             elif bad is not None:
                 unfit[index] = pc.if_else(pa.array(bad), text, None)
         rescued = self._rescued(unfit, texts.extras, expected, len(frames))
-        return Decoded(columns, len(frames), Faults.of(faults.values()), rescued)
+        return Decoded(columns, len(frames), Faults(faults.values()), rescued)
 
     def _rescued(
         self, unfit: Mapping[int, pa.Array], extras: Mapping[int, Sequence[str | None]], expected: int, rows: int
@@ -330,7 +330,7 @@ class CsvArrayDecoder:
                 faults[record] = fault
         faults |= {record: malformed(code).fault(record) for record, code in frames.malformed.items()}
         columns = [pa.array(map(self._kept, rows), self.kind)] if self.wanted else []
-        return Decoded(columns, len(rows), Faults.of(faults.values()))
+        return Decoded(columns, len(rows), Faults(faults.values()))
 
     def _fault(self, record: int, row: list[str | None]) -> Fault | None:
         if len(row) > self.max_fields:
@@ -355,4 +355,4 @@ class CsvFrameDecoder:
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Report the records whose bytes have no structure."""
         broken = (malformed(code).fault(record) for record, code in frames.malformed.items())
-        return Decoded([], len(frames), Faults.of(broken))
+        return Decoded([], len(frames), Faults(broken))

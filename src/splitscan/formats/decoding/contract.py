@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple, Protocol, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from splitscan.arrays import flag_array, number_array, text_array, text_scalar
 from splitscan.formats.framing.frames import Frames
 from splitscan.protocols import QuickProtocol
 
@@ -34,8 +31,6 @@ SHOWN_CHARACTERS = 40
 
 Words: TypeAlias = tuple[pa.Array, pa.Array]
 """Codes and reasons of faults, as large strings: together they may be longer than 2 GiB."""
-
-_SIMPLE = rf"^[ -&(-\[\]-~]{{0,{SHOWN_CHARACTERS}}}$"  # needs no escape in quotes, and is not cut
 
 
 def type_name(kind: pa.DataType) -> str:
@@ -116,89 +111,46 @@ class FaultTemplate(NamedTuple):
 
 
 class Faults(Sequence[Fault]):
-    """Faults as columns, in record order, at most one of each record; put into words where somebody looks at them.
+    """Faults in record order, at most one of each record; reasons are made valid UTF-8.
 
-    Args:
-        records: The records they are of.
-        kinds: For each, the number of its wording.
-        seen: For each, what was seen, as a large string.
-        wordings: What is said of those of one kind.
-
-    Thread safety: immutable.
+    Example:
+        >>> Faults([Fault(7, "b", "x", True), Fault(2, "a", "y", False)]).records.tolist()
+        [2, 7]
     """
 
-    def __init__(
-        self,
-        records: npt.NDArray[np.int64],
-        kinds: npt.NDArray[np.int64],
-        seen: pa.Array,
-        wordings: Sequence[FaultTemplate],
-    ) -> None:
-        self.records = records
-        self.kinds, self.seen, self.wordings = kinds, seen, wordings
+    def __init__(self, faults: Iterable[Fault] = ()) -> None:
+        self._faults = sorted(
+            fault._replace(reason=fault.reason.encode("utf-8", "backslashreplace").decode()) for fault in faults
+        )
 
     @classmethod
-    def of(cls, faults: Iterable[Fault]) -> Faults:
-        """Faults that are in words already, in any order; reasons are made valid UTF-8.
-
-        Example:
-            >>> Faults.of([Fault(7, "b", "x", True), Fault(2, "a", "y", False)]).records.tolist()
-            [2, 7]
-        """
-        rows = sorted(faults)
-        numbers: dict[FaultTemplate, int] = {}
-        kinds = [
-            numbers.setdefault(FaultTemplate(code, "", structural=structural), len(numbers))
-            for _, code, _, structural in rows
-        ]
-        seen = pa.array([fault.reason.encode("utf-8", "backslashreplace") for fault in rows], pa.large_binary())
-        records = np.array([fault.record for fault in rows], dtype=np.int64)
-        return cls(records, np.array(kinds, dtype=np.int64), seen.cast(pa.large_string()), tuple(numbers))
-
-    @classmethod
-    def alike(cls, records: npt.NDArray[np.int64], wording: FaultTemplate) -> Faults:
-        """Faults of one kind, of which nothing else was seen."""
-        nothing = pa.repeat(_NOTHING, len(records))
-        return cls(records, np.zeros(len(records), dtype=np.int64), nothing, (wording,))
-
-    @classmethod
-    def first_of(cls, *parts: Faults) -> Faults:
+    def first_of(cls, *parts: Iterable[Fault]) -> Faults:
         """Faults of some parts together; of a record that has some in several parts, that of the first part."""
-        if not parts:
-            return NO_FAULTS
-        starts = np.cumsum([0, *(len(part.wordings) for part in parts)]).tolist()
-        records, first = np.unique(np.concatenate([part.records for part in parts]), return_index=True)
-        kinds = np.concatenate([part.kinds + start for part, start in zip(parts, starts, strict=False)])
-        seen = pa.concat_arrays([part.seen for part in parts]).take(number_array(first))
-        return cls(records, kinds[first], seen, [wording for part in parts for wording in part.wordings])
+        return cls({fault.record: fault for part in reversed(parts) for fault in part}.values())
 
-    @cached_property
+    @property
+    def records(self) -> npt.NDArray[np.int64]:
+        """The records that they are of."""
+        return np.array([fault.record for fault in self._faults], dtype=np.int64)
+
+    @property
     def structural(self) -> npt.NDArray[np.bool_]:
-        """Which of them are structural."""
-        return np.array([wording.structural for wording in self.wordings], dtype=np.bool_)[self.kinds]
+        """Flags of those that are structural."""
+        return np.array([fault.structural for fault in self._faults], dtype=np.bool_)
 
-    @cached_property
+    @property
     def words(self) -> Words:
         """The codes and reasons of all of them."""
-        return _put_together(self.wordings, self.kinds, self.seen)
+        columns = [fault.code for fault in self._faults], [fault.reason for fault in self._faults]
+        codes, reasons = (pa.array(column, pa.large_string()) for column in columns)
+        return codes, reasons
 
     def moved(self, places: npt.NDArray[np.int64]) -> Faults:
         """Move faults to other records: each number becomes the place in *places* that it is the index of."""
-        return Faults(places[self.records], self.kinds, self.seen, self.wordings)
-
-    def made_structural(self, records: npt.NDArray[np.int64]) -> Faults:
-        """Faults, of which those of some records are structural now."""
-        both = [*self.wordings, *(wording._replace(structural=True) for wording in self.wordings)]
-        kinds = self.kinds + len(self.wordings) * np.isin(self.records, records)
-        return Faults(self.records, kinds, self.seen, both)
+        return Faults(fault._replace(record=int(places[fault.record])) for fault in self)
 
     def __len__(self) -> int:
-        return len(self.records)
-
-    def __iter__(self) -> Iterator[Fault]:
-        codes, reasons = self.words
-        columns = (self.records.tolist(), codes.to_pylist(), reasons.to_pylist(), self.structural.tolist())
-        return map(Fault, *columns)
+        return len(self._faults)
 
     @overload
     def __getitem__(self, index: int) -> Fault: ...
@@ -207,23 +159,15 @@ class Faults(Sequence[Fault]):
     def __getitem__(self, index: slice) -> Faults: ...
 
     def __getitem__(self, index: int | slice) -> Fault | Faults:
-        if isinstance(index, slice):
-            return Faults(self.records[index], self.kinds[index], self.seen[index], self.wordings)
-        place = range(len(self))[index]
-        return next(iter(self[place : place + 1]))
+        return Faults(self._faults[index]) if isinstance(index, slice) else self._faults[index]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
+        return isinstance(other, Sequence) and self._faults == list(other)
 
     def __repr__(self) -> str:
-        return repr(list(self))
+        return repr(self._faults)
 
     __hash__ = None  # type: ignore[assignment]  # as of a list
-
-
-_NONE = np.empty(0, dtype=np.int64)
-_NOTHING = text_scalar("")
-NO_FAULTS = Faults(_NONE, _NONE, pa.nulls(0, pa.large_string()), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +183,7 @@ class Decoded:
 
     columns: list[pa.Array]
     rows: int
-    faults: Faults = field(default_factory=lambda: NO_FAULTS)
+    faults: Faults = field(default_factory=Faults)
     rescued: pa.Array | None = None
 
 
@@ -282,41 +226,3 @@ class Decoder(Protocol, metaclass=QuickProtocol):
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode the records of *frames*, whose positions are relative to *data*."""
-
-
-def _put_together(wordings: Sequence[FaultTemplate], kind_of: npt.NDArray[np.int64], seen: pa.Array) -> Words:
-    """Codes and reasons: each wording around what was seen."""
-    if not wordings:
-        return seen, seen
-    in_quotes = np.array([wording.quotes for wording in wordings], dtype=np.bool_)[kind_of]
-    if in_quotes.all():
-        seen = _quoted(seen)
-    elif in_quotes.any():
-        seen = pc.if_else(flag_array(in_quotes), _quoted(seen), seen)
-    codes, before, after = zip(*((wording.code, wording.before, wording.after) for wording in wordings), strict=True)
-    reasons = pc.binary_join_element_wise(_each(before, kind_of), seen, _each(after, kind_of), _NOTHING)
-    return _as_array(_each(codes, kind_of), len(seen)), reasons
-
-
-def _each(texts: Sequence[str], kind_of: npt.NDArray[np.int64]) -> pa.Array | pa.Scalar:
-    """The text of each kind; where all kinds have the same, that one."""
-    if len(set(texts)) == 1:
-        return text_scalar(texts[0])
-    return text_array(texts).take(number_array(kind_of))
-
-
-def _as_array(texts: pa.Array | pa.Scalar, rows: int) -> pa.Array:
-    return pa.repeat(texts, rows) if isinstance(texts, pa.Scalar) else texts
-
-
-_QUOTE = text_scalar("'")
-
-
-def _quoted(texts: pa.Array) -> pa.Array:
-    """Apply :func:`quoted` to each."""
-    all_quoted = pc.binary_join_element_wise(_QUOTE, texts, _QUOTE, _NOTHING)
-    odd = pc.invert(pc.match_substring_regex(texts, _SIMPLE))
-    if not pc.any(odd).as_py():
-        return all_quoted
-    exact = [quoted(text) for text in texts.filter(odd).to_pylist()]
-    return pc.replace_with_mask(all_quoted, odd, text_array(exact))

@@ -58,7 +58,7 @@ class PartsDecoder(ABC):
         rescued = None
         if self.rescue is not None and self.rescue.wanted:
             rescued = rescued_column(unfit, {}, len(frames), self.rescue.path)
-        return Decoded(columns, len(frames), Faults.of(faults.values()), rescued)
+        return Decoded(columns, len(frames), Faults(faults.values()), rescued)
 
     def written(self, column: pa.Field) -> str:
         """Notation of a column's values, for faults."""

@@ -46,7 +46,7 @@ class BinaryDecoder:
             for index, code in frames.malformed.items()
         )
         columns = [pa.array(records_of(data, frames), pa.binary())] if self.wanted else []
-        return Decoded(columns, len(frames), Faults.of(faults))
+        return Decoded(columns, len(frames), Faults(faults))
 
 
 SHORT_WORDING = FaultTemplate(SHORT_RECORD, "the file ends inside the record")

@@ -296,7 +296,7 @@ class JsonDecoder:
         read = [self.read(index, text, self.fields) for index, text in enumerate(texts)]
         kinds = [*(f.type for f in self.fields), *([pa.string()] if self.rescues else [])]
         columns = [pa.array([row[i] for row, _ in read], kind) for i, kind in enumerate(kinds)]
-        faults = Faults.of(fault for _, fault in read if fault is not None)
+        faults = Faults(fault for _, fault in read if fault is not None)
         count = len(self.fields)
         return Decoded(columns[:count], len(read), faults, columns[count] if self.rescues else None)
 

@@ -49,7 +49,7 @@ class WholeDecoder:
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """The texts; lines before the first record are one, and are reported."""
         texts = [pa.array(records_in_utf8(data, frames, self.encoding), pa.string())] if self.wanted else []
-        return Decoded(texts, len(frames), Faults.of(not_begun(frames).values()))
+        return Decoded(texts, len(frames), Faults(not_begun(frames).values()))
 
 
 def not_begun(frames: Frames) -> dict[int, Fault]:

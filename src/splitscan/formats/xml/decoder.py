@@ -144,7 +144,7 @@ class XmlDecoder:
         rescued = None
         if self.rescues:
             rescued = pa.array([kept for _, kept, _ in read], pa.string())
-        return Decoded(columns, len(read), Faults.of(fault for *_, fault in read if fault is not None), rescued)
+        return Decoded(columns, len(read), Faults(fault for *_, fault in read if fault is not None), rescued)
 
     def read(self, index: int, record: bytes) -> tuple[Sequence[Any], str | None, Fault | None]:
         """The values of one record, what is rescued of it if that is wanted, and what is wrong with it."""
