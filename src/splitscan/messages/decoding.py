@@ -122,7 +122,7 @@ def _rows_of(spec: ScanSpec, path: str, values: Sequence[bytes | None], decoded:
         batch = batch.filter(pa.array(keep))
     lengths = np.array([len(value) for value in broken], dtype=np.int64)
     raw = pa.array([value[:RAW_BYTES] for value in broken], pa.binary())
-    return ValueRows(batch, RejectBatch(path, records, lengths, decoded.faults, raw, delivered))
+    return ValueRows(batch, RejectBatch(path, records, lengths, decoded.faults.words, raw, delivered))
 
 
 def _decode_whole(spec: ScanSpec, values: Sequence[bytes | None], codec: str | None) -> Decoded:

@@ -117,7 +117,9 @@ def batch_of(sizes: list[int]) -> RejectBatch:
     count = len(sizes)
     faults = Faults(Fault(i, "c", f"reason {i} \udcff", i % 3 == 0) for i in range(count))
     raw = pa.array([b"r" * size for size in sizes], pa.large_binary())
-    return RejectBatch("/in/\udcff.csv", np.arange(count), np.array(sizes), faults, raw, np.arange(count) % 3 != 0)
+    return RejectBatch(
+        "/in/\udcff.csv", np.arange(count), np.array(sizes), faults.words, raw, np.arange(count) % 3 != 0
+    )
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0, 1, 2]])
