@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -58,22 +57,12 @@ def rescued_column(members: Mapping[str, pa.Array], extras: Mapping[int, str], r
         >>> rescued_column({"a": pa.array([None, '"x"'])}, {}, 2, "f.csv").to_pylist()
         [None, '{"a":"x","_file_path":"f.csv"}']
     """
-    parts = [_named(name, values) for name, values in members.items() if values.null_count < len(values)]
-    if extras:
-        texts: list[str | None] = [None] * rows
-        for row, text in extras.items():
-            texts[row] = text
-        parts.append(pa.array(texts, pa.string()))
-    if not parts:
-        return pa.nulls(rows, pa.string())
-    inside = reduce(_joined, parts)
-    return pc.binary_join_element_wise(pa.scalar("{"), inside, pa.scalar(tail_of(path)), "", null_handling="emit_null")
-
-
-def _joined(left: pa.Array, right: pa.Array) -> pa.Array:
-    """Members of both, where there are some; Arrow's own way of skipping nulls loses rows that have nothing else."""
-    both = pc.binary_join_element_wise(left, right, ",", null_handling="emit_null")
-    return pc.coalesce(both, left, right)
+    columns = [(json.dumps(name, ensure_ascii=False), values.to_pylist()) for name, values in members.items()]
+    found = []
+    for row in range(rows):
+        parts = [f"{name}:{values[row]}" for name, values in columns if values[row] is not None]
+        found.append(with_path([*parts, extras[row]] if row in extras else parts, path))
+    return pa.array(found, pa.string())
 
 
 def with_path(members: Sequence[str], path: str) -> str | None:
@@ -91,8 +80,3 @@ def extra_members(names: Sequence[str], values: Sequence[str | None]) -> str | N
     pairs = zip(names, values, strict=True)
     return ",".join(f"{json.dumps(n, ensure_ascii=False)}:{json.dumps(v, ensure_ascii=False)}"
                     for n, v in pairs if v is not None) or None  # fmt: skip
-
-
-def _named(name: str, values: pa.Array) -> pa.Array:
-    key = pa.scalar(json.dumps(name, ensure_ascii=False) + ":")
-    return pc.binary_join_element_wise(key, values, "", null_handling="emit_null")
