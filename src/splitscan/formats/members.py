@@ -14,7 +14,7 @@ import pyarrow as pa
 from splitscan.engine import DOCUMENT_VERSION
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.contract import FoundSchema, Head, Heads, Summaries, evidence_of
-from splitscan.formats.framing.contract import has
+from splitscan.formats.framing.contract import encoding_of
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import Frames, as_bytes, native, plain_charset, records_in_utf8
 from splitscan.formats.merge import join, merge_schemas, struct_types
@@ -152,7 +152,7 @@ def _members_in(rules: MemberRules, part: Head) -> Members:
         SchemaError: ``[bad-schema]`` if there are too many of them.
     """
     format = part.preamble.format
-    summary = MemberSummary(rules, format.encoding if has(format, "encoding") else UTF_8)
+    summary = MemberSummary(rules, encoding_of(format, UTF_8))
     for data, frames in part.frames():
         summary.take(data, frames)
     if summary.is_full:

@@ -20,7 +20,7 @@ from splitscan.formats.decoding.contract import (
     FaultTemplate,
     quoted,
 )
-from splitscan.formats.decoding.values import BinaryDecoder, ObjectDecoder
+from splitscan.formats.decoding.values import ObjectDecoder, ValueDecoder
 from splitscan.formats.framing.contract import Preamble, has
 from splitscan.formats.framing.encodings import UTF_8, Encoding, resolve_encoding
 from splitscan.formats.registry import format_of
@@ -107,7 +107,7 @@ def encoding_of(spec: ScanSpec, reader: FramedRecords | ContextReader) -> Encodi
 def decoder(spec: ScanSpec, file: FileMetadata, preamble: Preamble) -> Decoder:
     """The decoder for one file; files with the same header share one, unless it names the file."""
     if spec.framing is not None:
-        return BinaryDecoder(wanted=bool(spec.validated))
+        return ValueDecoder(wanted=bool(spec.validated))
     key = (preamble.format, preamble.header)
     known = spec.decoders.get(key)
     if known is None:

@@ -17,7 +17,7 @@ from splitscan.formats.column_rules import is_array, with_column_options
 from splitscan.formats.decoding.contract import Decoder, type_name
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.types import check_types
-from splitscan.formats.framing.contract import Preamble, RecordFormat, has
+from splitscan.formats.framing.contract import Preamble, RecordFormat, encoding_of
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of, record_format
@@ -54,7 +54,7 @@ class ScanDocument(NamedTuple):
             "header_record": None if preamble.header_record is None else list(preamble.header_record),
             **getattr(preamble.format, "block_head", {}),
         }
-        encoding = preamble.format.encoding if has(preamble.format, "encoding") else self.encoding
+        encoding = encoding_of(preamble.format, self.encoding)
         if encoding != UTF_8:
             head["charset"] = plain_charset(encoding, self.marks, is_known=encoding == self.encoding)
         return head

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
 from splitscan.errors import UsageError
-from splitscan.formats.cobol.picture import Picture, PictureError, parse_picture
+from splitscan.formats.cobol.picture import Picture, parse_picture
 
 MOST_ITEMS = 100_000
 """A copybook with more of them is refused."""
@@ -292,7 +292,7 @@ class _Statement:
         word = self._take()
         try:
             item.picture = parse_picture(word.upper)
-        except PictureError as error:
+        except ValueError as error:
             word.refuse(str(error), "correct the picture")
 
     def usage(self, item: Item, clause: Word) -> None:

@@ -17,10 +17,6 @@ _TEXT = re.compile(r"[XA9]+")
 _EDITED = re.compile(r"(?=.*[^V])(?:[XA9BZ0/,.+$*V-]|CR|DB)+")
 
 
-class PictureError(ValueError):
-    """A picture has no meaning."""
-
-
 class Picture(NamedTuple):
     """Meaning of a picture.
 
@@ -47,7 +43,7 @@ def parse_picture(text: str) -> Picture:
     """Parse a picture in upper case; what is edited and no plain number is a text.
 
     Raises:
-        PictureError: If it has no meaning.
+        ValueError: If it has no meaning.
 
     Example:
         >>> parse_picture("S9(5)V99")[:5], parse_picture("X(3)").length, parse_picture("$$,$$9.99CR").length
@@ -55,9 +51,9 @@ def parse_picture(text: str) -> Picture:
     """
     runs = [(run[1], int(run[2] or 1)) for run in _RUN.finditer(text)]
     if "(" in "".join(symbol for symbol, _ in runs) or not all(count for _, count in runs):
-        raise PictureError("a repetition is a number in brackets")
+        raise ValueError("a repetition is a number in brackets")
     if sum(len(symbol) * count for symbol, count in runs) > MOST_CHARACTERS:
-        raise PictureError(f"an item has at most {MOST_CHARACTERS} characters")
+        raise ValueError(f"an item has at most {MOST_CHARACTERS} characters")
     symbols = "".join(symbol * count for symbol, count in runs)
     if set(symbols) == {"N"}:
         return Picture(len(symbols), is_national=True)
@@ -65,7 +61,7 @@ def parse_picture(text: str) -> Picture:
         return _number(symbols)
     if _TEXT.fullmatch(symbols) or _EDITED.fullmatch(symbols):
         return Picture(len(symbols) - symbols.count("V"))
-    raise PictureError("this picture is not known")
+    raise ValueError("this picture is not known")
 
 
 def _number(symbols: str) -> Picture:
@@ -76,15 +72,15 @@ def _number(symbols: str) -> Picture:
     digits = len(re.sub("[^9Z]", "", symbols))
     zeros = symbols.count("P")
     if zeros and (re.search("P[9Z]+P|[9Z]P+[9Z]", symbols.replace("V", "")) or "." in symbols):
-        raise PictureError("P stands before all digits, or after all of them")
+        raise ValueError("P stands before all digits, or after all of them")
     if zeros and not leading and re.search("[9Z]", after):
-        raise PictureError("P after digits after the point has no meaning")
+        raise ValueError("P after digits after the point has no meaning")
     scale = digits + zeros if leading else len(re.sub("[^9Z]", "", after))
     raised = 0 if leading else zeros
     if digits + zeros > MOST_DIGITS:
-        raise PictureError(f"a number has at most {MOST_DIGITS} digits")
+        raise ValueError(f"a number has at most {MOST_DIGITS} digits")
     signs = len(re.findall("[+-]", before + after))
     if signs > 1 or (signs and "S" in symbols):
-        raise PictureError("a number has one sign")
+        raise ValueError("a number has one sign")
     has_point = "." in symbols
     return Picture(digits + has_point + signs, digits, scale, raised, bool(signs) or "S" in symbols, has_point)

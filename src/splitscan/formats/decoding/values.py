@@ -17,40 +17,38 @@ from splitscan.sizes import count_of
 SHORT_RECORD = "short-record"
 
 
-@dataclass(frozen=True)
-class TextDecoder:
-    """Lines as strings.
-
-    Guarantees: bytes that are not text in *encoding* become U+FFFD; nothing else is changed.
-    """
-
-    encoding: Encoding
-    wanted: bool = True
-
-    def decode(self, data: memoryview, frames: Frames) -> Decoded:
-        if not self.wanted:
-            return Decoded([], len(frames))
-        texts = [self.encoding.text(record) for record in records_of(data, frames)]
-        return Decoded([pa.array(texts, pa.string())], len(frames))
-
-
-@dataclass(frozen=True)
-class BinaryDecoder:
-    """Records as they are."""
-
-    wanted: bool = True
-
-    def decode(self, data: memoryview, frames: Frames) -> Decoded:
-        faults = (
-            SHORT_WORDING.fault(index) if code == SHORT_RECORD else Fault(index, code, code, True)
-            for index, code in frames.malformed.items()
-        )
-        columns = [pa.array(records_of(data, frames), pa.binary())] if self.wanted else []
-        return Decoded(columns, len(frames), Faults(faults))
-
-
 SHORT_WORDING = FaultTemplate(SHORT_RECORD, "the file ends inside the record")
 """What is said of a last record that the file cuts off."""
+
+
+@dataclass(frozen=True)
+class ValueDecoder:
+    """Records as one value each: bytes as they are, or text in an encoding. A broken one is delivered and reported.
+
+    Guarantees: bytes that are not text in *encoding* become U+FFFD; nothing else is changed.
+
+    Args:
+        encoding: Of text; ``None`` for bytes.
+        wanted: Whether the column is asked for at all.
+        wording: Said of broken records of a known kind.
+    """
+
+    encoding: Encoding | None = None
+    wanted: bool = True
+    wording: FaultTemplate = SHORT_WORDING
+
+    def decode(self, data: memoryview, frames: Frames) -> Decoded:
+        known = self.wording
+        faults = (
+            known.fault(record) if code == known.code else Fault(record, code, code, True)
+            for record, code in frames.malformed.items()
+        )
+        columns = []
+        if self.wanted and self.encoding is None:
+            columns = [pa.array(records_of(data, frames), pa.binary())]
+        elif self.wanted and self.encoding is not None:
+            columns = [pa.array(map(self.encoding.text, records_of(data, frames)), pa.string())]
+        return Decoded(columns, len(frames), Faults(faults))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.formats.column_rules import block_fields
 from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Own_contra, Projection, one_value
 from splitscan.formats.decoding.contract import Decoder
-from splitscan.formats.decoding.values import BinaryDecoder
+from splitscan.formats.decoding.values import ValueDecoder
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.options import ReadOptions
@@ -70,7 +70,7 @@ class Fixed(_Pieces[FixedOptions]):
         return FixedFormat(own.record_length)
 
     def decoder(self, own: FixedOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        return BinaryDecoder(wanted=bool(wanted.validated))
+        return ValueDecoder(wanted=bool(wanted.validated))
 
     def block_spelling(self, own: FixedOptions, wanted: Projection) -> BlockSpelling:
         return _spelled(wanted, own.record_length, short_is_a_fault=True)
@@ -85,7 +85,7 @@ class Slices(_Pieces[SlicesOptions]):
         return SliceFormat(own.slice_bytes)
 
     def decoder(self, own: SlicesOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        return BinaryDecoder(wanted=bool(wanted.validated))
+        return ValueDecoder(wanted=bool(wanted.validated))
 
     def block_spelling(self, own: SlicesOptions, wanted: Projection) -> BlockSpelling:
         return _spelled(wanted, own.slice_bytes, short_is_a_fault=False)

@@ -21,7 +21,7 @@ from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.formats.fixed_width.decoder import FixedWidthDecoder
 from splitscan.formats.fixed_width.options import FixedWidthOptions
-from splitscan.formats.framing.contract import Preamble, RecordFormat, has
+from splitscan.formats.framing.contract import Preamble, RecordFormat, encoding_of
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.lines import line_format
 from splitscan.options import ReadOptions
@@ -43,7 +43,7 @@ class FixedWidth(Format[FixedWidthOptions]):
         format = preamble.format
         places = {each.name.lower(): each for each in own.layout}
         decoder = FixedWidthDecoder(
-            encoding=format.encoding if has(format, "encoding") else resolve_encoding(own.encoding),
+            encoding=encoding_of(format, resolve_encoding(own.encoding)),
             fields=tuple(column.remove_metadata() for column in wanted.decoded),
             places=tuple(places[column.name.lower()] for column in wanted.decoded),
             own=own,

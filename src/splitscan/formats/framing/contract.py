@@ -220,6 +220,11 @@ def has(format: object, member: str) -> TypeGuard[FullFormat]:
     return getattr(format, member, None) is not None
 
 
+def encoding_of(format: RecordFormat, otherwise: Encoding) -> Encoding:
+    """Encoding of a format whose records are text; of another one, *otherwise*."""
+    return format.encoding if has(format, "encoding") else otherwise
+
+
 def starts_anywhere(format: RecordFormat) -> TypeGuard[FullFormat]:
     """True if a reader can begin in the middle of a file without having read what is before."""
     is_near = format.splittability in (Splittability.LOCAL, Splittability.ARITHMETIC)

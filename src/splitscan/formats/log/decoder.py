@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitscan.formats.decoding.contract import Decoded, Fault, Faults, FaultTemplate
+from splitscan.formats.decoding.contract import Fault, FaultTemplate
 from splitscan.formats.decoding.parts import PartsDecoder
-from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_in_utf8
 from splitscan.formats.log.framing import BEFORE_FIRST_RECORD
 
@@ -34,27 +33,9 @@ class GroupsDecoder(PartsDecoder):
             begun[list(frames.malformed)] = False
             found = pc.if_else(pa.array(begun), found, None)
         faults = {record: NO_MATCH_WORDING.fault(record) for record in np.flatnonzero(_nulls(found)).tolist()}
-        faults |= not_begun(frames)
+        faults |= {record: NOT_BEGUN_WORDING.fault(record) for record in frames.malformed}
         texts = [pc.struct_field(found, group) for group in self.groups]
         return [self.without_nulls(text, text) for text in texts], faults
-
-
-@dataclass(frozen=True)
-class WholeDecoder:
-    """Log records as one text each."""
-
-    encoding: Encoding
-    wanted: bool = True
-
-    def decode(self, data: memoryview, frames: Frames) -> Decoded:
-        """The texts; lines before the first record are one, and are reported."""
-        texts = [pa.array(records_in_utf8(data, frames, self.encoding), pa.string())] if self.wanted else []
-        return Decoded(texts, len(frames), Faults(not_begun(frames).values()))
-
-
-def not_begun(frames: Frames) -> dict[int, Fault]:
-    """Faults of lines before the first one that begins a record."""
-    return {record: NOT_BEGUN_WORDING.fault(record) for record in frames.malformed}
 
 
 def _nulls(found: pa.Array) -> np.ndarray:

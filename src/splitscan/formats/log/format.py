@@ -22,10 +22,11 @@ from splitscan.formats.contract import NOTHING, VALUE, BlockSpelling, Format, Fo
 from splitscan.formats.csv.format import Csv
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
-from splitscan.formats.framing.contract import Preamble, RecordFormat, has
+from splitscan.formats.decoding.values import ValueDecoder
+from splitscan.formats.framing.contract import Preamble, RecordFormat, encoding_of
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.log import w3c
-from splitscan.formats.log.decoder import GroupsDecoder, WholeDecoder
+from splitscan.formats.log.decoder import NOT_BEGUN_WORDING, GroupsDecoder
 from splitscan.formats.log.framing import LogFormat
 from splitscan.formats.log.options import LogOptions
 from splitscan.formats.log.patterns import begins, parse_pattern
@@ -53,9 +54,9 @@ class Log(Format[LogOptions]):
         format = preamble.format
         if own.is_w3c:
             return _CSV.decoder(w3c.csv_of(own), wanted, file, preamble)
-        encoding = format.encoding if has(format, "encoding") else resolve_encoding(own.encoding)
+        encoding = encoding_of(format, resolve_encoding(own.encoding))
         if own.whole_pattern is None:
-            return filled(wanted, WholeDecoder(encoding, wanted=bool(wanted.decoded)))
+            return filled(wanted, ValueDecoder(encoding, bool(wanted.decoded), NOT_BEGUN_WORDING))
         decoder = GroupsDecoder(
             encoding=encoding,
             fields=tuple(column.remove_metadata() for column in wanted.decoded),

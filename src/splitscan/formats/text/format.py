@@ -10,14 +10,13 @@ from typing import ClassVar
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import InvariantError
 from splitscan.formats.column_rules import block_fields
 from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Projection, one_value
 from splitscan.formats.decoding.contract import Decoder
-from splitscan.formats.decoding.values import TextDecoder
-from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.formats.decoding.values import ValueDecoder
+from splitscan.formats.framing.contract import Preamble, RecordFormat, encoding_of
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.text.lines import DelimitedFormat, LineFormat, line_format
+from splitscan.formats.text.lines import line_format
 from splitscan.options import ReadOptions
 from splitscan.options.read import EncodedOptions, line_separator
 from splitscan.options.table import character, option
@@ -48,10 +47,8 @@ class Text(Format[TextOptions]):
         return line_format(own.line_sep, own.escape, own.encoding)
 
     def decoder(self, own: TextOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        format = preamble.format
-        if not isinstance(format, LineFormat | DelimitedFormat):
-            raise InvariantError("text is framed by delimiters", seen=format.name)
-        return TextDecoder(format.encoding, wanted=bool(wanted.validated))
+        encoding = encoding_of(preamble.format, resolve_encoding(own.encoding))
+        return ValueDecoder(encoding, wanted=bool(wanted.validated))
 
     def block_spelling(self, own: TextOptions, wanted: Projection) -> BlockSpelling:
         fields = block_fields(wanted)

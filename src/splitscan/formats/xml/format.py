@@ -5,7 +5,6 @@ from __future__ import annotations
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import InvariantError
 from splitscan.formats.column_rules import (
     block_fields,
     filled,
@@ -17,7 +16,7 @@ from splitscan.formats.column_rules import (
 from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Projection
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.types import bounded
-from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.formats.framing.contract import Preamble, RecordFormat, encoding_of
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.members import infer_members
 from splitscan.formats.xml.decoder import XmlDecoder
@@ -38,10 +37,8 @@ class Xml(Format[XmlOptions]):
 
     def decoder(self, own: XmlOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         """Attributes and child elements by name, as columns; those that a record lacks get their default."""
-        if not isinstance(preamble.format, XmlFormat):
-            raise InvariantError("XML is framed as XML", seen=preamble.format.name)
         decoder = XmlDecoder(
-            encoding=preamble.format.encoding,
+            encoding=encoding_of(preamble.format, resolve_encoding(own.text_encoding)),
             fields=tuple(column.remove_metadata() for column in wanted.decoded),
             own=own,
             rules=rules_of_format(wanted.options),

@@ -11,7 +11,7 @@ import pytest
 import splitscan as ss
 from splitscan.errors import InvariantError, RecordError, SchemaError
 from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder
-from splitscan.formats.decoding.values import TextDecoder
+from splitscan.formats.decoding.values import ValueDecoder
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.scan import block_scan
 from splitscan.testing.scan_laws import check_block_law
@@ -31,7 +31,7 @@ def undecodable(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise InvariantError("a value is decoded")
 
-    for decoder in (CsvDecoder, CsvArrayDecoder, JsonDecoder, TextDecoder):
+    for decoder in (CsvDecoder, CsvArrayDecoder, JsonDecoder, ValueDecoder):
         monkeypatch.setattr(decoder, "decode", refuse)
     monkeypatch.setattr(block_scan, "scan_document", lambda _: None)  # the kernel's own loop asks no decoder
 
