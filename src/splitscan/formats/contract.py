@@ -80,7 +80,10 @@ class Summaries(NamedTuple, Generic[T]):
 
 
 class Heads(Protocol):
-    """Input of inference: the heads of the files of a scan, or all of their records."""
+    """Input of inference: the heads of the files of a scan, or all of their records.
+
+    What reads raises ``SourceError`` if a file cannot be read.
+    """
 
     @property
     def files(self) -> Sequence[FileMetadata]:
@@ -106,27 +109,18 @@ class Heads(Protocol):
             columns: Into which columns, by path.
             summarise: Given the records of a part, and its columns.
             kept: How the summaries of parts become one.
-
-        Raises:
-            SourceError: If a file cannot be read.
         """
 
     def parts(self, at: Callable[[Head], T], kept: Summaries[T]) -> list[tuple[FileMetadata, T]]:
         """Findings of *at* in the parts of each chosen file, side by side: in all of it, or in its head.
 
         Files come by path, without those that vanished, where they may.
-
-        Raises:
-            SourceError: If a file cannot be read.
         """
 
     def look(self, files: Sequence[FileMetadata], at: Callable[[Head], T]) -> list[tuple[FileMetadata, T]]:
         """Findings of *at* in the head of each of *files*; without those that vanished, where they may.
 
         Several files are looked at side by side, so *at* must not depend on the order.
-
-        Raises:
-            SourceError: If a file cannot be read.
         """
 
     def look_for_names(
@@ -260,9 +254,10 @@ class OtherLayout(NamedTuple):
 
 
 class Format(Protocol[Own_contra]):
-    """One record format. It is stateless: what a user says is in its options, what a file says in its preamble.
+    """One record format. It is stateless: what a user says is in its own options, what a file says in its preamble.
 
     A format inherits from it what most formats have: files that say nothing of their columns, which may have any type.
+    Methods are given *own*, the format's own options.
 
     Attributes:
         advises: Whether it can see in a sample if its options are what the file needs. Then these have an encoding.
@@ -317,22 +312,13 @@ class Format(Protocol[Own_contra]):
         """
 
     def shape(self, own: Own_contra, options: ReadOptions, record: bytes) -> pa.DataType:
-        """The struct of what a record holds, as the format finds types; without members for one that is broken.
-
-        Args:
-            own: The format's own options.
-            options: All options.
-            record: Its content in UTF-8.
-        """
+        """The struct of what a record in UTF-8 holds, as the format finds types; without members for a broken one."""
         return pa.struct([])
 
     def dropped(self, own: Own_contra, preamble: Preamble, fits: Callable[[bytes], bool]) -> DroppedLines | None:
         """Return what counts the lines that options drop; ``None`` where samples have shown no such option.
 
-        Args:
-            own: The format's own options.
-            preamble: Of the file.
-            fits: Whether a line is one record whose values fit their columns.
+        A line *fits* that is one record whose values fit their columns.
         """
         return None
 
@@ -349,12 +335,7 @@ class Format(Protocol[Own_contra]):
         return False
 
     def advice(self, own: Own_contra, text: str) -> str | None:
-        """Warning, as the end of a sentence that begins with the file; ``None`` if nothing is suspect.
-
-        Args:
-            own: The format's own options.
-            text: The beginning of a file.
-        """
+        """Warning about the beginning of a file, as the end of a sentence; ``None`` if nothing is suspect."""
         return None
 
     def contradiction(
@@ -371,9 +352,5 @@ class Format(Protocol[Own_contra]):
         return None
 
     def other_layout(self, own: Own_contra) -> OtherLayout | None:
-        """Another way in which records may be written, under which as many are to be found; ``None`` without one.
-
-        Args:
-            own: The format's own options, as the look at the file has them.
-        """
+        """Another way in which records may be written, under which as many are to be found; ``None`` without one."""
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from splitscan.formats.cobol.codepages import MINUS, NEGATIVE, PLUS, POINT, POSITIVE, SKIPPED, CodePage
@@ -38,15 +38,9 @@ class Notation:
 
     def spelled(self) -> dict[str, Any]:
         """It, as the kernel is told it."""
-        return {
-            "characters": self.page.characters,
-            "digits": list(self.page.digits),
-            "signs_inside": self.page.signs_inside,
-            "trim_left": self.trim_left,
-            "trim_right": self.trim_right,
-            "zeros_are_null": self.zeros_are_null,
-            "signs_anywhere": self.signs_anywhere,
-        }
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "page"}
+        page = self.page._asdict() | {"digits": list(self.page.digits)}
+        return own | {name: page[name] for name in ("characters", "digits", "signs_inside")}
 
     def number(self, leaf: Leaf, data: bytes) -> int | None:
         """A number as its digits say it; ``None`` where there is none.
