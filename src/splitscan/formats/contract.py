@@ -31,7 +31,6 @@ class FoundSchema:
     """Schema found in the data.
 
     Attributes:
-        schema: The columns.
         merged: Where each was seen; without columns for formats whose records are one value.
         sampled: Number of files that were looked at.
         records: Number of records that were looked at, where each says its columns.
@@ -204,7 +203,6 @@ class BlockSpelling(NamedTuple):
     """A format, and the columns to decode, as the kernel's block reader is told them: JSON values.
 
     Attributes:
-        format: Its name and its options.
         fields: Name, type and rules of each column of ``Projection.validated``.
         encoding: Of files that do not say another one.
         marks: What tells where records are, where it is text.
@@ -243,7 +241,6 @@ class OtherLayout(NamedTuple):
     """Options under which a file holds another number of records, if those that it is read with are wrong.
 
     Attributes:
-        own: The format's own options.
         this_option: The option, as it is, by Spark's name.
         other_option: The same as these options have it.
     """

@@ -52,7 +52,6 @@ class OptionKind:
     """A kind of value.
 
     Attributes:
-        name: Short type name, for tables.
         allowed: What is allowed, one clause that completes "allowed: ...".
         parse: Turns a user's value into the typed one; raises :class:`ValueRefusedError` when it is none.
         show: Renders a typed value for tables, so that a user may copy it.

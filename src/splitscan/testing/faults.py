@@ -68,7 +68,6 @@ class FailingSource(WrappedSource):
     """Raises when a read touches a bad region, or after a number of good reads.
 
     Args:
-        inner: The good source.
         fail_from: First bad offset: a read that would return its byte or one after it fails.
         good_reads: Number of reads that work; all later ones fail.
         times: How many reads fail before the fault heals; ``None`` is for ever.

@@ -112,8 +112,8 @@ def check_chunk_claim_law(
 ) -> None:
     """Check that claiming a chunk is the same as claiming each of its records until one is refused.
 
-    *make_tracker* makes a tracker with a method ``claim_chunk``, which claims the split points of a chunk before the stop,
-    and returns how many. Every slice of *positions* is claimed after every number of records before it; also the empty one.
+    *make_tracker* makes a tracker whose method ``claim_chunk`` claims the split points of a chunk before the stop, and
+    returns how many. Every slice of *positions* is claimed after every number of records before it; also the empty one.
 
     Example:
         >>> from splitscan.ranges import OffsetRangeTracker

@@ -36,7 +36,6 @@ class CodePage(NamedTuple):
     """How texts and numbers are written.
 
     Attributes:
-        name: Its name.
         characters: The character of each byte.
         digits: The meaning of each byte in a number.
         signs_inside: Whether any digit may have the sign; else the first or the last one.

@@ -71,15 +71,11 @@ class Item:
     """One item of a copybook.
 
     Attributes:
-        level: Its level number.
         word: Its name, as it is written, or what stands where that is left out.
         name: Its name; ``None`` for FILLER.
-        picture: Of an elementary item.
         usage: How it is stored; ``None`` where nothing says so.
         is_separate: Whether its sign has a byte of its own, in front or after the digits.
-        occurs: How often it comes.
         redefines: The item whose bytes it has.
-        children: Items of a group.
     """
 
     level: int

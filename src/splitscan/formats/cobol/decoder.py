@@ -74,7 +74,6 @@ class Problem(NamedTuple):
     Attributes:
         place: Which item it is: its place in each group, and of which item of each list.
         path: The name of it, with those of the groups that it is in.
-        seen: Its bytes.
         kind: What they should be.
     """
 

@@ -22,7 +22,6 @@ class Leaf:
     """A value of a record.
 
     Attributes:
-        name: Of its column, or member.
         at: Its first byte, counted from where the items that it is part of begin: the record, or one item of a list.
         size: How many bytes it has.
         coding: How they are read: ``text``, ``national``, ``bytes``, ``zoned``, ``packed``, ``binary``, ``float``.
@@ -30,7 +29,6 @@ class Leaf:
         digits: Most digits of a number; 0 where any value that its type has will do.
         scale: How many of them are after the point.
         raised: How many zeros follow them.
-        signed: Whether it has a sign.
         option: What else its coding says: whether the point is written, the packed sign is left out, or the bytes of a
             binary number are from the lowest to the highest.
     """
@@ -57,8 +55,6 @@ class Group:
     """A struct of a record.
 
     Attributes:
-        name: Of its column, or member.
-        members: What it is made of.
         segments: Of which records it is a part; ``None`` for all.
     """
 
@@ -77,7 +73,6 @@ class Table:
     """A list of a record.
 
     Attributes:
-        name: Of its column, or member.
         at: Where its first item begins, counted as in a :class:`Leaf`.
         item: What each of them is, counted from where it begins.
         stride: Bytes of each.

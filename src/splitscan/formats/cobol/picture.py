@@ -25,8 +25,6 @@ class Picture(NamedTuple):
         digits: Digits of a number; 0 for a text.
         scale: How many of its digits are after the point, those that ``P`` stands for included.
         raised: How many zeros follow its digits, for ``P`` before the point.
-        is_signed: Whether it has a sign.
-        has_point: Whether its point is written.
         is_national: Whether its characters have two bytes.
     """
 

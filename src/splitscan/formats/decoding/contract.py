@@ -88,7 +88,6 @@ class FaultTemplate(NamedTuple):
     Attributes:
         code: As of a :class:`Fault`.
         before: What the reason says before that which was seen.
-        after: And after it.
         quotes: Whether that which was seen is a value, which is shown in quotes and cut.
         structural: As of a :class:`Fault`.
     """
@@ -176,7 +175,6 @@ class Decoded:
 
     Attributes:
         columns: The wanted data columns in the wanted order, one row per framed record; faulty fields are null.
-        rows: Number of rows (there may be no columns).
         faults: What is wrong with which record.
         rescued: Per record, what does not fit its columns, as JSON; ``None`` where that is not asked for.
     """

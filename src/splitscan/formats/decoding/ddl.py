@@ -18,7 +18,6 @@ class Token(NamedTuple):
 
     Attributes:
         kind: The group of the pattern that matched it; ``"end"`` after the last one.
-        text: As it is written.
         offset: Where it begins, in characters.
     """
 

@@ -22,9 +22,7 @@ class Field(NamedTuple):
     """Places of a column.
 
     Attributes:
-        name: Its name.
         start: Its first place; the first of a record is 1.
-        length: How many places it has.
         type: Its type, as in DDL.
     """
 

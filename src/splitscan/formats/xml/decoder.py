@@ -25,7 +25,6 @@ class Element:
     Attributes:
         start: Where its content begins in the bytes of the record.
         stop: After its content.
-        attributes: Values by name.
         children: Elements by name, in order.
         texts: Its own text, in the pieces that elements divide it into.
     """

@@ -86,7 +86,6 @@ class Tags:
 
     Attributes:
         tag: The rest of a tag, its quoted values whole, up to what ends it or to a quote that nobody closes.
-        declaration: The same of a declaration.
         quoted: What is in a value, by its quote.
     """
 
@@ -107,7 +106,6 @@ class Marks:
         longest: Bytes of the longest mark, but for white space in a closing row tag.
         text: The next mark outside of everything: groups ``undecided`` (the bytes end inside a mark), ``inside``
             (comment, CDATA, instruction), ``close``, ``open``, ``declaration`` and ``tag`` (one with quotes).
-        white: White space.
         closing: The closing row tag without white space: it ends a value inside a record.
         outside: Tags outside of records.
         inside: Tags inside a record.
