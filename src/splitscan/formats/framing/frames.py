@@ -240,15 +240,15 @@ def native(name: str, *given: Any, **options: Any) -> Any | None:
         return None
 
 
-def native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encoding) -> NativeFraming | None:
-    """Finder of records that *delimiter*, or any line end, ends; ``None`` where only the reference can."""
-    return None if kernel() is None else _native_lines(delimiter, escape, encoding)
+def native_framing(name: str, *given: Any) -> NativeFraming | None:
+    """Finder of the records of a grammar, the same one for equal ones; ``None`` as of :func:`native`."""
+    return None if kernel() is None else _native_framing(name, given)
 
 
-@lru_cache(maxsize=64)
-def _native_lines(delimiter: bytes | None, escape: bytes | None, encoding: Encoding) -> NativeFraming | None:
-    lines = native("Lines", delimiter, escape, encoding.unit_bytes, encoding.big_endian)
-    return None if lines is None else NativeFraming(lines)
+@lru_cache(maxsize=256)
+def _native_framing(name: str, given: tuple[Any, ...]) -> NativeFraming | None:
+    found = native(name, *given)
+    return None if found is None else NativeFraming(found)
 
 
 @lru_cache(maxsize=64)

@@ -23,7 +23,7 @@ import numpy as np
 from splitscan.errors import UsageError
 from splitscan.formats.framing.contract import EncodedRecords, Need, Splittability
 from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding, resolve_encoding
-from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, as_units, native_lines
+from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, as_units, native_framing
 
 MAX_DELIMITER_UNITS = 1024  # far beyond any real delimiter; keeps what must be remembered while skipping small
 _NO_CHARACTER = 0xD800  # stands for units of UTF-32 that are no characters, and that no delimiter has
@@ -78,7 +78,7 @@ class TerminatedRecords(EncodedRecords):
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         r"""Find the complete records at the front of *data*; a ``\r`` at its very end is undecided until *at_end*."""
-        native = native_lines(self.delimiter, self.escape, self.encoding)
+        native = self._native
         if native is not None:
             return native.frame(data, at_end=at_end)
         width = self.unit_bytes
@@ -92,7 +92,7 @@ class TerminatedRecords(EncodedRecords):
         return Frames(np.array(starts[:-1], np.int64), np.array(stops, np.int64), starts[-1])
 
     def count(self, data: Buffer) -> CountedRecords:
-        native = native_lines(self.delimiter, self.escape, self.encoding)
+        native = self._native
         if native is not None:
             return native.count(data)
         frames = self.frame(data, at_end=False)
@@ -160,6 +160,11 @@ class TerminatedRecords(EncodedRecords):
         if self.escape is None:
             return position
         return position - (position - len(shown.rstrip(self._written(self.escape)))) % 2
+
+    @property
+    def _native(self) -> NativeFraming | None:
+        encoding = self.encoding
+        return native_framing("Lines", self.delimiter, self.escape, encoding.unit_bytes, encoding.big_endian)
 
     @property
     @abstractmethod

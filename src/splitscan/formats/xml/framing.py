@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
-from splitscan.engine import kernel
 from splitscan.formats.framing.contract import EncodedRecords, Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import (
     Buffer,
     CountedRecords,
     Frames,
-    NativeFraming,
     Offsets,
     RecordFinder,
     Summary,
-    native,
+    native_framing,
 )
 from splitscan.formats.xml.declaration import declared_encoding
 from splitscan.formats.xml.grammar import UNFINISHED_RECORD, Symbols, symbols_of
@@ -137,7 +134,9 @@ class XmlFormat(EncodedRecords):
 
     @property
     def _framing(self) -> RecordFinder:
-        return _framing_of(self)
+        encoding, symbols = self.encoding, self._symbols
+        found = native_framing("Xml", symbols.written_tag, encoding.unit_bytes, encoding.big_endian)
+        return found or ScannedXml(symbols)
 
     @property
     def _symbols(self) -> Symbols:
@@ -178,18 +177,3 @@ class ScannedXml:
         scanner = Scanner(self._symbols.marks, self._symbols.of(data), longest=longest)
         scanner.run()
         return scanner
-
-
-def _framing_of(format: XmlFormat) -> RecordFinder:
-    return _scanned(format) if kernel() is None else _native(format)
-
-
-@lru_cache(maxsize=64)
-def _scanned(format: XmlFormat) -> RecordFinder:
-    return ScannedXml(symbols_of(format.row_tag, format.encoding))
-
-
-@lru_cache(maxsize=64)
-def _native(format: XmlFormat) -> RecordFinder:
-    tag = symbols_of(format.row_tag, format.encoding).written_tag
-    return NativeFraming(native("Xml", tag, format.unit_bytes, format.encoding.big_endian))
