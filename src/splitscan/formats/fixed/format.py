@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.formats.column_rules import block_fields
-from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Own_contra, Projection, one_value
+from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Projection, one_value
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.values import ValueDecoder
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
@@ -51,41 +51,32 @@ class SlicesOptions(RecordOptions):
         return None if self.slice_bytes == _SLICE_BYTES else "sliceSize"
 
 
-def _spelled(wanted: Projection, record_bytes: int, *, short_is_a_fault: bool) -> BlockSpelling:
-    format = {"record_length": record_bytes, "short_is_broken": short_is_a_fault}
-    return BlockSpelling({"fixed": format}, block_fields(wanted))
+class Fixed(Format[RecordOptions]):
+    """Records of a fixed length; a shorter rest at the end of a file is a broken record."""
 
+    options_class: type[RecordOptions] = FixedOptions
+    format_class = FixedFormat
 
-class _Pieces(Format[Own_contra]):
-    def infer(self, own: Own_contra, options: ReadOptions, heads: Heads) -> FoundSchema:
+    def framing(self, own: RecordOptions) -> RecordFormat:
+        return self.format_class(_length(own))
+
+    def decoder(self, own: RecordOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
+        return ValueDecoder(wanted=bool(wanted.validated))
+
+    def block_spelling(self, own: RecordOptions, wanted: Projection) -> BlockSpelling:
+        spelled = {"record_length": _length(own), "short_is_broken": self.format_class.rest_is_a_fault}
+        return BlockSpelling({"fixed": spelled}, block_fields(wanted))
+
+    def infer(self, own: RecordOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         return one_value(pa.binary())
 
 
-class Fixed(_Pieces[FixedOptions]):
-    """Records of a fixed length; a shorter rest at the end of a file is a broken record."""
-
-    options_class = FixedOptions
-
-    def framing(self, own: FixedOptions) -> RecordFormat:
-        return FixedFormat(own.record_length)
-
-    def decoder(self, own: FixedOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        return ValueDecoder(wanted=bool(wanted.validated))
-
-    def block_spelling(self, own: FixedOptions, wanted: Projection) -> BlockSpelling:
-        return _spelled(wanted, own.record_length, short_is_a_fault=True)
-
-
-class Slices(_Pieces[SlicesOptions]):
+class Slices(Fixed):
     """Slices of any file; the last one may be shorter."""
 
     options_class = SlicesOptions
+    format_class = SliceFormat
 
-    def framing(self, own: SlicesOptions) -> RecordFormat:
-        return SliceFormat(own.slice_bytes)
 
-    def decoder(self, own: SlicesOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        return ValueDecoder(wanted=bool(wanted.validated))
-
-    def block_spelling(self, own: SlicesOptions, wanted: Projection) -> BlockSpelling:
-        return _spelled(wanted, own.slice_bytes, short_is_a_fault=False)
+def _length(own: RecordOptions) -> int:
+    return 0 if own.fixed_length is None else own.fixed_length[1]
