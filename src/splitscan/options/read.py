@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from splitscan.errors import UsageError
 from splitscan.options.files import FileOptions
 from splitscan.options.table import (
     FLAG,
@@ -21,6 +20,7 @@ from splitscan.options.table import (
     ValueRefusedError,
     names,
     option,
+    refuse_contradictions,
     size,
     whole,
 )
@@ -363,13 +363,11 @@ class SchemaOptions:
     )
 
     def __post_init__(self) -> None:
-        if self.schema_mode is SchemaMode.STRICT and self.provided_schema is None:
-            raise UsageError(
-                "option schemaMode=strict has no meaning without providedSchema",
-                seen="schemaMode=strict",
-                fix="give providedSchema, or leave schemaMode out",
-                code="bad-option",
-            )
+        refuse_contradictions(
+            (self.schema_mode is SchemaMode.STRICT and self.provided_schema is None,
+             "option schemaMode=strict has no meaning without providedSchema", "schemaMode=strict",
+             "give providedSchema, or leave schemaMode out"),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from splitscan.errors import UsageError
 from splitscan.options.table import (
     FLAG,
     TEXT,
@@ -15,6 +14,7 @@ from splitscan.options.table import (
     fields_given,
     option,
     parsed_values,
+    refuse_contradictions,
     size,
     whole,
 )
@@ -126,33 +126,21 @@ def parse_stream_options(raw: Mapping[str, Any]) -> tuple[StreamOptions, dict[st
     known = declared_options(StreamOptions)
     others: dict[str, Any] = {}
     options = StreamOptions(**fields_given(StreamOptions, parsed_values(known, raw, others.__setitem__)))
-    archives = options.clean_source is CleanSource.ARCHIVE
-    if archives != (options.source_archive_dir is not None):
-        raise UsageError(
-            "options cleanSource=archive and sourceArchiveDir go together",
-            seen=f"cleanSource={options.clean_source.value}, sourceArchiveDir={options.source_archive_dir}",
-            fix="give both or neither",
-            code="bad-option",
-        )
-    if options.clean_source is not CleanSource.OFF and options.file_mode is FileMode.APPEND:
-        raise UsageError(
-            "option cleanSource takes complete files away, and a file that grows is never complete",
-            seen=f"cleanSource={options.clean_source.value}, fileMode=append",
-            fix="leave out one of them",
-            code="bad-option",
-        )
-    if options.window_log is WindowLogChoice.NONE and options.state_location is not None:
-        raise UsageError(
-            "option windowLog=none keeps no state, so stateLocation has no meaning",
-            seen="windowLog=none, and a stateLocation",
-            fix="leave out one of them",
-            code="bad-option",
-        )
-    if options.max_readers is not None and (options.min_readers or 1) > options.max_readers:
-        raise UsageError(
-            "option minReaders is larger than maxReaders",
-            seen=f"minReaders={options.min_readers}, maxReaders={options.max_readers}",
-            fix="raise maxReaders",
-            code="bad-option",
-        )
+    clean, directory, least, most = (
+        options.clean_source, options.source_archive_dir, options.min_readers, options.max_readers
+    )  # fmt: skip
+    keeps_none = options.window_log is WindowLogChoice.NONE
+    refuse_contradictions(
+        ((clean is CleanSource.ARCHIVE) != (directory is not None),
+         "options cleanSource=archive and sourceArchiveDir go together",
+         f"cleanSource={clean.value}, sourceArchiveDir={directory}", "give both or neither"),
+        (clean is not CleanSource.OFF and options.file_mode is FileMode.APPEND,
+         "option cleanSource takes complete files away, and a file that grows is never complete",
+         f"cleanSource={clean.value}, fileMode=append", "leave out one of them"),
+        (keeps_none and options.state_location is not None,
+         "option windowLog=none keeps no state, so stateLocation has no meaning",
+         "windowLog=none, and a stateLocation", "leave out one of them"),
+        (most is not None and (least or 1) > most,
+         "option minReaders is larger than maxReaders", f"minReaders={least}, maxReaders={most}", "raise maxReaders"),
+    )  # fmt: skip
     return options, others

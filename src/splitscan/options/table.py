@@ -72,6 +72,20 @@ def bad_option(name: str, seen: str, allowed: str, fix: str) -> UsageError:
     return UsageError(f"option {name} takes {allowed}", seen=seen, fix=fix, code="bad-option")
 
 
+def refuse_contradictions(*rules: tuple[bool, str, str, str]) -> None:
+    """Refuse options that together have no meaning.
+
+    Args:
+        rules: Of each, if it is broken, what it says, what was seen, and what to do.
+
+    Raises:
+        UsageError: ``[bad-option]`` for the first that is broken.
+    """
+    for is_broken, rule, seen, fix in rules:
+        if is_broken:
+            raise UsageError(rule, seen=seen, fix=fix, code="bad-option")
+
+
 def show_value(value: Any) -> str:
     """Render a user's value for a message, cut to a bounded length.
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
-from splitscan.errors import UsageError
 from splitscan.formats.cobol.codepages import CodePage, code_page
 from splitscan.formats.cobol.copybook import parse_copybook
 from splitscan.formats.cobol.layout import ItemRules, Leaf, RecordLayout, lay_out
@@ -22,6 +21,7 @@ from splitscan.options.table import (
     OptionKind,
     ValueRefusedError,
     option,
+    refuse_contradictions,
     show_text,
     whole,
 )
@@ -201,46 +201,36 @@ class CobolOptions(RecordOptions):
         return "fileStartOffset" if self.file_start_offset else "fileEndOffset" if self.file_end_offset else None
 
     def __post_init__(self) -> None:
-        needed = self.record_start_offset + self.layout.length
-        if self.record_length is not None and self.record_length < needed:
-            raise UsageError(
-                "option recordLength leaves no room for all of the copybook",
-                seen=f"recordLength={self.record_length}, and the copybook ends at byte {needed}",
-                fix="correct recordLength or the copybook", code="bad-option",
-            )  # fmt: skip
-        of_headers = self.is_rdw_big_endian is not None or self.is_rdw_part_of_record_length or self.rdw_adjustment
+        needed, recfm, mark = self.record_start_offset + self.layout.length, self.recfm, self.line_sep
+        is_lines = recfm is Recfm.LINES
+        of_headers = (
+            self.is_rdw_big_endian is not None or self.is_rdw_part_of_record_length or bool(self.rdw_adjustment)
+        )
+        of_segments = bool(self.segment_filter or self.redefine_segment_id_map)
         contradictions = {
             "lengths in front of records are those of recfm=V": of_headers and not self.has_headers,
             "recordLength is for records of a fixed length": self.record_length is not None and not self.fixed_length,
-            "lineSep is for recfm=D": self.line_sep is not None and self.recfm is not Recfm.LINES,
-            "a file of lines has no header and no trailer": self.recfm is Recfm.LINES and self.about_files is not None,
-            "lines of EBCDIC need lineSep": self.recfm is Recfm.LINES and self.line_sep is None
-            and self.page.signs_inside,
-            "kinds of records need segmentField": self.segment_field is None
-            and bool(self.segment_filter or self.redefine_segment_id_map),
-        }  # fmt: skip
-        for rule, is_broken in contradictions.items():
-            if is_broken:
-                raise UsageError(
-                    f"options contradict each other: {rule}", seen=f"recfm={self.recfm.value}",
-                    fix="correct recfm, or leave the other option out", code="bad-option",
-                )  # fmt: skip
-        if self.line_sep is not None and any(letter not in self.page.characters for letter in self.line_sep):
-            raise UsageError(
-                "option lineSep has no such characters in the code page", seen=repr(self.line_sep),
-                fix="correct lineSep or encoding", code="bad-option",
-            )  # fmt: skip
-        if self.segment_field is not None and self.segment is None:
-            raise UsageError(
-                "option segmentField names a text or a whole number that is in no list", seen=self.segment_field,
-                fix="correct the name", code="bad-option",
-            )  # fmt: skip
+            "lineSep is for recfm=D": mark is not None and not is_lines,
+            "a file of lines has no header and no trailer": is_lines and self.about_files is not None,
+            "lines of EBCDIC need lineSep": is_lines and mark is None and self.page.signs_inside,
+            "kinds of records need segmentField": self.segment_field is None and of_segments,
+        }
         unknown = [group for group, _ in self.redefine_segment_id_map if not self.layout.has_group(group)]
-        if unknown:
-            raise UsageError(
-                "option redefineSegmentIdMap names groups that are columns", seen=", ".join(unknown),
-                fix="correct the names", code="bad-option",
-            )  # fmt: skip
+        refuse_contradictions(
+            (self.record_length is not None and self.record_length < needed,
+             "option recordLength leaves no room for all of the copybook",
+             f"recordLength={self.record_length}, and the copybook ends at byte {needed}",
+             "correct recordLength or the copybook"),
+            *((is_broken, f"options contradict each other: {rule}", f"recfm={recfm.value}",
+               "correct recfm, or leave the other option out") for rule, is_broken in contradictions.items()),
+            (any(letter not in self.page.characters for letter in mark or ""),
+             "option lineSep has no such characters in the code page", repr(mark), "correct lineSep or encoding"),
+            (self.segment_field is not None and self.segment is None,
+             "option segmentField names a text or a whole number that is in no list", str(self.segment_field),
+             "correct the name"),
+            (bool(unknown), "option redefineSegmentIdMap names groups that are columns", ", ".join(unknown),
+             "correct the names"),
+        )  # fmt: skip
 
 
 @cache
