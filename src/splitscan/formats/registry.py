@@ -163,12 +163,6 @@ def spark_names(record_format: str) -> tuple[str, ...]:
 def check_foreign(name: str, value: Any, format_name: str, asker: str | None) -> None:
     """Accept a name that is no option of ours but harmless; explain any other.
 
-    Args:
-        name: What was given.
-        value: Its value.
-        format_name: Record format.
-        asker: Who takes the options, where that is not a record format that was named.
-
     Raises:
         UsageError: ``[unknown-option]``, ``[bad-option]``.
     """

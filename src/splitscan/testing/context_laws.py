@@ -48,11 +48,8 @@ def check_context_laws(context: ReaderContext | Callable[[], ReaderContext], dat
 
     At every cut and every block size: the blocks give what one pass gives (*partition*), their spans tile the file
     (*ledger*), the size of the reads does not matter (*chunking*), and one context can read block after block, in order
-    or in any order.
-
-    Args:
-        context: A reader context, which is copied, or what makes one.
-        data: The whole file, best a few dozen bytes that mix all difficulties; the work grows with its square.
+    or in any order. The context is copied. The file is best a few dozen bytes that mix all difficulties; the work grows
+    with its square.
 
     Raises:
         AssertionError: With the law and the cuts where it broke first.

@@ -123,10 +123,8 @@ def check_count_law(format: RecordFormat, data: bytes) -> None:
 def check_first_start_law(format: RecordFormat, data: bytes, window_bytes: int = 1) -> None:
     """Check that from every position the next record start is found, however little is shown at a time.
 
-    Args:
-        format: A local or an arithmetic format.
-        data: The whole file.
-        window_bytes: How many bytes before and after the position are shown, and how many more on each request.
+    Of a local or arithmetic format. *window_bytes* are shown before and after the position, and so many more on each
+    request.
     """
     preamble = preamble_of(format, data, 0)
     one_pass = read_range(format, data, 0, len(data), len(data) + 1)
@@ -163,9 +161,7 @@ def check_resume_law(format: RecordFormat, data: bytes) -> None:
 def check_format_laws(format: RecordFormat, data: bytes) -> None:
     """Run all laws of framing on a format and a small file, at every cut and every buffer size.
 
-    Args:
-        format: Any format.
-        data: The whole file, best a few dozen bytes that mix all difficulties.
+    The file is best a few dozen bytes that mix all difficulties.
 
     Example:
         >>> from splitscan.formats.text.lines import DelimitedFormat

@@ -69,13 +69,7 @@ def _float(leaf: Leaf, data: bytes) -> float:
 
 
 class Problem(NamedTuple):
-    """Bytes of a record that are no value of their item.
-
-    Attributes:
-        place: Which item it is: its place in each group, and of which item of each list.
-        path: The name of it, with those of the groups that it is in.
-        kind: What they should be.
-    """
+    """Bytes of a record that are no value of their item, whose place is that in each group, and in each list."""
 
     place: tuple[tuple[int, ...], tuple[int, ...]]
     path: str
@@ -96,15 +90,10 @@ class RecordReader:
         self, node: Node, kind: pa.DataType, bases: tuple[int, ...], path: str, place: tuple[int, ...],
         numbers: tuple[int, ...] = (),
     ) -> Any:  # fmt: skip
-        """The value of an item, as Arrow takes it.
+        """The value of an item, as Arrow takes it; its type may have fewer members.
 
-        Args:
-            node: The item.
-            kind: Its type, perhaps with fewer members.
-            bases: Where the record begins, and in it the item of each list that this one is part of.
-            path: Its name.
-            place: Its place in each group.
-            numbers: Which item of each list it is part of.
+        Its bases are where the record begins, and in it the item of each list that it is part of; its place is that in
+        each group, its numbers are those of the items of each list.
         """
         if isinstance(node, Leaf):
             data = self._bytes(node, bases[-1])

@@ -37,14 +37,7 @@ _Read = Callable[[str], Any]
 
 @dataclass(frozen=True)
 class _Letters:
-    """Meaning of a run of letters.
-
-    Attributes:
-        name: The part of a moment that it says.
-        form: The texts that it matches, as a regular expression.
-        read: From such a text to a value; a ``ValueError`` if it is none.
-        digits: Whether it is a number of so many digits; 0 for one of any number, ``None`` where it is no number.
-    """
+    """Meaning of a run of letters."""
 
     name: str
     form: str

@@ -47,11 +47,7 @@ def json_texts(values: pa.Array) -> pa.Array:
 def rescued_column(members: Mapping[str, pa.Array], extras: Mapping[int, str], rows: int, path: str) -> pa.Array:
     """The rescued data of some records: one JSON object each, null where nothing is to be kept.
 
-    Args:
-        members: By name, values as JSON texts, one for each record; null where there is nothing.
-        extras: By record, further members as JSON has them: ``"name":value,"name":value``.
-        rows: Number of records.
-        path: The file.
+    Members are JSON texts by name, extras further members by record, as JSON has them: ``"name":value,"name":value``.
 
     Example:
         >>> rescued_column({"a": pa.array([None, '"x"'])}, {}, 2, "f.csv").to_pylist()

@@ -170,10 +170,7 @@ _CANDIDATES = {"UTF-16": (UTF_16_LE, UTF_16_BE), "UTF-32": (UTF_32_LE, UTF_32_BE
 
 
 def resolve_encoding(name: str) -> Encoding:
-    """Find the encoding that a user means.
-
-    Args:
-        name: Any spelling that Java or Python knows, in any case: ``"UTF-8"``, ``"latin1"``, ``"windows-1252"``.
+    """Find the encoding that a user means, in any spelling that Java or Python knows, in any case.
 
     Returns:
         The encoding. For ``UTF-16`` and ``UTF-32`` without a byte order, :func:`detect_bom` completes it per file.
@@ -206,9 +203,7 @@ def detect_bom(head: bytes, encoding: Encoding) -> tuple[Encoding, int]:
     A byte order mark decides the byte order where *encoding* leaves it open; where *encoding* states one, only the
     mark of that byte order is recognised.
 
-    Args:
-        head: The file's first :data:`MAX_BOM_BYTES` bytes, or all of it when it is shorter.
-        encoding: What the user asked for.
+    *head* is the file's first :data:`MAX_BOM_BYTES` bytes, or all of it when it is shorter.
 
     Returns:
         The encoding with its byte order known, and the number of bytes that the mark takes (0 without one).

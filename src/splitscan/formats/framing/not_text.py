@@ -31,10 +31,6 @@ _ODD_SHARE, _SEPARATING_SHARE, _INVALID_SHARE, _NUL_SHARE = 24, 4, 8, 4  # one i
 def is_no_text(head: bytes, encoding: Encoding) -> bool:
     r"""True if the beginning of a file is certainly no text.
 
-    Args:
-        head: The first bytes of the file; :data:`LOOKED_AT_BYTES` of them are looked at.
-        encoding: What the file is read in. A byte order mark of UTF-16 or UTF-32 says more.
-
     Example:
         >>> import zlib
         >>> utf_8 = resolve_encoding("UTF-8")

@@ -30,14 +30,7 @@ _NO_CHARACTER = 0xD800  # stands for units of UTF-32 that are no characters, and
 
 
 def find_terminators(text: Any, position: int, delimiter: Any, escape: Any) -> Iterator[tuple[int, int]]:
-    """Occurrences of a terminator that are not escaped, from a position on that is not; they may overlap.
-
-    Args:
-        text: Units, as bytes or as characters.
-        position: Where to begin.
-        delimiter: The delimiter; ``None`` for any line end.
-        escape: The escape, or ``None``.
-    """
+    """Occurrences of a terminator that are not escaped, from a position on that is not; they may overlap."""
     pattern = _pattern(delimiter, escape, is_wide=isinstance(text, str))
     return (found.span(1) for found in pattern.finditer(text, position) if found[1] is not None)
 
