@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from splitscan.formats.framing.contract import EncodedRecords, Need, Splittability
-from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding
+from splitscan.formats.framing.encodings import CR, UTF_8, Encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, CountedRecords, Frames
 from splitscan.formats.log.patterns import begins
 from splitscan.formats.text.lines import LineFormat
@@ -128,37 +128,24 @@ def _contents(data: memoryview, lines: Frames) -> Iterable[bytes]:
 
 
 class LogReferenceFramer:
-    """The definition of :class:`LogFormat`: one byte at a time, lines first."""
+    """The definition of :class:`LogFormat`: lines one byte at a time, then which of them begin a record."""
 
     unfinished = None  # every tail of a file is a record
 
     def __init__(self, format: LogFormat) -> None:
         self._format = format
+        self._lines = LineFormat(format.encoding).reference_framer()
         self._data = bytearray()
-        self._line = 0  # where the current one starts
-        self._after_return = False
         self.records: list[tuple[int, int]] = []
-        self._open: tuple[int, int] | None = None
 
     def push(self, byte: int) -> None:
-        if self._after_return and byte == LF:
-            self._line = len(self._data) + 1
-        elif byte in (CR, LF):
-            self._end_line()
-        self._after_return = byte == CR
+        self._lines.push(byte)
         self._data.append(byte)
 
     def finish(self) -> None:
-        if self._line < len(self._data):
-            self._end_line()
-        if self._open is not None:
-            self.records.append(self._open)
-            self._open = None
-
-    def _end_line(self) -> None:
-        start, stop = self._line, len(self._data)
-        if self._open is not None and self._format.begin([bytes(self._data[start:stop])])[0]:
-            self.records.append(self._open)
-            self._open = None
-        self._open = (start if self._open is None else self._open[0], stop)
-        self._line = stop + 1
+        self._lines.finish()
+        for start, stop in self._lines.records:
+            if self.records and not self._format.begin([bytes(self._data[start:stop])])[0]:
+                self.records[-1] = self.records[-1][0], stop
+            else:
+                self.records.append((start, stop))
