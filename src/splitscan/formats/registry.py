@@ -22,17 +22,17 @@ from splitscan.options.spark_only import (
     is_listed,
 )
 from splitscan.options.table import (
-    REQUIRED,
     Option,
     OptionDescription,
     bad_option,
     by_spellings,
+    check_required,
     declared_options,
     describe,
     fields_given,
     parsed_values,
-    python_twin,
     show_value,
+    suggestion_for,
 )
 from splitscan.options.zones import ZONE, epoch_us
 
@@ -179,20 +179,15 @@ _OF_FORMATS = {"format", "fileformat", "sourceformat", "inputformat"}  # names u
 
 def _unknown_option(name: str, format_name: str, asker: str | None) -> UsageError:
     """Return the error for an unknown name: the nearest option, or the format it belongs to, and what lists all."""
-    spellings = {spelling: option.name for spelling, option in by_spellings(options_of(format_name)).items()}
     others = [other for other in FORMATS if name.lower() in by_spellings(options_of(other))]
-    close = difflib.get_close_matches(name.lower(), spellings, n=1)
     if name.lower().replace("_", "") in _OF_FORMATS:
         hint = "did you mean recordFormat? "
     elif others and asker is not None:
         hint = f"it is an option of {' and '.join(others)}: name the format too; "
     elif others:
         hint = f"it is an option of {' and '.join(others)}, not of {format_name}; "
-    elif close:
-        suggestion = python_twin(spellings[close[0]]) if "_" in name else spellings[close[0]]
-        hint = f"did you mean {suggestion}? "
     else:
-        hint = "leave it out; "
+        hint = suggestion_for(name, options_of(format_name))
     return UsageError(
         f"{asker or f'record format {format_name}'} has no option {name}", seen=show_value(name),
         fix=f"{hint}splitscan options {format_name} lists all of them", code="unknown-option",
@@ -239,12 +234,7 @@ def parse_options(
     reading = ReadingOptions(**fields_given(ReadingOptions, values))
     own = fields_given(options_class, values)
     schema = SchemaOptions(**fields_given(SchemaOptions, values))
-    for option in declared_options(options_class):
-        if option.default is REQUIRED and option.attribute not in own:
-            raise UsageError(
-                f"record format {format_name} needs option {option.name}", seen="nothing",
-                fix=f"give {option.kind.allowed}", code="bad-option",
-            )  # fmt: skip
+    check_required(f"record format {format_name}", options_class, own)
     record = options_class.of_given(own, has_provided_schema=schema.provided_schema is not None)
     if cuts_files:
         _check_record_fits(record, reading)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,19 +11,19 @@ from splitscan.errors import UsageError
 from splitscan.options.table import (
     FLAG,
     PATHS,
-    REQUIRED,
     TEXT,
     OptionDescription,
     OptionKind,
     ValueRefusedError,
-    by_spellings,
+    check_required,
     declared_options,
     describe,
     fields_given,
     option,
     parsed_values,
-    python_twin,
+    refuse_contradictions,
     size,
+    suggestion_for,
     whole,
 )
 from splitscan.sizes import MIB
@@ -130,25 +129,20 @@ def parse_table_options(raw: Mapping[str, Any]) -> TableOptions:
     known = declared_options(TableOptions)
 
     def refuse(name: str, value: Any) -> None:
-        raise _unknown_option(name, {spelling: option.name for spelling, option in by_spellings(known).items()})
+        valid = ", ".join(sorted((option.name for option in known), key=str.lower))
+        raise UsageError(
+            f"a table has no option {name}", seen="a value that is not shown",
+            fix=f"{suggestion_for(name, known)}valid options: {valid}", code="unknown-option",
+        )  # fmt: skip
 
-    values = parsed_values(known, raw, refuse)
-    missing = [option for option in known if option.default is REQUIRED and option.name not in values]
-    if missing:
-        raise UsageError(
-            f"a table needs option {missing[0].name}",
-            seen="nothing",
-            fix=f"give {missing[0].kind.allowed}",
-            code="bad-option",
-        )
-    options = TableOptions(**fields_given(TableOptions, values))
-    if (options.dbtable is None) == (options.query is None):
-        raise UsageError(
-            "a table is named by exactly one of the options dbtable and query",
-            seen="neither" if options.dbtable is None else "both",
-            fix="give dbtable for a table or a view, query for a SELECT",
-            code="bad-option",
-        )
+    given = fields_given(TableOptions, parsed_values(known, raw, refuse))
+    check_required("a table", TableOptions, given)
+    options = TableOptions(**given)
+    refuse_contradictions(
+        ((options.dbtable is None) == (options.query is None),
+         "a table is named by exactly one of the options dbtable and query",
+         "neither" if options.dbtable is None else "both", "give dbtable for a table or a view, query for a SELECT"),
+    )  # fmt: skip
     return options
 
 
@@ -160,16 +154,3 @@ def describe_table_options() -> list[OptionDescription]:
         'dbtable'
     """
     return [describe(option, ()) for option in declared_options(TableOptions)]
-
-
-def _unknown_option(name: str, spellings: Mapping[str, str]) -> UsageError:
-    close = difflib.get_close_matches(name.lower(), spellings, n=1)
-    valid = ", ".join(sorted(set(spellings.values()), key=str.lower))
-    suggestion = "" if not close else spellings[close[0]]
-    hint = f"did you mean {python_twin(suggestion) if '_' in name else suggestion}? " if close else "leave it out; "
-    return UsageError(
-        f"a table has no option {name}",
-        seen="a value that is not shown",
-        fix=f"{hint}valid options: {valid}",
-        code="unknown-option",
-    )

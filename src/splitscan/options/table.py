@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import difflib
 import enum
 import functools
 import json
@@ -425,6 +426,32 @@ def parsed_values(
             )  # fmt: skip
         values[option.name], given[option.name] = parsed, (str(name), value)
     return values
+
+
+def suggestion_for(name: str, known: tuple[Option, ...]) -> str:
+    """Begin the cure for a name that is no option: with the nearest one, spelled as the name is, if one is near."""
+    close = difflib.get_close_matches(name.lower(), by_spellings(known), n=1)
+    if not close:
+        return "leave it out; "
+    nearest = by_spellings(known)[close[0]].name
+    return f"did you mean {python_twin(nearest) if '_' in name else nearest}? "
+
+
+def check_required(whose: str, options_class: type, given: Mapping[str, Any]) -> None:
+    """Refuse to go without an option that has no default.
+
+    Args:
+        whose: Subject of the message.
+        options_class: What declares the options.
+        given: Values, by attribute.
+
+    Raises:
+        UsageError: ``[bad-option]``.
+    """
+    for option in declared_options(options_class):
+        if option.default is REQUIRED and option.attribute not in given:
+            fix = f"give {option.kind.allowed}"
+            raise UsageError(f"{whose} needs option {option.name}", seen="nothing", fix=fix, code="bad-option")
 
 
 def _parse_value(name: str, option: Option, value: Any) -> Any:
