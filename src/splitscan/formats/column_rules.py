@@ -16,6 +16,8 @@ from splitscan.formats.decoding.contract import Decoded, Decoder, type_name
 from splitscan.formats.decoding.conversions import Rules, convert, is_number
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.framing.contract import Preamble, encoding_of
+from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
 from splitscan.formats.framing.frames import Frames
 from splitscan.options import ColumnOptions, ReadOptions
 from splitscan.options.read import column_options_of
@@ -279,6 +281,17 @@ def rescue_for(wanted: Projection, file: FileMetadata, max_fields: int = 0) -> R
     """Rescue for data of a file that does not fit; ``None`` where it is a fault."""
     name = wanted.rescued_column
     return None if name is None else Rescue(as_text(file.path), max_fields, wanted=name in wanted.columns)
+
+
+def decoding_of(wanted: Projection, file: FileMetadata, preamble: Preamble) -> dict[str, Any]:
+    """Arguments of the decoder of a file of texts with columns, whatever their format."""
+    return {
+        "encoding": encoding_of(preamble.format, resolve_encoding(wanted.options.format.text_encoding or UTF_8.name)),
+        "fields": tuple(column.remove_metadata() for column in wanted.decoded),
+        "rules": rules_of_format(wanted.options),
+        "own_rules": own_rules_of(wanted),
+        "rescue": rescue_for(wanted, file),
+    }
 
 
 def default_of(field: pa.Field, rules: Rules) -> pa.Scalar | None:

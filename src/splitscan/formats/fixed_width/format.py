@@ -8,10 +8,8 @@ from splitscan.blocks import FileMetadata
 from splitscan.formats.column_rules import (
     block_fields,
     check_placed,
+    decoding_of,
     filled,
-    own_rules_of,
-    rescue_for,
-    rules_of_format,
     spelled_rescue,
     written_of,
 )
@@ -21,7 +19,7 @@ from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.formats.fixed_width.decoder import FixedWidthDecoder
 from splitscan.formats.fixed_width.options import FixedWidthOptions
-from splitscan.formats.framing.contract import Preamble, RecordFormat, encoding_of
+from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.lines import line_format
 from splitscan.options import ReadOptions
@@ -40,17 +38,12 @@ class FixedWidth(Format[FixedWidthOptions]):
         return line_format(own.line_sep, None, own.encoding)
 
     def decoder(self, own: FixedWidthOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        format = preamble.format
         places = {each.name.lower(): each for each in own.layout}
         decoder = FixedWidthDecoder(
-            encoding=encoding_of(format, resolve_encoding(own.encoding)),
-            fields=tuple(column.remove_metadata() for column in wanted.decoded),
             places=tuple(places[column.name.lower()] for column in wanted.decoded),
             own=own,
             null_value=own.null_value,
-            rules=rules_of_format(wanted.options),
-            own_rules=own_rules_of(wanted),
-            rescue=rescue_for(wanted, file),
+            **decoding_of(wanted, file, preamble),
         )
         return filled(wanted, decoder)
 

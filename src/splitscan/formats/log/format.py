@@ -10,10 +10,8 @@ from splitscan.blocks import FileMetadata
 from splitscan.formats.column_rules import (
     block_fields,
     check_placed,
+    decoding_of,
     filled,
-    own_rules_of,
-    rescue_for,
-    rules_of_format,
     spelled_rescue,
     with_options,
     written_of,
@@ -23,7 +21,7 @@ from splitscan.formats.csv.format import Csv
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.decoding.values import ValueDecoder
-from splitscan.formats.framing.contract import Preamble, RecordFormat, encoding_of
+from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.log import w3c
 from splitscan.formats.log.decoder import NOT_BEGUN_WORDING, GroupsDecoder
@@ -51,19 +49,14 @@ class Log(Format[LogOptions]):
         return LogFormat(own.line_pattern, own.record_continues is not None, resolve_encoding(own.encoding))
 
     def decoder(self, own: LogOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
-        format = preamble.format
         if own.is_w3c:
             return _CSV.decoder(w3c.csv_of(own), wanted, file, preamble)
-        encoding = encoding_of(format, resolve_encoding(own.encoding))
+        rest = decoding_of(wanted, file, preamble)
         if own.whole_pattern is None:
-            return filled(wanted, ValueDecoder(encoding, bool(wanted.decoded), NOT_BEGUN_WORDING))
+            return filled(wanted, ValueDecoder(rest["encoding"], bool(wanted.decoded), NOT_BEGUN_WORDING))
         decoder = GroupsDecoder(
-            encoding=encoding,
-            fields=tuple(column.remove_metadata() for column in wanted.decoded),
             null_value=own.null_value,
-            rules=rules_of_format(wanted.options),
-            own_rules=own_rules_of(wanted),
-            rescue=rescue_for(wanted, file),
+            **rest,
             pattern=own.whole_pattern,
             groups=_groups(own, wanted),
         )

@@ -7,16 +7,15 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.formats.column_rules import (
     block_fields,
+    decoding_of,
     filled,
-    own_rules_of,
-    rescue_for,
     rules_of_format,
     spelled_rescue,
 )
 from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Projection
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.types import bounded
-from splitscan.formats.framing.contract import Preamble, RecordFormat, encoding_of
+from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.members import infer_members
 from splitscan.formats.xml.decoder import XmlDecoder
@@ -37,15 +36,7 @@ class Xml(Format[XmlOptions]):
 
     def decoder(self, own: XmlOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         """Attributes and child elements by name, as columns; those that a record lacks get their default."""
-        decoder = XmlDecoder(
-            encoding=encoding_of(preamble.format, resolve_encoding(own.text_encoding)),
-            fields=tuple(column.remove_metadata() for column in wanted.decoded),
-            own=own,
-            rules=rules_of_format(wanted.options),
-            own_rules=own_rules_of(wanted),
-            rescue=rescue_for(wanted, file),
-        )
-        return filled(wanted, decoder)
+        return filled(wanted, XmlDecoder(own=own, **decoding_of(wanted, file, preamble)))
 
     def block_spelling(self, own: XmlOptions, wanted: Projection) -> BlockSpelling:
         fields = block_fields(wanted)
