@@ -107,8 +107,8 @@ class TerminatedRecords(EncodedRecords):
         text, delimiter, escape = self._text(before + after), self._written(self.delimiter), self._written(self.escape)
         nothing = len(after) if at_end else Need.AFTER
         known = 0 if at_start else certain_from(text, escape)
-        if known and any(stop >= position for start, stop in find_terminators(text, known - 1, delimiter, None)
-                         if start == known - 1):  # fmt: skip
+        uncertain = next(find_terminators(text, known - 1, delimiter, None), None) if known else None
+        if uncertain is not None and uncertain[0] == known - 1 and uncertain[1] >= position:
             return Need.BEFORE
         found = list(find_terminators(text, known, delimiter, escape))
         begin = next((start for start, _ in found if start >= position - length), None)
@@ -149,9 +149,9 @@ class TerminatedRecords(EncodedRecords):
 
     def _closed(self, text: Any, position: int) -> int:
         """The position, or the one before it if an escape is open there."""
-        shown = text[:position] if isinstance(text, str) else bytes(text[:position])
         if self.escape is None:
             return position
+        shown = text[:position] if isinstance(text, str) else bytes(text[:position])
         return position - (position - len(shown.rstrip(self._written(self.escape)))) % 2
 
     @property
