@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark import SparkContext
@@ -79,15 +79,19 @@ class DriverPlanner:
         context = SparkContext._active_spark_context  # noqa: SLF001 - the thread has no session of its own
         if context is None:
             return self._planner.answer(question)
-        spark = SparkSession(context, session)
-        hand_over = partial(self._hand_over, spark, session)
-        return self._planner.answer(question, spark_indexer(spark), hand_over, partial(why_unseen, spark))
+        spark = cache(partial(SparkSession, context, session))  # it asks the JVM back, and most answers need none
+        return self._planner.answer(
+            question,
+            indexer=lambda tasks: spark_indexer(spark())(tasks),  # noqa: PLW0108 - the session is made when it runs
+            hand_over=lambda: self._hand_over(spark, session),
+            why_unseen=lambda file: why_unseen(spark(), file),
+        )
 
-    def _hand_over(self, spark: SparkSession, session: Any) -> None:
+    def _hand_over(self, spark: Callable[[], SparkSession], session: Any) -> None:
         name = str(session.sessionUUID())
         if name not in self._registered:
-            check_workers(spark)
-            _register_behind(spark, session)
+            check_workers(spark())
+            _register_behind(spark(), session)
             self._registered.add(name)
 
 

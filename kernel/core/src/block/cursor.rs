@@ -85,6 +85,8 @@ pub(super) struct Skipped {
 pub(super) struct Sizes {
     pub max_record_bytes: usize,
     pub read_bytes: u64,
+    /// Of the first read; each one after it is twice as long, up to `read_bytes`.
+    pub first_read_bytes: u64,
 }
 
 /// Where reading is.
@@ -95,6 +97,7 @@ pub(super) struct Cursor {
     passed: usize,   // of the buffer
     filled: usize,   // of the buffer, those that are passed included
     position: u64,
+    next_bytes: u64, // of a read before the stop
     overrun_bytes: u64,
     /// What is done with records.
     pub work: Work,
@@ -124,6 +127,7 @@ impl Cursor {
             passed: 0,
             filled: 0,
             position,
+            next_bytes: sizes.first_read_bytes,
             overrun_bytes: OVERRUN_BYTES,
             work,
             passed_lines: false,
@@ -364,16 +368,14 @@ impl Cursor {
         }
     }
 
-    /// Read on: to `stop` in full reads, the last one `edge` bytes further, after it in growing small ones.
+    /// Read on: to `stop` in full reads or in growing ones, the last one `edge` bytes further, after it in growing small
+    /// ones.
     fn fill(&mut self, source: &mut Source, stop: u64, edge: u64) -> Result<(), BlockError> {
         let read_to = self.read_to();
         let mut wanted = if read_to < stop {
-            let rest = stop - read_to;
-            if rest <= self.sizes.read_bytes {
-                rest + edge
-            } else {
-                self.sizes.read_bytes
-            }
+            let (rest, most) = (stop - read_to, self.next_bytes);
+            self.next_bytes = (2 * most).min(self.sizes.read_bytes);
+            if rest <= most { rest + edge } else { most }
         } else {
             let wanted = self.overrun_bytes;
             self.overrun_bytes = (2 * wanted).min(self.sizes.read_bytes.max(OVERRUN_BYTES));

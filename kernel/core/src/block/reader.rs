@@ -23,6 +23,7 @@ use super::spec::{BlockSpec, Format, Head, Mode, ScanSpec, UNKNOWN_END};
 use crate::charsets::Charset;
 use crate::parsed::Parsed;
 
+const FEW_BYTES: u64 = 64 * 1024; // of the first read where a limit perhaps ends it
 const LOOK_BYTES: u64 = 4096; // first look; doubled while it does not decide
 const LONGEST_LOOK_BYTES: u64 = 1 << 20; // from here on the look slides along a record that has no end in sight
 const BEHIND_STOP_BYTES: u64 = 16 * 1024; // tell whether a record starts before the stop: four times the head of a line
@@ -631,9 +632,14 @@ impl BlockReader {
     }
 
     fn cursor(&self, entry: u64, work: Work) -> Cursor {
+        let read_bytes = self.spec.read_bytes as u64;
         let sizes = Sizes {
             max_record_bytes: self.spec.max_record_bytes,
-            read_bytes: self.spec.read_bytes as u64,
+            read_bytes,
+            first_read_bytes: match self.remaining {
+                Some(_) => read_bytes.min(FEW_BYTES), // of which perhaps the first records are wanted
+                None => read_bytes,
+            },
         };
         Cursor::new(entry, self.block.content_bytes(), sizes, work)
     }

@@ -1,4 +1,5 @@
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::Array;
@@ -156,6 +157,39 @@ fn what_a_limit_leaves_was_not_read() {
     );
 }
 
+/// Counts how many bytes are asked for.
+struct Counting(Vec<u8>, Arc<AtomicUsize>);
+
+impl ReadAt for Counting {
+    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, HostError> {
+        self.1.fetch_add(into.len(), Ordering::Relaxed);
+        self.0.read_at(offset, into)
+    }
+}
+
+#[test]
+fn few_bytes_are_read_where_few_rows_are_wanted() {
+    let data = b"x,1\n".repeat(1 << 18);
+    let mut scan = scan("PERMISSIVE", 100);
+    scan["read_bytes"] = data.len().into();
+    let read = |limit: Option<usize>| {
+        let (mut whole, asked) = (block(data.len(), 0, data.len()), Arc::default());
+        whole["limit"] = json!(limit);
+        let source = Box::new(Counting(data.clone(), Arc::clone(&asked)));
+        let mut reader = BlockReader::open(&scan.to_string(), &whole.to_string(), source)
+            .expect("it is a block");
+        let mut rows = 0;
+        while let Some(batch) = reader.next_batch().expect("it can be read") {
+            rows += batch.rows;
+        }
+        (rows, asked.load(Ordering::Relaxed) >> 10)
+    };
+    let head = 16; // KiB
+    assert_eq!(read(Some(10)), (10, head + 64));
+    assert_eq!(read(Some(50_000)), (50_000, head + 64 + 128 + 256)); // each read is twice as long
+    assert_eq!(read(None), (1 << 18, head + 1024));
+}
+
 #[test]
 fn documents_of_another_version_are_refused() {
     let mut other = scan("PERMISSIVE", 100);
@@ -254,6 +288,7 @@ fn lines_that_each_open_a_quote_are_given_up_in_linear_work() {
     let sizes = Sizes {
         max_record_bytes: 60,
         read_bytes: 1 << 20,
+        first_read_bytes: 1 << 20,
     };
     let mut source = Source(Box::new(data));
     let mut cursor = Cursor::new(0, size as u64, sizes, Work::Read);
