@@ -1,5 +1,6 @@
 """What Spark asks of the connector beside columns: files by conditions, hidden columns, members of structs."""
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -162,6 +163,30 @@ def test_a_small_limit_takes_the_first_records_in_one_task(spark: SparkSession, 
     cut = frame.select("k", "_metadata.file_block_start")
     assert cut.limit(900).collect() == cut.collect()[:900]
     assert spark.read.format("splitscan").options(**options, limit=3).load(str(tmp_path)).limit(5).count() == 3
+
+
+def test_planning_counts_rows_on_the_way_to_the_index(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.csv").write_text("".join(f'{i},"x\n{i}"\n' for i in range(2_000)))
+    monkeypatch.setenv("SPLITSCAN_CACHE", os.devnull)
+    options = {"recordFormat": "csv", "multiLine": True, "escape": '"', "blockSize": "1 KiB", "openCostInBytes": 0}
+    frame = spark.read.format("splitscan").options(**options).schema("k int, v string").load(str(tmp_path))
+    assert (frame.count(), _read_bytes(spark)) == (2_000, 0)
+    assert frame.select().agg(fn.count(fn.lit(1)).alias("n")).collect() == [(2_000,)]
+    assert frame.agg(fn.count("*"), fn.max("k")).collect() == [(2_000, 1_999)]
+    assert frame.union(frame).count() == 4_000
+    assert frame.where("k < 7").count() == 7
+    assert frame.groupBy().count().limit(1).collect() == [(2_000,)]
+    assert frame.groupBy(fn.spark_partition_id()).count().count() == _partitions(frame) > 1
+    assert frame.limit(1_500).count() == 1_500
+    assert frame.withColumn("x", fn.lit(1)).count() == 2_000
+    with (tmp_path / "a.csv").open("a") as file:
+        file.write('1,"never closed\n')
+    again = spark.read.format("splitscan").options(**options).schema("k int, v string").load(str(tmp_path))
+    assert (again.count(), len(again.collect())) == (2_000, 2_000)
+    with pytest.raises(Exception, match="source-changed"):
+        frame.count()
 
 
 # ------------------------------------------------------------- _metadata

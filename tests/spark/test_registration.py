@@ -70,6 +70,8 @@ def test_columns_then_who_reads_then_the_blocks_of_tasks(notes: str) -> None:
     options = {**_OPTIONS, "path": notes, "limit": "3"}
     kind, tasks = _answer(planner, "tasks", notes, id="2", schema=schema, options=options)
     assert (kind, len(tasks)) == ("tasks", 1)
+    kind, counted = _answer(planner, "tasks", notes, schema=schema, inferred="true", limit="-2")
+    assert (kind, *map(json.loads, counted)) == ("tasks", {"version": 1, "blocks": [], "rows": 200})
     condition = {"is": ">", "of": [{"column": "_metadata.file_size"}, {"type": "long", "value": "1000000000"}]}
     some = {"schema": schema, "inferred": "true", "conditions": json.dumps([condition])}
     assert _answer(planner, "tasks", notes, **some) == ("tasks", [])

@@ -29,13 +29,17 @@ const SOME_RECORDS: u64 = 1000;
 
 const PROGRESS: usize = 3; // numbers before those of the arrays
 
+const MOST_ROWS: u64 = 1 << 24; // of a batch without a column: Spark asks between batches whether the task was killed
+
 /// Blocks of a task, as `splitscan.scan.block_documents.TaskDocuments` writes them: of each what its file is called in
-/// messages, and the document of the block.
+/// messages, and the document of the block. Rows that planning has counted come before those, and without a column.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Blocks {
     version: u64,
     blocks: VecDeque<(String, Value)>,
+    #[serde(default)]
+    rows: u64,
 }
 
 /// Reads the blocks of a task; keeps the batch that it lends.
@@ -44,6 +48,7 @@ pub struct TaskReader {
     pub memory: Bytes,
     scan: String,
     blocks: VecDeque<(String, Value)>,
+    counted: u64,
     left: Option<u64>,
     validates: bool,
     drops: bool,
@@ -113,6 +118,16 @@ impl TaskReader {
                 &format!("version {}", blocks.version),
             ));
         }
+        if blocks.rows > 0
+            && wanted["fields"]
+                .as_array()
+                .is_none_or(|fields| !fields.is_empty())
+        {
+            return Err(bad_document(
+                "the blocks of a task",
+                "rows, and columns that they do not have",
+            ));
+        }
         let metadata = {
             let known = scan["columns"].as_array().map_or(&[][..], Vec::as_slice);
             let mut asked = wanted["fields"].as_array().into_iter().flatten();
@@ -129,6 +144,7 @@ impl TaskReader {
         Ok(TaskReader {
             memory: Bytes::default(),
             blocks: blocks.blocks,
+            counted: blocks.rows,
             left: limit,
             validates: has_values && !shows_faults,
             drops: scan["mode"] == "DROPMALFORMED",
@@ -156,6 +172,11 @@ impl TaskReader {
     pub fn next_batch(&mut self) -> Result<Option<usize>, Fault> {
         self.numbers.clear();
         self.lent.clear();
+        if self.counted > 0 {
+            let rows = self.counted.min(MOST_ROWS);
+            self.counted -= rows;
+            return Ok(Some(rows as usize));
+        }
         while self.left != Some(0) {
             if self.open.is_none() {
                 let Some((path, block)) = self.blocks.pop_front() else {
@@ -534,6 +555,19 @@ mod tests {
             "are_texts": true, "mode": "PERMISSIVE", "keeps_given_up": false, "max_record_bytes": 20, "read_bytes": 4096,
             "batch_rows": 65536, "batch_bytes": 16777216}}"#
         )
+    }
+
+    #[test]
+    fn rows_that_planning_has_counted_come_without_a_column() {
+        let blocks = json!({"version": 1, "blocks": [], "rows": (1 << 24) + 1}).to_string();
+        let open = |wanted: Value| {
+            let wanted = json!({"type": "struct", "fields": wanted}).to_string();
+            TaskReader::open(&scan(), &blocks, &wanted, None, Arc::new(Nobody))
+        };
+        let mut task = open(json!([])).unwrap_or_else(|fault| panic!("{fault}"));
+        let mut next = || task.next_batch().unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!([next(), next(), next()], [Some(1 << 24), Some(1), None]);
+        assert!(open(json!([{"name": "id", "type": "integer"}])).is_err());
     }
 
     /// What is said at the end of a task that reads these columns of a file, and how many rows it has.

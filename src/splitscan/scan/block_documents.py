@@ -149,6 +149,11 @@ class TaskDocuments:
         """The blocks of one task, each with the head of its file where the kernel does not understand that."""
         return f'{{"version":{DOCUMENT_VERSION},"blocks":[{",".join(map(self._block, blocks))}]}}'
 
+    @staticmethod
+    def write_rows(rows: int) -> str:
+        """So many rows without a column, as a task."""
+        return json.dumps({"version": DOCUMENT_VERSION, "blocks": [], "rows": rows})
+
     def _block(self, block: BlockMetadata) -> str:
         shown = json.dumps(as_text(redact(block.file.path)))
         request, constants = BlockRequest(self._spec, block), _metadata_constants(block)

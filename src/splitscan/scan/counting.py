@@ -12,6 +12,7 @@ from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode
 from splitscan.plan.tasks import balance_blocks
+from splitscan.read.boundaries import FileIndex
 from splitscan.scan.block_scan import cores, in_threads, open_reader
 from splitscan.scan.decoders import check_header
 from splitscan.scan.given_up import RowCount, counted_in, total
@@ -68,13 +69,43 @@ def _count_indexed(
     uncounted: list[BlockMetadata] = []
     counts = spec.options.reading.mode is Mode.PERMISSIVE
     for file in index_files(blocks, framing, spec.options, indexer, wants_records=counts):
-        if file.records is None or file.preamble is None or not counts or file.suspect:
+        rows = _count_of(file, spec) if counts else None
+        if rows is None:
             uncounted += file.blocks
         else:
-            check_header(spec, file.blocks[0].file, file.preamble)
-            odd = _odd_head(spec, file.blocks[0], file.preamble.data_start)
-            counted.append(counted_in(file.blocks[0].file, file.records, file.given_up)._replace(odd=odd))
+            counted.append(rows)
     return total(chain(counted, counter(spec, uncounted) if uncounted else ()))
+
+
+def _count_of(file: FileIndex, spec: ScanSpec) -> RowCount | None:
+    """Rows of a file as its summaries counted them on the way to its index; ``None`` where only reading tells."""
+    if file.records is None or file.preamble is None or file.suspect:
+        return None
+    check_header(spec, file.blocks[0].file, file.preamble)
+    odd = _odd_head(spec, file.blocks[0], file.preamble.data_start)
+    return counted_in(file.blocks[0].file, file.records, file.given_up)._replace(odd=odd)
+
+
+def rows_by_index(
+    spec: ScanSpec, blocks: Iterable[BlockMetadata], indexer: Indexer | None
+) -> tuple[int, list[BlockMetadata]]:
+    """Rows that are known when the blocks of whole files have their index, and the blocks that are to be read for it.
+
+    Files with anything to be said of their records are read: whoever reads says it.
+
+    Args:
+        spec: For counting, in mode PERMISSIVE, of a format that needs context.
+        blocks: As for :func:`count_rows`.
+        indexer: How to run summaries in parallel; all cores of this machine by default.
+    """
+    rows, others, format = 0, list[BlockMetadata](), spec.record_format
+    for file in index_files(blocks, format, spec.options, indexer) if format is not None else ():
+        counted = _count_of(file, spec)
+        if counted is None or counted.given_up or counted.odd:
+            others += file.blocks
+        else:
+            rows += counted.rows
+    return rows, others
 
 
 def _odd_head(spec: ScanSpec, first: BlockMetadata, data_start: int) -> tuple[OddRecords, ...]:

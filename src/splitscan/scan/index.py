@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain, groupby, islice
 from typing import Any, TypeAlias, TypeVar, cast
 
-from splitscan.blocks import UNKNOWN_END, BlockMetadata
+from splitscan.blocks import UNKNOWN_END, BlockMetadata, FileMetadata
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.kept import IndexStore
 from splitscan.content.storage import ByteSource, check_unchanged
@@ -77,6 +77,12 @@ class IndexTask:
 
 LONGEST_READ_TWICE_BYTES = 1 << 30
 """A longer file may come from the disk both times, and its first row comes late."""
+
+
+def is_worth_summarising(file: FileMetadata) -> bool:
+    """True if summaries pay, where they are not needed: what they find spares readers work, now and next time."""
+    return file.size_bytes <= LONGEST_READ_TWICE_BYTES and is_at_hand(file)
+
 
 _LOOKING_THREADS = 16  # mostly waiting for the storage
 _FEW_BLOCKS = 4  # looked at in turn: that takes less time than to start threads
@@ -287,7 +293,7 @@ class _Indexing:
         files = self._options.files
         suspects = self._suspects(preamble) if self._wants_records else None
         tasks = [IndexTask(block, preamble, max_record_bytes, files, suspects) for block in self._blocks]
-        if not (self._wants_records or self._is_worth_summarising) and self._finds_starts(tasks):
+        if not (self._wants_records or is_worth_summarising(self._blocks[0].file)) and self._finds_starts(tasks):
             return []
         self._preamble = preamble
         return tasks
@@ -302,12 +308,6 @@ class _Indexing:
         kept = IndexStore().load(source, self._blocks, repr(self._format), self._options.reading.max_record_bytes)
         self._blocks = self._blocks if kept is None else kept
         return kept is not None
-
-    @property
-    def _is_worth_summarising(self) -> bool:
-        """True if summaries pay, where they are not needed: what they find spares readers work, now and next time."""
-        file = self._blocks[0].file
-        return file.size_bytes <= LONGEST_READ_TWICE_BYTES and is_at_hand(file)
 
     def _finds_starts(self, tasks: Sequence[IndexTask]) -> bool:
         """Find all starts by what is right before each block; ``False`` if that does not tell one of them.

@@ -13,7 +13,7 @@ import os
 import struct
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import IO, Any, NamedTuple
 
@@ -21,17 +21,21 @@ from pyspark.sql.types import StructType
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, UsageError
+from splitscan.formats.framing.contract import Splittability
 from splitscan.scan import Indexer, ScanPlanner, ScanSpec
 from splitscan.scan.block_documents import TaskDocuments
 from splitscan.scan.columns.partitions import Grain, grain_of, metadata_name
+from splitscan.scan.counting import rows_by_index
+from splitscan.scan.index import is_worth_summarising
 from splitscan.spark.connector import Looker, check_version, is_switched_on, plan_lines, why_not
 from splitscan.spark.pruning import file_columns, may_hold
 from splitscan.spark.source import SplitscanDataSource, path_not_found
 from splitscan.spark.time_zones import in_zone
 
-VERSION = 3
+VERSION = 4
 """Of questions and answers; the connector has the same."""
 
+_COUNT = -2  # in place of a limit: rows are counted, and nothing else is done with them
 _KEPT = 8  # scans between a question and the next one about them; those of others are found again
 _LENGTH = struct.Struct(">i")
 _log = logging.getLogger(__name__)
@@ -111,6 +115,9 @@ class Planner:
             (scan, spec, documents), conditions = decided, asked["conditions"]
             if conditions:
                 scan = scan.where(partial(may_hold, json.loads(conditions), spec))
+            elif int(asked["limit"]) == _COUNT:
+                rows, tasks = _count(scan, int(asked["slots"]), indexer)
+                return "tasks", [*([documents.write_rows(rows)] if rows else []), *map(documents.write, tasks)]
             return "tasks", list(map(documents.write, _tasks(scan, spec, asked, indexer)))
         self._keep("scan", asked, decided)
         return "plan", [*plan_lines(decided.scan, decided.spec), *file_columns(decided.spec)]
@@ -163,6 +170,18 @@ def _tasks(
     shows_blocks = any(metadata_name(name) and grain_of(name) is Grain.BLOCK for name in spec.columns)
     blocks = scan.plan(indexer) if shows_blocks else list(scan.portions())
     return [blocks] if blocks else []
+
+
+def _count(scan: ScanPlanner, slots: int, indexer: Indexer | None) -> tuple[int, Iterable[Sequence[BlockMetadata]]]:
+    """Rows that the boundary index tells where it is made now, and tasks for all others."""
+    is_indexed = scan.framing.splittability is Splittability.CONTEXT and scan.counts_here and not scan.chooses_blocks
+    if not is_indexed or not all(map(is_worth_summarising, scan.files())):
+        return 0, scan.plan_tasks(slots, indexer)
+    scan.warn()
+    planner, lengths = scan.task_planner, scan.task_planner.for_tasks(slots)
+    blocks = scan.cut(lengths).blocks(planner.shares_for(slots, lengths.block_bytes))
+    rows, others = rows_by_index(scan.counting_spec, blocks, indexer)
+    return rows, scan.tasks(others, slots)
 
 
 def serve(questions: IO[bytes], answers: IO[bytes]) -> None:

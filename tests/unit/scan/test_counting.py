@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import splitscan as ss
 from splitscan.content.storage import SHORT_BYTES
 from splitscan.errors import SchemaError
-from splitscan.scan.counting import count_blocks
+from splitscan.scan.counting import count_blocks, rows_by_index
 
 OPTIONS = {"header": True, "enforce_schema": False, "multi_line": True, "escape": '"'}
 
@@ -30,6 +31,32 @@ def test_files_are_counted_as_they_are_read(tmp_path: Path, end: bytes, multi_li
     assert len(contents[-4]) > SHORT_BYTES
     assert scan.count() == scan.to_arrow().num_rows
     assert count_blocks(scan.planner.counting_spec, scan.plan()).rows == scan.to_arrow().num_rows
+
+
+def test_the_index_tells_rows_and_leaves_the_rest_to_readers(tmp_path: Path) -> None:
+    chance, told, left = random.Random(7), 0, 0
+    for number in range(300):
+        texts = ["1,2\n", '1,"x\ny"\n', '"",a\n', "\n", "#,\r\n", "é,ü\r", '"a""b",c\n', "a,b\n", ",\n"]
+        texts += chance.choice([[], ['"'], ["long" * 20 + "\n"], ["\xff,1\n"]])
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        bodies = ["".join(chance.choices(texts, k=chance.randrange(40))).encode("latin-1") for _ in range(2)]
+        files = [b"a,b\n" + body for body in bodies]
+        options = {
+            **OPTIONS,
+            "enforce_schema": True,
+            "block_size": chance.choice([7, 20, 1000]),
+            "open_cost_in_bytes": 0,
+        }
+        options |= {"max_record_bytes": 60, "comment": chance.choice(["", "#"]), "header": chance.random() < 0.5}
+        scan = ss.scan_csv(_write(folder, files), "a string, b string", **options)
+        rows, others = rows_by_index(scan.planner.counting_spec, scan.planner.blocks(), None)
+        assert rows + count_blocks(scan.planner.counting_spec, others).rows == scan.to_arrow().num_rows, (
+            files,
+            options,
+        )
+        told, left = told + bool(rows), left + bool(others)
+    assert min(told, left) > 100
 
 
 def test_a_short_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ import org.apache.spark.util.SerializableConfiguration;
  * @param hadoop settings of Hadoop, if it reads the files; null where the kernel does
  * @param fileColumns columns with one value for a file, by which files can be left out; empty where all are planned
  * @param planned documents of the tasks' blocks, for conditions of files in JSON and a number of rows, which Spark may
- *     want less of
+ *     want less of, or {@link PlanScan#COUNT}
  * @param stream what reads the same as a stream; null if nothing does
  */
 record Plan(

@@ -22,6 +22,9 @@ import org.apache.spark.sql.types.StructType;
 final class PlanScan implements SupportsReportStatistics, SupportsRuntimeV2Filtering, Batch {
   static final long NO_LIMIT = -1;
 
+  /** In place of a limit: rows are counted, and nothing else is done with them. */
+  static final long COUNT = -2;
+
   private static final long ROW_OVERHEAD_BYTES = 8; // as Spark counts one in its own estimates
 
   private final StructType schema;
@@ -50,7 +53,7 @@ final class PlanScan implements SupportsReportStatistics, SupportsRuntimeV2Filte
     String files = Stream.of(conditions).map(Predicate::toString).collect(Collectors.joining(" AND "));
     return plan.name()
         + (files.isEmpty() ? "" : ", files " + files)
-        + (limit == NO_LIMIT ? "" : ", limit " + limit);
+        + (limit < 0 ? "" : ", limit " + limit);
   }
 
   // Otherwise Spark plans the partitions twice, to ask each for its way.

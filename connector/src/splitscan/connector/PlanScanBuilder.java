@@ -1,7 +1,11 @@
 package splitscan.connector;
 
+import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
+import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
 import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
@@ -9,7 +13,10 @@ import org.apache.spark.sql.types.StructType;
 
 /** Takes which columns, files and how many rows Spark wants. One for each scan in a query. */
 final class PlanScanBuilder
-    implements SupportsPushDownRequiredColumns, SupportsPushDownV2Filters, SupportsPushDownLimit {
+    implements SupportsPushDownRequiredColumns,
+        SupportsPushDownV2Filters,
+        SupportsPushDownAggregates,
+        SupportsPushDownLimit {
   private final StructType schema;
   private final Plan plan;
   private Predicate[] conditions = {};
@@ -41,6 +48,17 @@ final class PlanScanBuilder
     return conditions;
   }
 
+  /** Takes none. But where rows are counted and nothing else is done with them, planning may know how many there are. */
+  @Override
+  public boolean pushAggregation(Aggregation aggregation) {
+    AggregateFunc[] functions = aggregation.aggregateExpressions();
+    boolean counts = functions.length == 1 && functions[0] instanceof CountStar;
+    if (counts && aggregation.groupByExpressions().length == 0 && limit == PlanScan.NO_LIMIT) {
+      limit = PlanScan.COUNT;
+    }
+    return false;
+  }
+
   @Override
   public boolean pushLimit(int rows) {
     limit = limit == PlanScan.NO_LIMIT ? rows : Math.min(limit, rows);
@@ -55,6 +73,7 @@ final class PlanScanBuilder
 
   @Override
   public Scan build() {
-    return new PlanScan(schema, wanted, plan, conditions, limit);
+    boolean counts = limit == PlanScan.COUNT && wanted.isEmpty();
+    return new PlanScan(schema, wanted, plan, conditions, limit < 0 && !counts ? PlanScan.NO_LIMIT : limit);
   }
 }

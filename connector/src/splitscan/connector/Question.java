@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType;
  * @param inferred whether Python finds the schema; else the user gave one
  */
 record Question(String id, Map<String, String> options, boolean inferred) {
-  private static final int VERSION = 3; // of questions and answers
+  private static final int VERSION = 4; // of questions and answers
   private static final String SETTING = "spark.splitscan.connector";
   private static final String ZONE = "spark.sql.session.timeZone";
   private static final String OF_TABLE = "option."; // how the catalog spells an option
@@ -62,7 +62,7 @@ record Question(String id, Map<String, String> options, boolean inferred) {
    * @param about {@code schema}, {@code plan}, {@code tasks}, or {@code python} for the Python source to be ready
    * @param schema the final schema, or null where it is asked for
    * @param conditions which files are wanted, as {@link FileConditions} writes them
-   * @param limit how many rows are wanted at most, or {@link PlanScan#NO_LIMIT}
+   * @param limit how many rows are wanted at most, {@link PlanScan#NO_LIMIT}, or {@link PlanScan#COUNT}
    */
   Answer ask(String about, StructType schema, String conditions, long limit) {
     SparkSession session = SparkSession.active();
@@ -113,7 +113,9 @@ record Question(String id, Map<String, String> options, boolean inferred) {
   static void quote(String text, StringBuilder json) {
     json.append('"');
     for (char unit : text.toCharArray()) {
-      if (unit < ' ' || unit == '"' || unit == '\\' || Character.isSurrogate(unit)) {
+      if (unit == '"' || unit == '\\') {
+        json.append('\\').append(unit);
+      } else if (unit < ' ' || Character.isSurrogate(unit)) {
         json.append(String.format("\\u%04x", (int) unit));
       } else {
         json.append(unit);
