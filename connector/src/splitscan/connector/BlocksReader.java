@@ -32,7 +32,7 @@ final class BlocksReader implements PartitionReader<ColumnarBatch> {
     batch = new ColumnarBatch(columns.toArray(new ColumnVector[0]));
     int nodes = columns.stream().mapToInt(ArrowColumn::nodes).sum();
     numbers = new long[Kernel.PROGRESS + ArrowColumn.PLACES * nodes];
-    Kernel.load();
+    Library.load();
     reader = Kernel.open(spec, blocks, wanted.json(), limit, files);
   }
 

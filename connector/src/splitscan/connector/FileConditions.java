@@ -42,26 +42,16 @@ final class FileConditions {
   }
 
   private static String json(Expression part) {
-    var json = new StringBuilder("{");
     if (part instanceof NamedReference column) {
-      Question.quote("column", json);
-      Question.quote(nameOf(column), json.append(':'));
-    } else if (part instanceof Literal<?> literal) {
-      Question.quote("type", json);
-      Question.quote(literal.dataType().typeName(), json.append(':'));
-      Question.quote("value", json.append(','));
-      json.append(':');
-      if (literal.value() == null) {
-        json.append("null");
-      } else {
-        Question.quote(literal.value().toString(), json);
-      }
-    } else if (part instanceof Predicate condition) {
-      Question.quote("is", json);
-      Question.quote(condition.name(), json.append(':'));
-      Question.quote("of", json.append(','));
-      json.append(':').append(list(condition.children()));
+      return "{\"column\":" + Question.quoted(nameOf(column)) + "}";
     }
-    return json.append('}').toString();
+    if (part instanceof Literal<?> literal) {
+      String value = literal.value() == null ? "null" : Question.quoted(literal.value().toString());
+      return "{\"type\":" + Question.quoted(literal.dataType().typeName()) + ",\"value\":" + value + "}";
+    }
+    if (part instanceof Predicate condition) {
+      return "{\"is\":" + Question.quoted(condition.name()) + ",\"of\":" + list(condition.children()) + "}";
+    }
+    return "{}";
   }
 }

@@ -27,16 +27,11 @@ public final class Kernel {
 
   /** How many bytes of native memory its readers hold: none more, where no task runs. */
   public static long nativeBytes() {
-    load();
+    Library.load();
     return heldBytes();
   }
 
   private static native long heldBytes();
-
-  /** Makes sure that the native library is loaded for this class loader. */
-  static void load() {
-    Library.load();
-  }
 
   /**
    * Opens a reader of blocks, one after the other.

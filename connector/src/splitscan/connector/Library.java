@@ -21,21 +21,14 @@ final class Library {
   /** Names a library to load in place of the one in the jar: a copy for each class loader is made of it, too. */
   static final String VARIABLE = "SPLITSCAN_CONNECTOR_LIBRARY";
 
-  private static String failure; // of the first attempt; it would not go better again
-  private static boolean loaded;
+  private static final String FAILURE = tryToLoad(); // null where it is loaded; another attempt would not go better
 
   private Library() {}
 
-  static synchronized void load() {
-    if (loaded) {
-      return;
-    }
-    if (failure == null) {
-      failure = tryToLoad();
-      loaded = failure == null;
-    }
-    if (!loaded) {
-      throw new ScanException(failure);
+  /** Makes sure that it is loaded for this class loader. */
+  static void load() {
+    if (FAILURE != null) {
+      throw new ScanException(FAILURE);
     }
   }
 
@@ -56,7 +49,7 @@ final class Library {
         }
         System.load(copy.toAbsolutePath().toString());
         return null;
-      } catch (IOException | UnsatisfiedLinkError | SecurityException error) {
+      } catch (IOException | UnsatisfiedLinkError | RuntimeException error) {
         seen.add(folder + ": " + error);
       } finally {
         delete(copy);

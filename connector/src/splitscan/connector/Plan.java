@@ -2,6 +2,7 @@ package splitscan.connector;
 
 import java.util.Arrays;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -54,27 +55,15 @@ record Plan(
             : null;
     long sizeBytes = Long.parseLong(lines[1]);
     long limit = Long.parseLong(lines[2]);
-    return new Plan(lines[0], sizeBytes, limit, lines[3], hadoop, fileColumns, new Once(planned), stream);
+    return new Plan(lines[0], sizeBytes, limit, lines[3], hadoop, fileColumns, once(planned), stream);
   }
 
   /** Asks once for all blocks: all queries that want all of them read the same. */
-  private static final class Once implements BiFunction<String, Long, String[]> {
-    private final BiFunction<String, Long, String[]> planned;
-    private String[] all;
-
-    Once(BiFunction<String, Long, String[]> planned) {
-      this.planned = planned;
-    }
-
-    @Override
-    public synchronized String[] apply(String conditions, Long limit) {
-      if (!conditions.equals(FileConditions.NONE) || limit != PlanScan.NO_LIMIT) {
-        return planned.apply(conditions, limit);
-      }
-      if (all == null) {
-        all = planned.apply(conditions, limit);
-      }
-      return all;
-    }
+  private static BiFunction<String, Long, String[]> once(BiFunction<String, Long, String[]> planned) {
+    var all = new ConcurrentHashMap<String, String[]>();
+    return (conditions, limit) ->
+        conditions.equals(FileConditions.NONE) && limit == PlanScan.NO_LIMIT
+            ? all.computeIfAbsent(conditions, none -> planned.apply(none, limit))
+            : planned.apply(conditions, limit);
   }
 }

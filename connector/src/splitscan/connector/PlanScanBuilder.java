@@ -48,7 +48,7 @@ final class PlanScanBuilder
     return conditions;
   }
 
-  /** Takes none. But where rows are counted and nothing else is done with them, planning may know how many there are. */
+  /** Takes none, but notes where rows are counted and nothing else is wanted of them: planning may know the number. */
   @Override
   public boolean pushAggregation(Aggregation aggregation) {
     AggregateFunc[] functions = aggregation.aggregateExpressions();

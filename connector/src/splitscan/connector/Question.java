@@ -1,8 +1,10 @@
 package splitscan.connector;
 
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
@@ -99,19 +101,14 @@ record Question(String id, Map<String, String> options, boolean inferred) {
 
   /** Texts by their names, in JSON. */
   private static String object(Map<String, String> texts) {
-    var json = new StringBuilder("{");
-    texts.forEach(
-        (name, text) -> {
-          json.append(json.length() > 1 ? "," : "");
-          quote(name, json);
-          json.append(':');
-          quote(text == null ? "" : text, json);
-        });
-    return json.append('}').toString();
+    return texts.entrySet().stream()
+        .map(each -> quoted(each.getKey()) + ":" + quoted(Objects.requireNonNullElse(each.getValue(), "")))
+        .collect(Collectors.joining(",", "{", "}"));
   }
 
-  static void quote(String text, StringBuilder json) {
-    json.append('"');
+  /** A text in JSON. */
+  static String quoted(String text) {
+    var json = new StringBuilder("\"");
     for (char unit : text.toCharArray()) {
       if (unit == '"' || unit == '\\') {
         json.append('\\').append(unit);
@@ -121,6 +118,6 @@ record Question(String id, Map<String, String> options, boolean inferred) {
         json.append(unit);
       }
     }
-    json.append('"');
+    return json.append('"').toString();
   }
 }
