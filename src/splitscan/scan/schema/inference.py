@@ -159,12 +159,25 @@ class _Heads:
     ) -> list[tuple[FileMetadata, T]]:
         """The summary of each file that is still there; of one that was found before, without a look at it."""
         sample = [(file.path, file.fingerprint) for file in self.files] if self._is_too_much else None
+        work = partial(_summarise, look, kept.plain, self._options.files.ignore_missing_files)
+
+        def find(unknown: Sequence[FileMetadata]) -> list[tuple[FileMetadata, T]]:
+            answers = self._answers_of_sample(unknown, work) if self._is_too_much else self._answers(unknown, work)
+            return _by_file(((block, kept.of_plain(plain[0])) for block, plain in answers if plain), kept)
+
+        return self._known_or_found(files, find, kept, sample)
+
+    def _known_or_found(
+        self,
+        files: Sequence[FileMetadata],
+        find: Callable[[Sequence[FileMetadata]], list[tuple[FileMetadata, T]]],
+        kept: Summaries[T],
+        sample: object = None,
+    ) -> list[tuple[FileMetadata, T]]:
+        """The summaries that were kept, and of all other files those that are found now, which are kept."""
         store = SummaryStore(_what_decides(self._options, kept.what, sample))
         known = {path: kept.of_plain(plain) for path, plain in store.load(files).items()}
-        unknown = [file for file in files if file.path not in known]
-        work = partial(_summarise, look, kept.plain, self._options.files.ignore_missing_files)
-        answers = self._answers_of_sample(unknown, work) if self._is_too_much else self._answers(unknown, work)
-        found = _by_file(((block, kept.of_plain(plain[0])) for block, plain in answers if plain), kept)
+        found = find([file for file in files if file.path not in known])
         self._keep(store, [(file, kept.plain(summary)) for file, summary in found])
         known.update((file.path, summary) for file, summary in found)
         return [(file, known[file.path]) for file in files if file.path in known]
@@ -240,14 +253,8 @@ class _Heads:
     def look_for_names(
         self, sampled: Sequence[FileMetadata], at: Callable[[Head], T], kept: Summaries[T]
     ) -> list[tuple[FileMetadata, T]]:
-        store = SummaryStore(_what_decides(self._options, kept.what, None))
-        known = {path: kept.of_plain(plain) for path, plain in store.load(sampled).items()} if self._finds_types else {}
-        unknown = [file for file in sampled if file.path not in known]
-        found = self.look(unknown, at)
-        if self._finds_types:
-            self._keep(store, [(file, kept.plain(each)) for file, each in found])
-        known.update((file.path, each) for file, each in found)
-        found = [(file, known[file.path]) for file in sampled if file.path in known]
+        look = partial(self.look, at=at)
+        found = self._known_or_found(sampled, look, kept) if self._finds_types else look(sampled)
         if not self._names_all:
             return found
         paths = {file.path for file in sampled}
