@@ -21,8 +21,7 @@ from splitscan.formats.framing.contract import Need, RecordFormat
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.xml.framing import XmlFormat
 from splitscan.read import block_reader
-from splitscan.read.cursor import RecordCursor, Records, Skipped, steps_until
-from splitscan.read.open_records import FramesAhead, OpenRecords
+from splitscan.read.cursor import FramesAhead, OpenRecords, RecordCursor, Records, Skipped, steps_until
 from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.record_reader import RecordBlockReader
 from splitscan.testing.byte_sources import MemorySource
