@@ -21,7 +21,7 @@ from splitscan.errors import (
     Where,
 )
 from splitscan.formats.column_rules import default_of, rules_of_format
-from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, Decoded, quoted
+from splitscan.formats.decoding.contract import Decoded
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.registry import format_of
@@ -32,7 +32,13 @@ from splitscan.read.reader_context import ContextReader
 from splitscan.scan.block_request import BlockRequest, FileBlockReader, failed_to_read
 from splitscan.scan.decoders import check_header, encoding_of, needs_no_value, step_decoder
 from splitscan.scan.framework.batching import Batcher
-from splitscan.scan.framework.columns import first_row, has_forbidden_null, is_required_somewhere, prune_array
+from splitscan.scan.framework.columns import (
+    first_row,
+    forbidden_null,
+    has_forbidden_null,
+    is_required_somewhere,
+    prune_array,
+)
 from splitscan.scan.framework.conform import rows_without_columns
 from splitscan.scan.given_up import RowCount, counted_in, reason_of
 from splitscan.scan.new_columns import Noticing
@@ -343,14 +349,8 @@ class RecordBlockReader(FileBlockReader):
     def _null_in(self, column: pa.Array, field: pa.Field, rows: _Rows) -> SchemaError:
         row = first_row(column, lambda some: has_forbidden_null(some, field))
         number = self._rows + row
-        return SchemaError(
-            f"column {quoted(field.name)} is NOT NULL and has a null",
-            self._block.where(rows.offset(row), field.name, number),
-            seen=f"a null in row {number} of what was read",
-            fix="drop NOT NULL from the schema; or give the column a default (columnOptions); or set "
-            "mode=DROPMALFORMED to go on without such records",
-            code=NULL_IN_NOT_NULL,
-        )
+        where = self._block.where(rows.offset(row), field.name, number)
+        return forbidden_null(field, where, f"{number} of what was read")
 
 
 def _records_of(rows: int | None, records: int, keep: npt.NDArray[np.bool_] | None) -> int:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from splitscan.errors import SchemaError, Where
+from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, quoted
 from splitscan.options import Mode
 from splitscan.scan.framework.conform import Conformer, duplicate_column, find_columns
 from splitscan.scan.framework.contract import OutputPlan
@@ -35,6 +37,18 @@ def has_forbidden_null(array: pa.Array, field: pa.Field) -> bool:
         return False
     children = _children(array.drop_null())
     return any(has_forbidden_null(*each) for each in zip(children, inner_fields(field.type), strict=True))
+
+
+def forbidden_null(field: pa.Field, where: Where, row: str) -> SchemaError:
+    """The error for a null in a column that is NOT NULL."""
+    return SchemaError(
+        f"column {quoted(field.name)} is NOT NULL and has a null",
+        where,
+        seen=f"a null in row {row}",
+        fix="drop NOT NULL from the schema; or give the column a default (columnOptions); or set "
+        "mode=DROPMALFORMED to go on without such records",
+        code=NULL_IN_NOT_NULL,
+    )
 
 
 def first_row(array: pa.Array, is_guilty: Callable[[pa.Array], bool]) -> int:

@@ -13,10 +13,16 @@ import pyarrow as pa
 
 from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SplitscanError
-from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, quoted
 from splitscan.scan.framework.appended import Appendable, Appended, AppendedRows, RejectHandler, from_data, from_rows
 from splitscan.scan.framework.batching import Batcher
-from splitscan.scan.framework.columns import Columns, first_row, has_forbidden_null, may_widen, prune_array
+from splitscan.scan.framework.columns import (
+    Columns,
+    first_row,
+    forbidden_null,
+    has_forbidden_null,
+    may_widen,
+    prune_array,
+)
 from splitscan.scan.framework.conform import duplicate_column, find_columns, rows_without_columns
 from splitscan.scan.framework.contract import Origin, OutputPlan, ReaderPosition, as_origin
 
@@ -349,14 +355,8 @@ class ResultSetLoader:
         offset, line = origin.near(row if is_whole else 0)
         bad = part.bad.get(row) if part is not None and is_whole else None
         because = f": {bad.value!r} is no {bad.wanted}" if bad is not None and bad.column == field.name else ""
-        return SchemaError(
-            f"column {quoted(field.name)} is NOT NULL and has a null",
-            self._location.where(self._appended + row if is_whole else None, offset, line, field.name),
-            seen=f"a null in row {self._appended + row} of what was read{because}",
-            fix="drop NOT NULL from the schema; or give the column a default (columnOptions); or set "
-            "mode=DROPMALFORMED to go on without such records",
-            code=NULL_IN_NOT_NULL,
-        )
+        where = self._location.where(self._appended + row if is_whole else None, offset, line, field.name)
+        return forbidden_null(field, where, f"{self._appended + row} of what was read{because}")
 
     def _too_large(self, row: pa.RecordBatch, origin: Origin) -> RecordError:
         sizes = [column.nbytes for column in row.columns]
