@@ -209,7 +209,6 @@ def _key(file: FileMetadata, codec: str) -> str:
 
 
 def _table_of(points: object, content_bytes: object, size_bytes: int) -> MemberTable | None:
-    """Points of a file from the cache, if they are plausible."""
     if not isinstance(points, list) or not points or type(content_bytes) is not int:
         return None
     found = []
@@ -337,7 +336,6 @@ def _witness_of_ends(source: ByteSource) -> str:
 
 
 def _archive_of(kept: dict[str, Any], codec: Codec) -> Archive | None:
-    """Directory of an archive from the cache, if it is plausible."""
     try:
         members = tuple(_member_of(codec, *plain) for plain in kept["members"])
         skipped = tuple((str(name), str(what)) for name, what in kept["skipped"])

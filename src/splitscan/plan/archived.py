@@ -83,7 +83,6 @@ def named_members(
 
 
 def _choice(options: FileOptions, is_hidden: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Which members are wanted, by their names."""
     matches = compile_glob(options.archive_path_filter or "*", across_segments=True)
 
     def wanted(name: str) -> bool:
@@ -158,7 +157,6 @@ def list_members(file: FileMetadata, wanted: Callable[[str], bool], options: Fil
 def _read_compressed(
     source: ByteSource, file: FileMetadata, kind: str, codec: Codec, options: FileOptions
 ) -> tuple[Archive | None, MemberTable | None]:
-    """Members of a compressed archive, and points to enter it; expensive findings are kept."""
     kept = None if options.ignore_corrupt_files else DirectoryStore()
     table = None if kept is None else kept.table(source, file, codec, options.max_decompression_ratio)
     archive = None if kept is None else kept.load(source, file, codec)

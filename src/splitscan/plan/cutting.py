@@ -326,7 +326,6 @@ def may_be_compressed(file: FileMetadata, options: FileOptions) -> bool:
 
 
 def _content_bytes(source: ByteSource, codec: Codec, max_ratio: int) -> int:
-    """How long the content probably is."""
     if isinstance(source, MemberSource):
         return source.unpacked_bytes
     return estimate_content_bytes(source, codec, max_ratio)
@@ -405,7 +404,6 @@ def describe_cut(block: BlockMetadata) -> str:
 
 
 def _describe_entry(block: BlockMetadata, packed: ArchiveEntry) -> str:
-    """How the archive of a block is decompressed."""
     if block.file.compression is not None:
         return f"tar in {packed.codec}, of a {block.file.compression.codec} file: decompressed by each of its tasks"
     if not packed.points:

@@ -305,7 +305,6 @@ def _as_file(entry: Entry, anchor: str) -> FileMetadata:
 
 
 def _anchor_of(entry: Entry) -> str:
-    """The directory that relative paths start from, of what the user has named."""
     return entry.path if entry.is_directory else entry.path.rpartition("/")[0]
 
 

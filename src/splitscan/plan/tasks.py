@@ -127,7 +127,6 @@ class TaskPlanner:
 
     @property
     def _most_even_bytes(self) -> int:
-        """Most bytes of an even task, on average."""
         return max(1, self.options.task_bytes - self.options.task_bytes // _SLACK)
 
     def _share_bytes(self, most_bytes: int, min_tasks: int) -> int:

@@ -155,7 +155,6 @@ def _tell_of_damage(path: str, damage: Damage) -> None:
 
 
 def _keep_members(source: ByteSource, file: FileMetadata, codec: Codec, members: MemberTable) -> None:
-    """Keep the members, so that the next scan cuts the file between them and need not divide it into shares."""
     SeekStore().save(source, file, codec.name, members)
 
 

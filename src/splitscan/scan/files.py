@@ -223,11 +223,6 @@ class FileSet:
         """These of the files; they are not listed again, and only they have a say in partition columns."""
         return replace(self, listing=replace(self.listing, chosen=tuple(files)))
 
-    @property
-    def partitions(self) -> Partitions:
-        """The columns that partition directories give; see :attr:`Listing.partitions`."""
-        return self.listing.partitions
-
     @cached_property
     def files(self) -> tuple[FileMetadata, ...]:
         """The files that may hold something to read, sorted by path.
@@ -238,7 +233,7 @@ class FileSet:
         listed = self.listing.files
         if not self.conditions and not self.tests:
             return listed
-        bound = [(condition.bind(_scope(self.partitions)), condition) for condition in self.conditions]
+        bound = [(condition.bind(_scope(self.listing.partitions)), condition) for condition in self.conditions]
         whole = [test for test, condition in bound if not _tells_blocks(condition)]
         kept = [file for file in listed if all(test(_whole(file)) for test in whole)]
         return tuple(file for file in kept if all(test(file) for test in self.tests))
@@ -263,6 +258,6 @@ class FileSet:
     @cached_property
     def keeps(self) -> Test:
         """True if a block of ``files`` is read."""
-        scope = _scope(self.partitions)
+        scope = _scope(self.listing.partitions)
         tests = [condition.bind(scope) for condition in self.conditions if _tells_blocks(condition)]
         return lambda block: all(test(block) for test in tests)

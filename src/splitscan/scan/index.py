@@ -299,7 +299,6 @@ class _Indexing:
         return tasks
 
     def _suspects(self, preamble: Preamble) -> Suspects | None:
-        """Finder of bytes that may hold what is odd: whoever counts says that too."""
         return format_of(self._options).suspects(self._options.format, preamble)
 
     def _take_kept(self, source: ByteSource) -> bool:

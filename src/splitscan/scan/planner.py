@@ -129,7 +129,7 @@ class ScanPlanner:
     def spec(self) -> ScanSpec:
         """Specification for every task. Reads the beginning of files when no schema was given."""
         resolved = self.resolved
-        spec = self.asked.spec(resolved.schema, self.file_set.partitions).without(resolved.unwanted)
+        spec = self.asked.spec(resolved.schema, self.file_set.listing.partitions).without(resolved.unwanted)
         spec = spec if self.selected is None else spec.select(self.selected)
         looks = self.notices is None and spec.rescued_column is None and self._wants_all
         notices = SOME_RECORDS if looks else self.notices

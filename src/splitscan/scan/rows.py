@@ -154,7 +154,6 @@ class Rows(ABC):
         """All rows, in batches, read while they are taken."""
 
     def _reader(self) -> pa.RecordBatchReader:
-        """All rows as a reader of Arrow; memory is that of a few batches."""
         return pa.RecordBatchReader.from_batches(self.schema, self.to_batches())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

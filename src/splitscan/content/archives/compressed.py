@@ -158,7 +158,6 @@ class SharedArchive:
 
 
 def _name_member(error: ContainerError, member_path: str) -> None:
-    """Say in an error about an archive which member was wanted."""
     where = error.where or Where()
     error.where = Where(redact(member_path), where.offset, notes=where.notes)
     error.locate(Where())

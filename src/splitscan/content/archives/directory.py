@@ -261,7 +261,6 @@ def _check_end(source: ByteSource, position: int) -> int:
 
 
 def _tar_error(source: ByteSource, rule: str, seen: str, offset: int, code: str | None = None) -> SourceError:
-    """The error for a place in a tar: of a compressed one, in what that holds."""
     if not isinstance(source, ArchiveContent):
         return archive_error(source.path, rule, seen, offset, code)
     error = archive_error(source.path, rule, seen, code=code)
@@ -277,5 +276,4 @@ def _named(member: ArchiveMember) -> ArchiveMember:
 
 
 def _left_out(name: str, *, is_link: bool) -> tuple[str, str]:
-    """A name that holds no records, and what it is."""
     return plain_name(name) or name, "a link" if is_link else "no regular file"

@@ -156,7 +156,6 @@ def is_cut_off(file: FileMetadata) -> bool:
 
 
 def _planned(path: str, fingerprint: str) -> PlannedMember | None:
-    """The member that a listed file is, as its fingerprint tells."""
     named = split_member_path(path)
     return None if named is None else PlannedMember.read(named[1], fingerprint)
 
@@ -226,7 +225,6 @@ def _open_member(
 
 
 def _find_member(name: str, archive: ByteSource) -> ArchiveMember:
-    """The member of this name, by the directory of the archive."""
     directory = _directory(_Keyed(archive))
     found = [member for member in directory.members if member.name == name] if directory is not None else []
     if not found:

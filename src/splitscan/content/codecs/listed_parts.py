@@ -75,7 +75,6 @@ class ListedParts(ABC):
         """Go on with the current part, or begin the next; ``_inner`` is ``None`` once it has ended."""
 
     def _take(self) -> bytes:
-        """Take the bytes fed of the current part."""
         taken, self._pending = self._pending[: self._left_bytes], self._pending[self._left_bytes :]
         self._left_bytes -= len(taken)
         return taken

@@ -381,7 +381,6 @@ class RemoteStorage:
             self._filesystem.rm_file(staged)
 
     def _abandon(self, output: BinaryIO, staged: str) -> None:
-        """Throw away what was written so far."""
         if self._is_object_store:
             with suppress(Exception):
                 output.discard()  # type: ignore[attr-defined]

@@ -115,12 +115,10 @@ class _Heads:
 
     @property
     def _piece_bytes(self) -> int:
-        """Length of a piece of a sample."""
         return max(_LEAST_PIECE_BYTES, self._options.reading.infer_bytes // _PIECES)
 
     @property
     def _pieces(self) -> int:
-        """How many there are."""
         return max(self._options.schema.sample_files, self._options.reading.infer_bytes // self._piece_bytes)
 
     @cached_property

@@ -354,7 +354,6 @@ def _open_conflicts(
 
 
 def _path(hint: Hint, options: ReadOptions) -> tuple[str, ...]:
-    """Path of a hint, as columns are compared."""
     return _key_path(_hinted(hint, options), options)
 
 
