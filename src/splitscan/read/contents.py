@@ -1,7 +1,5 @@
 """Content of files: their bytes, or what they decompress to, and its head. Every reader of records opens files here."""
 
-# Over 400 lines: what a file holds, and what its head says of it, are found by the same look.
-
 from __future__ import annotations
 
 import logging
