@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain, islice
 from operator import attrgetter
+from typing import TypeVar
 
 from splitscan.blocks import ArchiveEntry, FileMetadata, SeekPoint
 from splitscan.content.archives.compressed import ArchiveContent
@@ -48,7 +49,7 @@ def with_members(
             _log.warning("an archive vanished while it was listed: %s", redact(file.path))
             return []
 
-    return chain.from_iterable(_looked_at(files, look))
+    return in_batches(files, lambda _: look, lambda file: archive_kind(file.path) is not None)
 
 
 def named_members(
@@ -92,16 +93,23 @@ def _choice(options: FileOptions, is_hidden: Callable[[str], bool]) -> Callable[
     return wanted
 
 
-def _looked_at(
-    files: Iterator[FileMetadata], look: Callable[[FileMetadata], list[FileMetadata]]
-) -> Iterator[list[FileMetadata]]:
+def in_batches(
+    files: Iterable[FileMetadata],
+    look_of: Callable[[Sequence[FileMetadata]], Callable[[FileMetadata], Iterable[T]]],
+    is_costly: Callable[[FileMetadata], bool],
+) -> Iterator[T]:
+    """Look at files in order and lazily: some at a time, in threads where a look at several of them costs something."""
+    files = iter(files)
     while batch := list(islice(files, _LOOKED_AT_ONCE)):
-        if sum(archive_kind(file.path) is not None for file in batch) < 2:
-            yield from map(look, batch)
-            continue
-        with ThreadPoolExecutor(_THREADS, thread_name_prefix="splitscan-archive") as pool:
-            yield from list(pool.map(look, batch))
+        look = look_of(batch)
+        if sum(map(is_costly, batch)) < 2:
+            yield from chain.from_iterable(map(look, batch))
+        else:
+            with ThreadPoolExecutor(_THREADS, thread_name_prefix="splitscan-look") as pool:
+                yield from chain.from_iterable(list(pool.map(look, batch)))
 
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("splitscan")
 _PLACE = attrgetter("content_offset")

@@ -19,12 +19,11 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice, pairwise
+from itertools import pairwise
 from operator import attrgetter
 from typing import Protocol, Self
 
@@ -40,6 +39,7 @@ from splitscan.content.storage import ByteSource
 from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options.files import FileOptions, SourceCompression
+from splitscan.plan.archived import in_batches
 from splitscan.read.contents import codec_in
 from splitscan.sizes import MIB
 
@@ -209,8 +209,6 @@ def share_bounds(content_bytes: int, shares: int, ratio: float) -> list[int]:
 
 
 _LOOK_BACK_BYTES = 64 * 1024  # readers look around the start of a block; to look further, they decompress it all
-_LOOKED_AT_ONCE = 64  # files; what is planned stays lazy
-_THREADS = 16  # mostly waiting for the storage
 _PLACE = attrgetter("content_offset")
 _FEW_FILES = 4  # long ones: more of them are work enough for several tasks as they are
 _LONGEST_WALK_BYTES = 64 * MIB  # through a member that is longer than a block
@@ -236,10 +234,9 @@ def cut_files(
 
     One that vanished is cut as if it were there: whoever reads it decides.
     """
-    files = iter(files)
-    while batch := list(islice(files, _LOOKED_AT_ONCE)):
-        opened = sum(_is_worth_opening(file, lengths, options) for file in batch)
-        cut = partial(
+
+    def look_of(batch: Sequence[FileMetadata]) -> Callable[[FileMetadata], Iterator[BlockMetadata]]:
+        return partial(
             cut_file,
             lengths=lengths,
             format=format,
@@ -247,11 +244,8 @@ def cut_files(
             most_shares=most_shares,
             may_index=sum(file.size_bytes > lengths.block_bytes for file in batch) <= _FEW_FILES,
         )
-        if opened < 2:
-            yield from chain.from_iterable(map(cut, batch))
-        else:
-            with ThreadPoolExecutor(_THREADS, thread_name_prefix="splitscan-cut") as pool:
-                yield from chain.from_iterable(list(pool.map(cut, batch)))
+
+    return in_batches(files, look_of, lambda file: _is_worth_opening(file, lengths, options))
 
 
 def cut_file(
