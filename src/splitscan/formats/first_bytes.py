@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from splitscan.formats.log_kinds import PRESETS, Preset
@@ -119,7 +119,8 @@ _SIGNATURES = (
      "a structure of PDB: values at places", "set recordFormat=fixed_width, or text for lines"),
     (_after(b"#") + rb"data_\S+[ \t]*\r?\n" + _after(b"#") + rb"(?:_|loop_)", "a file of CIF", _AS_LINES),
     (rb"(?:[^\r\n]*+\r?\n){3} *\d[^\r\n]*V[23]000\r?\n", "molecules of MDL", _AS_LINES),
-    (_after(b"!") + rb"#[ \t]+(?i:[kmg]?hz)\b[^\r\n]*", "a file of Touchstone", _BELOW),
+    (_after(b"!") + rb"#[ \t]+(?i:[kmg]?hz[ \t]+[sygzh][ \t]+(?:db|ma|ri)[ \t]+r)[ \t]+[^\r\n]*",
+     "a file of Touchstone", _BELOW),
     (_after(b"#") + rb"~[Vv](?s:.*?)[\r\n]~[Aa][^\r\n]*", "a log of a well (LAS)", _BELOW),
     (rb"BEGIN (?:GSE|IMS)\d", "messages of seismologists (GSE, IMS)", _AS_LINES),
     (rb"0 +HEAD\r?\n1 ", "a family tree of GEDCOM", _AS_LINES),
@@ -127,9 +128,9 @@ _SIGNATURES = (
     (rb"\[[A-Z][A-Za-z]+ \"[^\r\n]*\"\]\r?\n", "games of chess (PGN)", _AS_LINES),
     (rb"\(;(?:[A-Z]{1,2}\[[^\]]*\]\s*)+", "a game of Go (SGF)", _AS_LINES),
     (_after(b"[;#]") + rb"\[[^\[\]\r\n,;\t]+\][ \t]*\r?\n" + _after(b"[;#]")
-     + rb"(?:[A-Za-z_][\w.\- \t]*[=:]|\[[^\[\]\r\n]+\]\s)", "settings in sections, as of INI and TOML", _AS_LINES),
-    (_after(b"#") + rb"(?:%YAML |---[ \t]*\r?\n(?:- |" + _KEY + rb":)|- " + _KEY + rb": |(?:" + _KEY
-     + rb": [^\r\n]*+\r?\n)*+" + _KEY + rb":[ \t]*\r?\n(?:[ ]+|- )\S)", "YAML", _AS_LINES),
+     + rb"(?:\s++|[;#\[][^\r\n]*+|(?<=[ \t])[^\r\n]++|[^\r\n=:,;|\t]*+[=:][^\r\n]*+)*+(?![^\r\n]*[\r\n])",
+     "settings in sections, as of INI and TOML", _AS_LINES),
+    (_after(b"#") + rb"(?:%YAML |---[ \t]*\r?\n(?:- |" + _KEY + rb":)|- " + _KEY + rb": )", "YAML", _AS_LINES),
     (rb"(?:\s++|--[^\r\n]*+|/\*(?s:.*?)\*/;?)*+"
      rb"(?i:insert +into |create +(?:or +replace +)?(?:table|database|schema|index|view|type|temp) |alter +table |"
      rb"drop +(?:table|database|schema) |copy +\S+ +(?:\([^)\r\n]*\) +)?from +|set +[@\w. ]+(?:=|to )[^\r\n]*;|"
@@ -138,8 +139,8 @@ _SIGNATURES = (
     (rb"\{\\rtf", "a text of RTF", "save it as plain text first"),
     (rb"%!PS", "a page of PostScript", "save its tables as CSV first"),
     (_after(b"%") + rb"\\(?:documentclass|begin\{)", "a text of LaTeX", "save its tables as CSV first"),
-    (rb"(?:From \S+ [^\r\n]*\d{4}\r?\n)?(?:Return-Path|Received|From|Date|To|Subject|Message-I[Dd]|MIME-Version|"
-     rb"Delivered-To): [^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*[A-Z][\w-]*: ", "mails", _AS_LINES),
+    (rb"From \S+@\S+ [^\r\n]*\d{4}\r?\n|(?:Return-Path|Received|Message-I[Dd]|MIME-Version|Delivered-To|"
+     rb"(?:From|To)(?=: [^\r\n]*@)): [^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*[A-Z][\w-]*: ", "mails", _AS_LINES),
     (_after(b"#") + rb"(?:version: 1\s+)?dn:: ?\S|(?:version: 1\s+)?dn: \w+=[^\r\n]*\r?\n[A-Za-z]+: ",
      "entries of LDIF", _split_at(r"\n\n", "entry")),
     (rb"1\r?\n\d\d:\d\d:\d\d,\d{3} --> |WEBVTT", "subtitles", _split_at(r"\n\n", "of them")),
@@ -152,12 +153,17 @@ _SIGNATURES = (
     (rb"@(?:HD\tVN:|SQ\t|RG\t|PG\tID:)", "SAM",
      r"its records are CSV of any width: set recordFormat=csv, sep=\t, comment=@, header=false, an empty quote and "
      "columns=columns"),
+)  # fmt: skip
+"""First bytes, what they begin, and how that is read; lines are counted up to the end of what was found."""
+
+_STANZAS = (
     (_FIELDS + rb"{3,}+\r?\n(?=[A-Z][A-Za-z0-9-]*:[ ])", "stanzas of fields, divided by empty lines",
      _split_at(r"\n\n", "stanza")),
     (_FIELDS + rb"++%%\n(?=[A-Z][A-Za-z0-9-]*:[ ])", "stanzas of fields, divided by lines of %%",
      _split_at(r"%%\n", "stanza")),
+    (_after(b"#") + rb"(?:" + _KEY + rb": [^\r\n]*+\r?\n)*+" + _KEY + rb":[ \t]*\r?\n(?:[ ]+|- )\S", "YAML", _AS_LINES),
 )  # fmt: skip
-"""First bytes, what they begin, and how that is read; lines are counted up to the end of what was found."""
+"""The same of texts that may stand above a table too."""
 
 
 def signed_text(head: bytes) -> Beginning | None:
@@ -167,7 +173,11 @@ def signed_text(head: bytes) -> Beginning | None:
         >>> signed_text(b"ISA*00*  ~GS*PO~").kind, signed_text(b"a,b")
         ('segments of X12', None)
     """
-    for mark, kind, hint in _SIGNATURES:
+    return _told(_SIGNATURES, head)
+
+
+def _told(signatures: Iterable[tuple[bytes, str, str]], head: bytes) -> Beginning | None:
+    for mark, kind, hint in signatures:
         found = re.match(_BOM + b"(?:" + mark + b")", head)
         if found is not None:
             lines = str(len(_LINE_END.findall(found[0])) + 1)
@@ -200,7 +210,7 @@ def beginning_of(head: bytes) -> Beginning | None:
     """The kind of a text of which nothing else is known; ``None`` for what may be CSV."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         head = head[: len(head) // 2 * 2].decode("utf-16", "replace").encode()
-    return signed_text(head) or other_text(head)
+    return _told((*_SIGNATURES, *_STANZAS), head) or other_text(head)
 
 
 def row_tags(head: bytes) -> Sequence[str]:
