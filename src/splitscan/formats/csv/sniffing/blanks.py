@@ -256,7 +256,7 @@ def _of_blanks(lines: Sequence[bytes]) -> str | None:
     alike = sum(len(each) == width for each in fields[1:])
     is_even = width > 1 and alike >= _EVEN_SHARE * (len(fields) - 1)
     table = [record for record in fields if len(record) == width]
-    if is_even and any(tells(table) for tells in (_holds_values, _is_wide, _has_codes, _has_hashes, _has_codes_below)):
+    if is_even and any(tells(table) for tells in (_holds_values, _has_codes, _has_hashes, _has_codes_below)):
         places = f"; {_PLACES}" if _has_words_in_places(lines[1:], width) else ""
         return f"Each line has {width} values between blanks: {_ADVICE}{places}."
     if _are_explained([[value for value, _ in record] for record in fields]):
@@ -304,16 +304,10 @@ def _holds_values(records: Sequence[Record]) -> bool:
     return 2 * typed >= len(columns) or find_header(records).is_sure
 
 
-def _is_wide(records: Sequence[Record]) -> bool:
-    """True if there are more columns than sentences have words alike, and digits in all values of one."""
-    columns = zip(*records, strict=True)
-    has_digits = any(all(_DIGIT.search(value) for value, _ in column) for column in columns)
-    return len(records) >= _MOST_WORDS and len(records[0]) >= _MOST_WORDS and has_digits
-
-
 def _has_codes(records: Sequence[Record]) -> bool:
-    """True if many lines have digits in nearly all values of one column: names of people and places have none."""
-    return len(records) >= _MOST_LINES_ALIKE and any(
+    """True if many lines, or some of more words than sentences have alike, have digits in nearly all of one column."""
+    is_many = len(records) >= _MOST_LINES_ALIKE or min(len(records), len(records[0])) >= _MOST_WORDS
+    return is_many and any(
         sum(_DIGIT.search(value) is not None for value, _ in column) >= _TYPED_SHARE * len(column)
         for column in zip(*records, strict=True)
     )
