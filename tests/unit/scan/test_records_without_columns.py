@@ -34,7 +34,8 @@ def test_arrays_and_values_of_json_are_read_as_the_hint_says(tmp_path, text):
     path.write_text(text)
     with pytest.raises(SchemaError, match="no record shows a column") as caught:
         _ = ss.scan_json(path).schema
-    assert "schema='_corrupt_record string' reads each as text, and recordFormat=text whole lines" in caught.value.fix
+    assert "schema='_corrupt_record string' with mode=PERMISSIVE" in caught.value.fix
+    assert "reads each as text, and recordFormat=text whole lines" in caught.value.fix
     records = ss.scan_json(path, "_corrupt_record string").to_arrow()["_corrupt_record"].to_pylist()
     assert records == ss.scan(path, "text").to_arrow()["value"].to_pylist() == text.splitlines()
 
