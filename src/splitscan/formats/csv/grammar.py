@@ -189,32 +189,30 @@ _BLANKS = bytes(range(0x21))
 class _Patterns:
     field: re.Pattern[bytes]
     sep: re.Pattern[bytes]
+    bare: re.Pattern[bytes] | None  # a record that needs no more than to be divided; none for seps of several bytes
+    written: bytes
 
 
 @lru_cache(maxsize=64)
 def _patterns(dialect: CsvGrammar) -> _Patterns:
     """The grammar of a field (single-byte units only)."""
-    written = dialect.encoding.encode(dialect.sep_marks)
+    written, quote = dialect.encoding.encode(dialect.sep_marks), dialect.encoding.encode(dialect.quote or "")
     one = rb"[" + re.escape(written) + rb"]" if dialect.runs else re.escape(written)
     sep = re.compile(one + rb"++" if dialect.runs else one)
     delimiters = one + _unless_terminator(dialect, written) + rb"|" + _terminator(dialect)
-    plain = _plain(dialect, written) or rb"(?:(?!" + delimiters + rb")[\s\S])*+"
-    if dialect.quote is None:
-        return _Patterns(re.compile(rb"(?P<plain>" + plain + rb")"), sep)
-    quote = re.escape(dialect.encoding.encode(dialect.quote))
-    start = rb"(?:(?!" + delimiters + rb")[\x00-\x20])*+" if dialect.trim_leading else b""
-    start += quote
-    closed = start + rb"(?P<body>" + _quoted_body(dialect, quote) + rb")" + quote + rb"(?P<junk>" + plain + rb")"
-    # a field whose quote never closes is no plain one: a quote at its start forbids that
-    return _Patterns(re.compile(rb"(?:" + closed + rb"|(?P<plain>(?!" + start + rb")" + plain + rb"))"), sep)
-
-
-def _plain(dialect: CsvGrammar, seps: bytes) -> bytes | None:
-    """Bytes of no delimiter as a class, which is many times faster; ``None`` where a delimiter has several bytes."""
     ends = b"\r\n" if dialect.line_sep is None else dialect.encoding.encode(dialect.line_sep)
-    if (not dialect.runs and len(seps) > 1) or (dialect.line_sep is not None and len(ends) > 1):
-        return None
-    return rb"[^" + re.escape(seps + ends) + rb"]*+"
+    plain, bare = rb"(?:(?!" + delimiters + rb")[\s\S])*+", None
+    if (dialect.runs or len(written) == 1) and (dialect.line_sep is None or len(ends) == 1):
+        plain = rb"[^" + re.escape(written + ends) + rb"]*+"  # the same, many times faster
+        bare = None if dialect.runs else re.compile(rb"[^" + re.escape(ends + quote) + rb"]*+")
+    field = rb"(?P<plain>" + plain + rb")"
+    if quote:
+        start = rb"(?:(?!" + delimiters + rb")[\x00-\x20])*+" if dialect.trim_leading else b""
+        start += re.escape(quote)
+        body = rb"(?P<body>" + _quoted_body(dialect, re.escape(quote)) + rb")" + re.escape(quote)
+        # a field whose quote never closes is no plain one: a quote at its start forbids that
+        field = start + body + rb"(?P<junk>" + plain + rb")|(?P<plain>(?!" + start + rb")" + plain + rb")"
+    return _Patterns(re.compile(field), sep, bare, written)
 
 
 def _unless_terminator(dialect: CsvGrammar, sep: bytes) -> bytes:
@@ -252,9 +250,11 @@ def split_fields(record: bytes, dialect: CsvGrammar) -> list[tuple[bytes, bool]]
         >>> split_fields(b'"x"" ,"x"y"', CsvGrammar(resolve_encoding("UTF-8")))
         [(b'x"', True), (b'"x"y"', False)]
     """
-    compiled = _patterns(dialect)
+    compiled, runs = _patterns(dialect), dialect.runs
+    if compiled.bare is not None and compiled.bare.fullmatch(record):
+        return [(value, False) for value in record.split(compiled.written)]
     fields: list[tuple[bytes, bool]] = []
-    position = _after_blanks(record, compiled) if dialect.runs else 0
+    position = _after_blanks(record, compiled) if runs else 0
     while True:
         match = compiled.field.match(record, position)
         if match is None:  # a quote that never closes
@@ -264,7 +264,7 @@ def split_fields(record: bytes, dialect: CsvGrammar) -> list[tuple[bytes, bool]]
         fields.append(_value(match, dialect))
         position = match.end()
         between = compiled.sep.match(record, position)
-        if between is None or (dialect.runs and between.end() == len(record)):
+        if between is None or (runs and between.end() == len(record)):
             return fields
         position = between.end()
 
