@@ -15,7 +15,7 @@ from splitscan.api.files import Scan
 from splitscan.blocks import Reject
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.flags import READING, WRITTEN, Json, Sources, with_flags
-from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.help_text import command
 from splitscan.cli.output import write_json, write_line, write_note, write_rows
 from splitscan.cli.pasting import spell_hint
 from splitscan.errors import Advice, RecordError
@@ -26,38 +26,12 @@ from splitscan.scan.new_columns import NewColumns
 from splitscan.sizes import count_of, format_size
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module to the program."""
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("is every record whole?", "splitscan check data.csv"),
-            ("does the schema hold, in a pipeline?", "splitscan check in/ -s 'id long, day date' --json || exit 1"),
-        ),
-    )(check)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("CSV to Parquet, with the types that all values fit", "splitscan convert data.csv data.parquet"),
-            ("two columns of many files as compressed JSON Lines", "splitscan convert in/ all.jsonl.gz -c id,name"),
-            ("values that are no numbers become null", "splitscan convert a.csv b.csv -s 'id long' -o mode=PERMISSIVE"),
-        ),
-    )(convert)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("what is in each column?", "splitscan stats data.csv"),
-            ("of two columns, with types that are known", "splitscan stats in/ -s 'id long, day date' --json"),
-        ),
-    )(stats)
-
-
+@command(
+    ("is every record whole?", "splitscan check data.csv"),
+    ("does the schema hold, in a pipeline?", "splitscan check in/ -s 'id long, day date' --json || exit 1"),
+)
 @with_flags(*READING)
-def check(
-    sources: Sources,
-    given: Mapping[str, Any],
-    as_json: Json = False,
-) -> None:
+def check(sources: Sources, given: Mapping[str, Any], as_json: Json = False) -> None:
     """Read everything and write nothing: is every record whole? Needs no Spark.
 
     Prints how many records there are and how many break a rule, by code, with the first three of each; and the type
@@ -146,6 +120,11 @@ class Rejected:
             write_note(f"the first: {self._first}")
 
 
+@command(
+    ("CSV to Parquet, with the types that all values fit", "splitscan convert data.csv data.parquet"),
+    ("two columns of many files as compressed JSON Lines", "splitscan convert in/ all.jsonl.gz -c id,name"),
+    ("values that are no numbers become null", "splitscan convert a.csv b.csv -s 'id long' -o mode=PERMISSIVE"),
+)
 @with_flags(*READING)
 def convert(
     sources: Sources,
@@ -191,12 +170,12 @@ def _whole(scan: Scan, rejected: Rejected) -> Iterator[pa.RecordBatch]:
         raise each.error(scan.options)
 
 
+@command(
+    ("what is in each column?", "splitscan stats data.csv"),
+    ("of two columns, with types that are known", "splitscan stats in/ -s 'id long, day date' --json"),
+)
 @with_flags(*READING)
-def stats(
-    sources: Sources,
-    given: Mapping[str, Any],
-    as_json: Json = False,
-) -> None:
+def stats(sources: Sources, given: Mapping[str, Any], as_json: Json = False) -> None:
     """Show what is in each column: rows, nulls, least, greatest, distinct values. Needs no Spark.
 
     Types are those that all values fit where no schema is given. Standard error says how many values do not fit the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -30,216 +30,100 @@ def _option_names() -> list[str]:
     return sorted({f"{name}=" for format_name in FORMATS for name in spark_names(format_name)})
 
 
-Sources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SRC...",
-        help="Files, directories, quoted globs, or URIs; - is standard input.",
-        show_default=False,
-        callback=standard_input.spool,
-    ),
-]
-StoredSources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SRC...",
-        help="Files, directories, quoted globs, or URIs.",
-        show_default=False,
-        callback=standard_input.refuse,
-    ),
-]
+def flag(names: str, text: str, panel: str | None = READ, metavar: str | None = None, **more: Any) -> Any:
+    """One flag: its names, separated by blanks, its help, and the heading that it stands under."""
+    return typer.Option(*names.split(), help=text, rich_help_panel=panel, metavar=metavar, **more)
+
+
+def _sources(text: str, callback: Callable[..., list[str]]) -> Any:
+    return typer.Argument(metavar="SRC...", help=text, show_default=False, callback=callback)
+
+
+_FILES = "Files, directories, quoted globs, or URIs"
+Sources = Annotated[list[str], _sources(f"{_FILES}; - is standard input.", standard_input.spool)]
+StoredSources = Annotated[list[str], _sources(f"{_FILES}.", standard_input.refuse)]
 Format = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="NAME",
-        help=f"{FORMAT_NAMES}; without it, what names of files and first bytes say, else csv.",
+    flag(
+        "--format -f", f"{FORMAT_NAMES}; without it, what names of files and first bytes say, else csv.", READ, "NAME",
         autocompletion=_formats,
-        rich_help_panel=READ,
     ),
-]
-Sep = Annotated[
-    str | None, typer.Option("--sep", metavar="TEXT", help=r"Separator of CSV, as ';' or '\t'.", rich_help_panel=READ)
-]
-Quote = Annotated[
-    str | None, typer.Option("--quote", metavar="CHAR", help="Quote of CSV; empty for none.", rich_help_panel=READ)
-]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether CSV begins with names of columns.", rich_help_panel=READ),
-]
-Schema = Annotated[
-    str | None,
-    typer.Option(
-        "--schema",
-        "-s",
-        metavar="DDL",
-        help="Columns in Spark's DDL, as 'id long, name string'. Without it, names come from the data.",
-        rich_help_panel=READ,
-    ),
-]
-Types = Annotated[
-    TypesOfColumns | None,
-    typer.Option(
-        "--types",
-        help="Types of CSV columns without --schema: found in all values, which is the default, or text.",
-        rich_help_panel=READ,
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        "-c",
-        metavar="A,B",
-        help="Only these columns, in this order: a, m.x, columns[3], filename, dir0.",
-        rich_help_panel=READ,
-    ),
-]
-Where = Annotated[
-    str | None,
-    typer.Option(
-        "--where",
-        "-w",
-        metavar="CONDITION",
-        help="Only files for which this holds, as \"year = 2024 and filename like '%.csv'\".",
-        rich_help_panel=READ,
-    ),
-]
+]  # fmt: skip
 Options = Annotated[
     list[str] | None,
-    typer.Option(
-        "--option",
-        "-o",
-        metavar="NAME=VALUE",
-        help="Any option of the format; may be repeated. 'splitscan options' lists them.",
+    flag(
+        "--option -o", "Any option of the format; may be repeated. 'splitscan options' lists them.", READ, "NAME=VALUE",
         autocompletion=_option_names,
-        rich_help_panel=READ,
     ),
-]
-BlockSize = Annotated[
-    str | None,
-    typer.Option(
-        "--block-size",
-        metavar="SIZE",
-        help="Length of a block, as 64m; without it, at most 128m.",
-        rich_help_panel=READ,
-    ),
-]
-Json = Annotated[
-    bool, typer.Option("--json", help="JSON, and nothing else on standard output.", rich_help_panel=OUTPUT)
-]
-Quiet = Annotated[
-    bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        help="No progress, no summary; only errors, and that there are rejects.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-MaxRejects = Annotated[
-    int | None,
-    typer.Option(
-        "--max-rejects",
-        metavar="N",
-        help="Fail if more records of the ingest, or of a window, are broken.",
-        rich_help_panel=WRITTEN,
-    ),
-]
-MaxRejectRatio = Annotated[
-    float | None,
-    typer.Option(
-        "--max-reject-ratio",
-        metavar="SHARE",
-        help="Fail if a larger share of them is broken: 1 for never. Without a limit: 1 in 100, or 10; at most half.",
-        rich_help_panel=WRITTEN,
-    ),
-]
+]  # fmt: skip
+Json = Annotated[bool, flag("--json", "JSON, and nothing else on standard output.", OUTPUT)]
+Quiet = Annotated[bool, flag("--quiet -q", "No progress, no summary; only errors, and that there are rejects.", OUTPUT)]
 Destination = Annotated[
     str, typer.Argument(metavar="DEST", help="Folder for the Parquet files, or a table: a path or a URI.")
 ]
-Compression = Annotated[
-    str, typer.Option("--compression", metavar="CODEC", help="Parquet codec.", rich_help_panel=WRITTEN)
-]
-Table = Annotated[
-    str | None,
-    typer.Option(
-        "--table",
-        metavar="delta|iceberg|none",
-        help="What DEST is: a table of that format, or a plain folder; without it, what is there.",
-        rich_help_panel=WRITTEN,
-    ),
-]
-PartitionBy = Annotated[
-    str | None,
-    typer.Option(
-        "--partition-by",
-        metavar="A,B",
-        help="Columns whose values choose the folder of a row, as day=2024-01-02; without it, as DEST has it.",
-        rich_help_panel=WRITTEN,
-    ),
-]
-LayoutName = Annotated[
-    str | None,
-    typer.Option(
-        "--layout",
-        metavar="flat|jobs",
-        help="Files side by side, or a folder for each job, which appears whole; without it, as DEST has it.",
-        rich_help_panel=WRITTEN,
-    ),
-]
-SchemaEvolutionMode = Annotated[
-    str,
-    typer.Option(
-        "--schema-evolution-mode",
-        metavar="MODE",
-        help="New columns: failOnNewColumns, addNewColumns, rescue or none (not read).",
-        rich_help_panel=WRITTEN,
-    ),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(
-        "--master",
-        metavar="URL",
-        help="Spark master, or sc://HOST for Spark Connect; local[*] unless spark-submit says.",
-        rich_help_panel=SPARK,
-    ),
-]
-SparkConf = Annotated[
-    list[str] | None,
-    typer.Option("--spark-conf", metavar="KEY=VALUE", help="Spark setting; may be repeated.", rich_help_panel=SPARK),
-]
+Ingested = Annotated[str, typer.Argument(metavar="DEST", help="Folder or table that an ingest wrote: a path or a URI.")]
 StorageOptions = Annotated[
-    list[str] | None,
-    typer.Option("--option", "-o", metavar="storageOptions=JSON", help="Settings of the file system."),
+    list[str] | None, flag("--option -o", "Settings of the file system.", None, "storageOptions=JSON")
 ]
 
-
-_SHARED: Mapping[str, tuple[Any, Any]] = {
+_SHARED: dict[str, tuple[Any, Any]] = {
     "format": (Format, None),
-    "schema": (Schema, None),
-    "types": (Types, None),
-    "columns": (Columns, None),
-    "where": (Where, None),
-    "sep": (Sep, None),
-    "quote": (Quote, None),
-    "header": (Header, None),
+    "schema": (str | None, flag(
+        "--schema -s", "Columns in Spark's DDL, as 'id long, name string'. Without it, names come from the data.",
+        READ, "DDL",
+    )),
+    "types": (TypesOfColumns | None, flag(
+        "--types", "Types of CSV columns without --schema: found in all values, which is the default, or text.",
+    )),
+    "columns": (str | None, flag(
+        "--columns -c", "Only these columns, in this order: a, m.x, columns[3], filename, dir0.", READ, "A,B",
+    )),
+    "where": (str | None, flag(
+        "--where -w", "Only files for which this holds, as \"year = 2024 and filename like '%.csv'\".", READ,
+        "CONDITION",
+    )),
+    "sep": (str | None, flag("--sep", r"Separator of CSV, as ';' or '\t'.", READ, "TEXT")),
+    "quote": (str | None, flag("--quote", "Quote of CSV; empty for none.", READ, "CHAR")),
+    "header": (bool | None, flag("--header/--no-header", "Whether CSV begins with names of columns.")),
     "option": (Options, None),
-    "block_size": (BlockSize, None),
-    "max_rejects": (MaxRejects, None),
-    "max_reject_ratio": (MaxRejectRatio, None),
-    "compression": (Compression, "zstd"),
-    "table": (Table, None),
-    "partition_by": (PartitionBy, None),
-    "layout": (LayoutName, None),
-    "schema_evolution_mode": (SchemaEvolutionMode, "failOnNewColumns"),
-    "master": (Master, None),
-    "spark_conf": (SparkConf, None),
-}
-"""Shared flags by the names of their parameters: what each is, and its value where nobody gives it."""
+    "block_size": (str | None, flag(
+        "--block-size", "Length of a block, as 64m; without it, at most 128m.", READ, "SIZE",
+    )),
+    "max_rejects": (int | None, flag(
+        "--max-rejects", "Fail if more records of the ingest, or of a window, are broken.", WRITTEN, "N",
+    )),
+    "max_reject_ratio": (float | None, flag(
+        "--max-reject-ratio",
+        "Fail if a larger share of them is broken: 1 for never. Without a limit: 1 in 100, or 10; at most half.",
+        WRITTEN, "SHARE",
+    )),
+    "compression": (str, flag("--compression", "Parquet codec.", WRITTEN, "CODEC")),
+    "table": (str | None, flag(
+        "--table", "What DEST is: a table of that format, or a plain folder; without it, what is there.", WRITTEN,
+        "delta|iceberg|none",
+    )),
+    "partition_by": (str | None, flag(
+        "--partition-by",
+        "Columns whose values choose the folder of a row, as day=2024-01-02; without it, as DEST has it.",
+        WRITTEN, "A,B",
+    )),
+    "layout": (str | None, flag(
+        "--layout", "Files side by side, or a folder for each job, which appears whole; without it, as DEST has it.",
+        WRITTEN, "flat|jobs",
+    )),
+    "schema_evolution_mode": (str, flag(
+        "--schema-evolution-mode", "New columns: failOnNewColumns, addNewColumns, rescue or none (not read).", WRITTEN,
+        "MODE",
+    )),
+    "master": (str | None, flag(
+        "--master", "Spark master, or sc://HOST for Spark Connect; local[*] unless spark-submit says.", SPARK, "URL",
+    )),
+    "spark_conf": (list[str] | None, flag("--spark-conf", "Spark setting; may be repeated.", SPARK, "KEY=VALUE")),
+}  # fmt: skip
+"""Shared flags by the names of their parameters."""
+
+_DEFAULTS = {"compression": "zstd", "schema_evolution_mode": "failOnNewColumns"}
+"""Values of the shared flags that are not ``None`` where nobody gives them."""
 
 DIALECT = ("sep", "quote", "header", "option")
 READING = ("format", "schema", "types", "columns", "where", *DIALECT)
@@ -249,10 +133,12 @@ WRITING = ("max_rejects", "max_reject_ratio", "compression", "table", "partition
 
 def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Let a command take shared flags in the place of its parameter ``given``, which gets them by name."""
-    shared = [
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=flag)
-        for name, (flag, default) in ((name, _SHARED[name]) for name in names)
-    ]
+    shared = []
+    for name in names:
+        kind, each = _SHARED[name]
+        taken = kind if each is None else Annotated[kind, each]
+        kind_of_parameter, default = inspect.Parameter.POSITIONAL_OR_KEYWORD, _DEFAULTS.get(name)
+        shared.append(inspect.Parameter(name, kind_of_parameter, default=default, annotation=taken))
 
     def spread(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -40,10 +41,16 @@ EXIT_CODES = _KEEP_LINES + "\n".join(
 )
 
 
-def examples(*pairs: tuple[str, str]) -> str:
-    """Render examples for the end of a command's help."""
-    texts = [f"  # {meaning}\n" + "\n".join(f"  {line}" for line in command.split("\n")) for meaning, command in pairs]
-    return _KEEP_LINES + "Examples:\n" + "\n".join(texts)
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+commands = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
+"""All commands whose modules are imported."""
+
+
+def command(*examples: tuple[str, str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function a command of the program; the examples, each after its meaning, end its help."""
+    texts = [f"  # {meaning}\n" + "\n".join(f"  {line}" for line in call.split("\n")) for meaning, call in examples]
+    return commands.command(cls=GroupedCommand, epilog=_KEEP_LINES + "Examples:\n" + "\n".join(texts))
 
 
 def _show_all(ctx: typer.Context, _: Any, value: bool) -> None:

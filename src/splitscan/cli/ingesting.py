@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,19 +16,20 @@ from splitscan.cli.arguments import ScanArguments, names_of, storage_options_of
 from splitscan.cli.failures import REJECTS, TERMINATED
 from splitscan.cli.flags import (
     OUTPUT,
-    READ,
     READING,
     SPARK,
     WRITING,
     WRITTEN,
     Destination,
+    Ingested,
     Json,
     Quiet,
     StorageOptions,
     StoredSources,
+    flag,
     with_flags,
 )
-from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.help_text import command
 from splitscan.cli.output import write_json, write_rows
 from splitscan.errors import IngestError
 from splitscan.jobs.settings import IngestSettings
@@ -40,106 +42,48 @@ _MOST_REJECTS_IN_TABLE = 500
 _SHOWN_RAW_BYTES = 200
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module to the program."""
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("CSV to Parquet, with the types that all values fit", "splitscan ingest 'in/*.csv' out/"),
-            ("with columns that are known", "splitscan ingest 'in/*.csv' out/ --header -s 'id long, name string'"),
-            (
-                "newlines inside quotes; fail if more than ten records are broken",
-                "splitscan ingest a.csv out/ -o header=true -o multiLine=true --max-rejects 10",
-            ),
-            ("a file was corrected", "splitscan ingest 'in/*.csv' out/ -o header=true --replace-changed"),
-            ("what would be done?", "splitscan ingest s3://bucket/in/ s3://bucket/out/ -f text --dry-run"),
-            (
-                "divide what slow tasks have left, and a page that shows who read what and when",
-                "splitscan ingest in/ out/ --rebalance --report ingest.html",
-            ),
-            (
-                "on a cluster: spark-submit says where, and how much memory",
-                "spark-submit --master yarn .../splitscan/__main__.py ingest hdfs:///in/ hdfs:///out/",
-            ),
-        ),
-    )(ingest)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("is everything still as it was ingested?", "splitscan verify out/"),
-            ("read sources and rows again; a report for programs", "splitscan verify out/ --deep --json"),
-        ),
-    )(verify)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("which records were rejected, and why?", "splitscan rejects out/"),
-            ("the first hundred, as JSON lines", "splitscan rejects out/ -n 100 --json"),
-            ("which rule how often?", "splitscan rejects out/ --json | jq -r .code | sort | uniq -c"),
-        ),
-    )(rejects)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            (
-                "ingest whatever appears, until Ctrl-C",
-                "splitscan watch in/ out/ -o header=true -s 'id long, name string'",
-            ),
-            (
-                "a hundred files at a time, none younger than five seconds",
-                "splitscan watch in/ out/ -f text -o maxFilesPerTrigger=100 -o minAgeMs=5000",
-            ),
-            (
-                "lines of files that grow, also when they are rotated",
-                "splitscan watch logs/ out/ -f text -o fileMode=append",
-            ),
-            ("what is there now, and end", "splitscan watch in/ out/ -f json --once"),
-        ),
-    )(watch)
-
-
+@command(
+    ("CSV to Parquet, with the types that all values fit", "splitscan ingest 'in/*.csv' out/"),
+    ("with columns that are known", "splitscan ingest 'in/*.csv' out/ --header -s 'id long, name string'"),
+    (
+        "newlines inside quotes; fail if more than ten records are broken",
+        "splitscan ingest a.csv out/ -o header=true -o multiLine=true --max-rejects 10",
+    ),
+    ("a file was corrected", "splitscan ingest 'in/*.csv' out/ -o header=true --replace-changed"),
+    ("what would be done?", "splitscan ingest s3://bucket/in/ s3://bucket/out/ -f text --dry-run"),
+    (
+        "divide what slow tasks have left, and a page that shows who read what and when",
+        "splitscan ingest in/ out/ --rebalance --report ingest.html",
+    ),
+    (
+        "on a cluster: spark-submit says where, and how much memory",
+        "spark-submit --master yarn .../splitscan/__main__.py ingest hdfs:///in/ hdfs:///out/",
+    ),
+)
 @with_flags(*READING, "block_size", *WRITING)
 def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag of its own
     sources: StoredSources,
     destination: Destination,
     given: Mapping[str, Any],
     on_changed: Annotated[
-        str,
-        typer.Option(
-            "--on-changed",
-            metavar="fail|skip",
-            help="What to do if a file has changed since it was ingested.",
-            rich_help_panel=WRITTEN,
-        ),
+        str, flag("--on-changed", "What to do if a file has changed since it was ingested.", WRITTEN, "fail|skip")
     ] = "fail",
     replace_changed: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--replace-changed",
-            help="Put the rows of a file that has changed in the place of those that it had, in one step.",
-            rich_help_panel=WRITTEN,
+            "Put the rows of a file that has changed in the place of those that it had, in one step.",
+            WRITTEN,
         ),
     ] = False,
     rebalance: Annotated[
-        bool,
-        typer.Option(
-            "--rebalance",
-            help="Share out, while the job runs, what its slow tasks have not read yet.",
-            rich_help_panel=SPARK,
-        ),
+        bool, flag("--rebalance", "Share out, while the job runs, what its slow tasks have not read yet.", SPARK)
     ] = False,
     report: Annotated[
         str | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="A page about the ingest, .html: tasks, columns, files, rejects, options.",
-            rich_help_panel=OUTPUT,
-        ),
+        flag("--report", "A page about the ingest, .html: tasks, columns, files, rejects, options.", OUTPUT, "FILE"),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.", rich_help_panel=WRITTEN)
-    ] = False,
+    dry_run: Annotated[bool, flag("--dry-run", "Say what would be done, and do nothing.", WRITTEN)] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -159,17 +103,9 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag of its own
     if dry_run:
         run.write_plan(as_json=as_json)
         return
-    before = signal.signal(signal.SIGTERM, _terminate)  # Spark ends, and its log goes
-    try:
-        done = run.execute(quiet=quiet, as_json=as_json)
-    except KeyboardInterrupt as stopped:
-        sys.stderr.write(
-            "interrupted: run the same command again and it finishes the work; no finished block is read again\n"
-        )
-        raise typer.Exit(TERMINATED if isinstance(stopped, _Terminated) else INTERRUPTED) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    if done.rejects:
+    with _until_stopped("interrupted: run the same command again and it finishes the work"):
+        has_rejects = run.execute(quiet=quiet, as_json=as_json)
+    if has_rejects:
         raise typer.Exit(REJECTS)
 
 
@@ -179,18 +115,21 @@ def _given(
 ) -> IngestArguments:  # fmt: skip
     """Sort the flags of a command that ingests into what is read and how it is written."""
     from splitscan.cli.runs import IngestArguments  # noqa: PLC0415 -- PySpark and Parquet load with it
+    from splitscan.cli.session import parse_conf  # noqa: PLC0415
 
     names = {each.name for each in fields(IngestSettings)} | {"replace_changed"}
     written = {name: value for name, value in flags.items() if name in names}
     settings = IngestSettings.of(partition_by=names_of(partition_by), **written)
     read = ScanArguments.of(sources, **flags)
-    return IngestArguments(read, destination, table, settings, master, spark_conf or ())
+    return IngestArguments(read, destination, table, settings, master, parse_conf(spark_conf or ()))
 
 
+@command(
+    ("is everything still as it was ingested?", "splitscan verify out/"),
+    ("read sources and rows again; a report for programs", "splitscan verify out/ --deep --json"),
+)
 def verify(
-    destination: Annotated[
-        str, typer.Argument(metavar="DEST", help="Folder or table that an ingest wrote: a path or a URI.")
-    ],
+    destination: Ingested,
     deep: Annotated[bool, typer.Option("--deep", help="Read the source bytes and every Parquet row again.")] = False,
     option: StorageOptions = None,
     as_json: Json = False,
@@ -209,10 +148,13 @@ def verify(
         raise typer.Exit(IngestError.exit_code)
 
 
+@command(
+    ("which records were rejected, and why?", "splitscan rejects out/"),
+    ("the first hundred, as JSON lines", "splitscan rejects out/ -n 100 --json"),
+    ("which rule how often?", "splitscan rejects out/ --json | jq -r .code | sort | uniq -c"),
+)
 def rejects(
-    destination: Annotated[
-        str, typer.Argument(metavar="DEST", help="Folder or table that an ingest wrote: a path or a URI.")
-    ],
+    destination: Ingested,
     limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="ROWS", min=0, help="At most so many.")] = None,
     option: StorageOptions = None,
     as_json: Json = False,
@@ -245,14 +187,27 @@ def _beginning(raw: bytes) -> str:
     return shown + "..." * (len(raw) > _SHOWN_RAW_BYTES)
 
 
+@command(
+    (
+        "ingest whatever appears, until Ctrl-C",
+        "splitscan watch in/ out/ -o header=true -s 'id long, name string'",
+    ),
+    (
+        "a hundred files at a time, none younger than five seconds",
+        "splitscan watch in/ out/ -f text -o maxFilesPerTrigger=100 -o minAgeMs=5000",
+    ),
+    (
+        "lines of files that grow, also when they are rotated",
+        "splitscan watch logs/ out/ -f text -o fileMode=append",
+    ),
+    ("what is there now, and end", "splitscan watch in/ out/ -f json --once"),
+)
 @with_flags(*READING, "block_size", *WRITING)
 def watch(
     sources: StoredSources,
     destination: Destination,
     given: Mapping[str, Any],
-    once: Annotated[
-        bool, typer.Option("--once", help="Ingest what is there now, and end.", rich_help_panel=READ)
-    ] = False,
+    once: Annotated[bool, flag("--once", "Ingest what is there now, and end.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -268,22 +223,24 @@ def watch(
     run_arguments = _given(sources, destination, **given)
     from splitscan.cli.runs import WatchRun  # noqa: PLC0415 -- PySpark and Parquet load with it
 
-    run = WatchRun(run_arguments)
-    before = signal.signal(signal.SIGTERM, _terminate)  # a service is asked to end like this
-    try:
-        has_rejects = run.execute(once=once, quiet=quiet, as_json=as_json)
-    except KeyboardInterrupt as stopped:
-        sys.stderr.write("stopped: run the same command again and it goes on; no finished block is read again\n")
-        raise typer.Exit(TERMINATED if isinstance(stopped, _Terminated) else INTERRUPTED) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with _until_stopped("stopped: run the same command again and it goes on"):
+        has_rejects = WatchRun(run_arguments).execute(once=once, quiet=quiet, as_json=as_json)
     if has_rejects:
         raise typer.Exit(REJECTS)
 
 
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM: everything ends as it does with Ctrl-C, but for the exit code."""
+@contextmanager
+def _until_stopped(text: str) -> Iterator[None]:
+    """Let SIGTERM end Spark and its log as Ctrl-C does, but for the exit code; say how to go on."""
 
+    def terminate(*_: Any) -> None:
+        raise KeyboardInterrupt(TERMINATED)
 
-def _terminate(*_: Any) -> None:
-    raise _Terminated
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        sys.stderr.write(f"{text}; no finished block is read again\n")
+        raise typer.Exit(TERMINATED if stopped.args == (TERMINATED,) else INTERRUPTED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from splitscan import __version__, startup
 from splitscan.cli import failures
-from splitscan.cli.help_text import EXIT_CODES
+from splitscan.cli.help_text import EXIT_CODES, SETTINGS, commands
 from splitscan.cli.output import write_anything
 
 _MODULES = {
@@ -36,9 +36,7 @@ _MODULES = {
     "sniff": "schemas",
     "spark-conf": "session",
 }
-"""Every command, in the order of the help, and the module beside this one that adds it."""
-
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+"""Every command, in the order of the help, and the module beside this one that has it."""
 
 
 class _Commands(TyperGroup):
@@ -49,13 +47,10 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands:
-            wanted = (
-                [_MODULES[cmd_name]] if cmd_name in _MODULES else sorted({*_MODULES.values()})
-            )  # all: for what is near
-            own = typer.Typer(rich_markup_mode=None, context_settings=_SETTINGS)
-            for module in wanted:
-                import_module(f"splitscan.cli.{module}").add_commands(own)
-            self.commands.update(typer.main.get_group(own).commands)
+            near = sorted({*_MODULES.values()})  # all of them, to say what is like an unknown one
+            for module in [_MODULES[cmd_name]] if cmd_name in _MODULES else near:
+                import_module(f"splitscan.cli.{module}")
+            self.commands.update(typer.main.get_group(commands).commands)
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -81,7 +76,7 @@ app = typer.Typer(
     name="splitscan",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings=_SETTINGS,
+    context_settings=SETTINGS,
 )
 
 

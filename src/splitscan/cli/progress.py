@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 5.0
 _BAR_CHARS = (10, 40)
 _TEXT_CHARS = 74  # what stands beside the bar
-_MB = 1e6
 
 
 class _Advice(logging.Handler):
@@ -41,7 +40,8 @@ class Pace:
         self._began: float | None = None
         self._first_bytes = 0
         self._left_bytes = 0
-        self._speed: float | None = None  # bytes per second, when something was finished last
+        self.speed: float | None = None
+        """Bytes per second, when something was finished last; ``None`` as long as nothing is known."""
 
     def update(self, bytes_done: int, bytes_total: int) -> None:
         """Take note of how far it is."""
@@ -49,18 +49,13 @@ class Pace:
         if self._began is None:
             self._began, self._first_bytes = now, bytes_done
         elif now > self._began and bytes_done > self._first_bytes:
-            self._speed = (bytes_done - self._first_bytes) / (now - self._began)
+            self.speed = (bytes_done - self._first_bytes) / (now - self._began)
         self._left_bytes = bytes_total - bytes_done
-
-    @property
-    def mb_per_second(self) -> float | None:
-        """Megabytes (10^6) per second; ``None`` as long as nothing is known."""
-        return None if self._speed is None else self._speed / _MB
 
     @property
     def seconds_left(self) -> float | None:
         """How long it will still take at this speed."""
-        return None if self._speed is None else self._left_bytes / self._speed
+        return None if self.speed is None else self._left_bytes / self.speed
 
 
 def describe_progress(progress: IngestProgress, pace: Pace, *, records: bool = True) -> str:
@@ -70,9 +65,8 @@ def describe_progress(progress: IngestProgress, pace: Pace, *, records: bool = T
         parts.append(count_of(progress.rows, "record"))
     if progress.rejects:
         parts.append(count_of(progress.rejects, "reject"))
-    if pace.mb_per_second is not None and pace.seconds_left is not None:
-        parts.append(f"{show_bytes(round(pace.mb_per_second * _MB))}/s")
-        parts.append(f"{format_seconds(pace.seconds_left)} left")
+    if pace.speed is not None and pace.seconds_left is not None:
+        parts += [f"{show_bytes(round(pace.speed))}/s", f"{format_seconds(pace.seconds_left)} left"]
     return ", ".join(parts)
 
 
@@ -120,7 +114,10 @@ class ShowsProgress:
 
 
 class ProgressLines(ShowsProgress):
-    """Plain lines: one for each new phase, then one every few seconds. No control characters."""
+    """Plain lines: one for each new phase, then one every few seconds. No control characters.
+
+    With *windows*, of a service that does one small ingest after the other, only what takes long has lines of its own.
+    """
 
     def __init__(
         self,
@@ -129,9 +126,11 @@ class ProgressLines(ShowsProgress):
         clock: Callable[[], float] = time.monotonic,
         *,
         records: bool = True,
+        windows: bool = False,
     ) -> None:
         self._stream = stream
         self._records = records
+        self._windows = windows
         self._every_seconds = every_seconds
         self._clock = clock
         self._pace = Pace(clock)
@@ -148,13 +147,19 @@ class ProgressLines(ShowsProgress):
     def advise(self, text: str) -> None:
         self._write(text)
 
-    def warn(self, text: str) -> None:
-        self._write(text)
+    warn = advise
 
     def show(self, progress: IngestProgress) -> None:
         """Write a line, if it is time."""
         phase = progress.phase.value
         counting = phase == "reading"
+        if self._windows:
+            if not counting:
+                self._phase = None
+                return
+            self._announced = True
+            if self._phase is None:
+                self._phase, self._next, self._pace = phase, self._clock() + self._every_seconds, Pace(self._clock)
         if counting and not self._announced and not progress.bytes_done:
             return  # Spark has not even started
         if counting:
@@ -167,20 +172,6 @@ class ProgressLines(ShowsProgress):
     def _write(self, text: str) -> None:
         self._stream.write(f"splitscan: {text}\n")
         self._stream.flush()
-
-
-class WindowLines(ProgressLines):
-    """Lines of a service that does one small ingest after the other: only what takes long has lines of its own."""
-
-    def show(self, progress: IngestProgress) -> None:
-        if progress.phase.value != "reading":
-            self._phase = None
-        elif self._phase is None:
-            self._phase, self._next, self._pace = "reading", self._clock() + self._every_seconds, Pace(self._clock)
-            self._pace.update(progress.bytes_done, progress.bytes_total)
-        else:
-            self._announced = True
-            super().show(progress)
 
 
 class ProgressBar(ShowsProgress):
@@ -219,8 +210,7 @@ class ProgressBar(ShowsProgress):
     def advise(self, text: str) -> None:
         self._bar.console.print(f"splitscan: {text}", markup=False, highlight=False, soft_wrap=True)
 
-    def warn(self, text: str) -> None:
-        self.advise(text)
+    warn = advise
 
     def rest(self, text: str) -> None:
         self._bar.update(self._task, description=text, total=1, completed=0, detail="")
@@ -250,9 +240,12 @@ def choose_progress(*, quiet: bool, windows: bool = False, records: bool = True)
         return
     stream = _own_stream()
     try:
-        lines = WindowLines if windows else ProgressLines
-        bar_or_lines = ProgressBar if stream.isatty() else lines
-        with bar_or_lines(stream, records=records) as shown, _hearing(shown) as progress:
+        shown: ShowsProgress = (
+            ProgressBar(stream, records=records)
+            if stream.isatty()
+            else ProgressLines(stream, records=records, windows=windows)
+        )
+        with shown, _hearing(shown) as progress:
             yield progress
     finally:
         if stream is not sys.stderr:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from functools import cached_property, partial
+from functools import partial
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from splitscan.api.files import Scan
 from splitscan.blocks import UNKNOWN_END
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.flags import DIALECT, FORMAT_NAMES, Format, Json, Options, Sources, StoredSources, with_flags
-from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.help_text import command
 from splitscan.cli.output import write_json, write_rows
 from splitscan.cli.progress import ShowsProgress, choose_progress
 from splitscan.errors import UsageError
@@ -34,53 +34,14 @@ _LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")  # of a page: a terminal shows its t
 _SHORT_SECONDS = 1.0  # nobody wants to be told of less
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module to the program."""
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("how many records?", "splitscan count data.csv -o header=true"),
-            ("newlines inside quotes, several files", "splitscan count 'in/*.csv' -o header=true -o multiLine=true"),
-            ("lines", "splitscan count access.log --format text"),
-            ("of what another command writes", "zcat data.csv.gz | splitscan count -"),
-        ),
-    )(count)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("the first five rows", "splitscan head data.csv -o header=true -n 5"),
-            ("two columns, as JSON lines", "splitscan head data.csv -o header=true -c id,name --json"),
-            ("of some files, and which", "splitscan head in/ -f json -c 'm.x,year,filename' -w 'year >= 2024'"),
-        ),
-    )(head)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("how would the files be cut?", "splitscan blocks in/ --block-size 64m"),
-            ("where does the first record of each block start?", "splitscan blocks a.csv -o multiLine=true --index"),
-        ),
-    )(blocks)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("every option of CSV", "splitscan options csv"), ("find one", "splitscan options | grep -i quote")
-        ),
-    )(options)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("read this file in parallel from now on", "splitscan index big.csv.gz"),
-            ("and how is it cut now?", "splitscan blocks big.csv.gz --block-size 64m"),
-        ),
-    )(index)
-
-
+@command(
+    ("how many records?", "splitscan count data.csv -o header=true"),
+    ("newlines inside quotes, several files", "splitscan count 'in/*.csv' -o header=true -o multiLine=true"),
+    ("lines", "splitscan count access.log --format text"),
+    ("of what another command writes", "zcat data.csv.gz | splitscan count -"),
+)
 @with_flags("format", "schema", "where", *DIALECT)
-def count(
-    sources: Sources,
-    given: Mapping[str, Any],
-    as_json: Json = False,
-) -> None:
+def count(sources: Sources, given: Mapping[str, Any], as_json: Json = False) -> None:
     """Count the records, by finding their boundaries only. Needs no Spark.
 
     Values are not looked at: a record with too few fields, or values that do not fit, counts too. splitscan check says
@@ -99,6 +60,11 @@ def count(
         sys.stdout.write(f"{rows}\n")
 
 
+@command(
+    ("the first five rows", "splitscan head data.csv -o header=true -n 5"),
+    ("two columns, as JSON lines", "splitscan head data.csv -o header=true -c id,name --json"),
+    ("of some files, and which", "splitscan head in/ -f json -c 'm.x,year,filename' -w 'year >= 2024'"),
+)
 @with_flags("format", "schema", "columns", "where", *DIALECT)
 def head(
     sources: Sources,
@@ -118,6 +84,10 @@ def head(
     write_rows(scan.schema.names, _rows_of(scan, as_json=as_json), as_json=as_json, one_line=True, right=numbers)
 
 
+@command(
+    ("how would the files be cut?", "splitscan blocks in/ --block-size 64m"),
+    ("where does the first record of each block start?", "splitscan blocks a.csv -o multiLine=true --index"),
+)
 @with_flags("format", "where", "option", "block_size")
 def blocks(
     sources: StoredSources,
@@ -153,6 +123,7 @@ def blocks(
     write_rows(names, rows, as_json=as_json, most_in_table=_MOST_BLOCKS_IN_TABLE, right=names[1:-1])
 
 
+@command(("every option of CSV", "splitscan options csv"), ("find one", "splitscan options | grep -i quote"))
 def options(
     format: Annotated[
         str | None, typer.Argument(metavar="[FORMAT]", help=f"One of {FORMAT_NAMES}; without it, all of them.")
@@ -201,38 +172,29 @@ def count_rows(
 ) -> int:
     """Number of rows; standard error tells how far counting is, once it has taken a second."""
     show = show or partial(choose_progress, quiet=False, windows=True, records=False)
+    begin, bytes_done, bytes_total = clock(), 0, 0
+    shown: ShowsProgress | None = None
     with ExitStack() as stack:
-        return planner.count(_LateProgress(planner, clock, lambda: stack.enter_context(show())).add)
+
+        def add(count: int) -> None:
+            nonlocal bytes_done, bytes_total, shown
+            bytes_done += count
+            if shown is None:
+                if clock() - begin < _SHORT_SECONDS:
+                    return
+                shown, bytes_total = stack.enter_context(show()), sum(file.size_bytes for file in planner.files())
+            from splitscan.jobs.reports import IngestProgress, Phase  # noqa: PLC0415 -- a short count needs it not
+
+            done = min(bytes_done, bytes_total)  # of compressed files the content counts
+            shown.show(IngestProgress(Phase.READ, bytes_done=done, bytes_total=bytes_total))
+
+        return planner.count(add)
 
 
-class _LateProgress:
-    """Shows how many bytes were read, after the first second."""
-
-    def __init__(self, planner: ScanPlanner, clock: Callable[[], float], show: Callable[[], ShowsProgress]) -> None:
-        self._planner = planner
-        self._clock = clock
-        self._show = show
-        self._begin = clock()
-        self._shown: ShowsProgress | None = None
-        self._bytes_done = 0
-
-    def add(self, count: int) -> None:
-        """Take note that so many more bytes were read."""
-        self._bytes_done += count
-        if self._shown is None:
-            if self._clock() - self._begin < _SHORT_SECONDS:
-                return
-            self._shown = self._show()
-        from splitscan.jobs.reports import IngestProgress, Phase  # noqa: PLC0415 -- a short count needs it not
-
-        done = min(self._bytes_done, self._bytes_total)  # of compressed files the content counts
-        self._shown.show(IngestProgress(Phase.READ, bytes_done=done, bytes_total=self._bytes_total))
-
-    @cached_property
-    def _bytes_total(self) -> int:
-        return sum(file.size_bytes for file in self._planner.files())
-
-
+@command(
+    ("read this file in parallel from now on", "splitscan index big.csv.gz"),
+    ("and how is it cut now?", "splitscan blocks big.csv.gz --block-size 64m"),
+)
 def index(sources: StoredSources, format: Format = None, option: Options = None, as_json: Json = False) -> None:
     """Find where compressed files can be entered, and keep it. Needs no Spark.
 

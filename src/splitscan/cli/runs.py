@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from splitscan.api.files import Scan
@@ -16,8 +16,8 @@ from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.output import show_text, write_json
 from splitscan.cli.pasting import spell_hint
 from splitscan.cli.progress import ShowsProgress, choose_progress
-from splitscan.cli.session import Session, choose_remote, local_slots, parse_conf, start_session, under_spark_submit
-from splitscan.cli.summary import Ingested, describe_window, render_window, write_ingest, write_plan
+from splitscan.cli.session import Session, choose_remote, local_slots, start_session, under_spark_submit
+from splitscan.cli.summary import describe_window, ingest_as_json, render_window, write_ingest, write_plan
 from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, SplitscanError, StreamError, Where
 from splitscan.jobs.destination import open_destination
@@ -43,32 +43,23 @@ DIALECT_FILE = f"{WATCH_FOLDER}/dialect.json"
 _UNEXPLAINED = {None, "task-failed", "error", "ingest", "invariant"}
 
 
+@dataclass(frozen=True)
 class IngestArguments:
     """Arguments of an ingest or a watch: what is read, where it goes, how it is written, and which Spark does it."""
 
-    def __init__(
-        self,
-        arguments: ScanArguments,
-        destination: str,
-        table: str | None,
-        settings: IngestSettings,
-        master: str | None,
-        spark_conf: Sequence[str],
-    ) -> None:
-        self.arguments, self.settings = arguments, settings
-        self.destination, self.table = destination, table
-        self._master, self._conf = master, parse_conf(spark_conf)
-
-    def session(self, progress: ShowsProgress) -> LazySession:
-        """The session that runs tasks."""
-        return LazySession(self._master, self._conf, progress)
+    arguments: ScanArguments
+    destination: str
+    table: str | None
+    settings: IngestSettings
+    master: str | None
+    conf: Mapping[str, str]
 
     @property
     def slots(self) -> int | None:
         """Tasks that run at a time on this machine; ``None`` if they run elsewhere."""
-        if under_spark_submit() or choose_remote(self._master, self._conf) is not None:
+        if under_spark_submit() or choose_remote(self.master, self.conf) is not None:
             return None
-        return local_slots(self._master or self._conf.get("spark.master", "local[*]"))
+        return local_slots(self.master or self.conf.get("spark.master", "local[*]"))
 
 
 class IngestRun:
@@ -94,30 +85,24 @@ class IngestRun:
         else:
             write_plan(plan, blocks)
 
-    def execute(self, *, quiet: bool, as_json: bool) -> IngestReport:
-        """Do it, and say what was done."""
+    def execute(self, *, quiet: bool, as_json: bool) -> bool:
+        """Do it, and say what was done. Returns whether anything was rejected."""
         from splitscan.spark.ingest_runner import SparkRunner  # noqa: PLC0415 -- PySpark loads with it
 
-        with choose_progress(quiet=quiet) as progress, self._given.session(progress) as session:
+        with choose_progress(quiet=quiet) as progress, LazySession(self._given, progress) as session:
             runner = SparkRunner(session, _INDEX_HERE_BYTES)
             report = run_ingest(self._source(), self._delivery(progress), runner)
             _warn_of_rejects(report, progress)
-        done = Ingested(report, session.start_seconds)
         if as_json:
-            write_json(done.to_json(), indent=2)
+            write_json(ingest_as_json(report, session.start_seconds), indent=2)
         elif not quiet:
-            write_ingest(done)
+            write_ingest(report, session.start_seconds)
         if self._report_file is not None:
-            self._write_page(self._report_file, done)
-        return report
-
-    def _write_page(self, path: str, done: Ingested) -> None:
-        """Write the page. All is ingested by now, so that nothing here is an error of the ingest."""
-        try:
-            options = self._scan.options.files.storage_options
-            write_page(path, done.report, options, done.spark_seconds)
-        except (OSError, SplitscanError) as error:
-            sys.stderr.write(f"splitscan: all is ingested, but the report cannot be written: {error}\n")
+            try:
+                write_page(self._report_file, report, self._scan.options.files.storage_options, session.start_seconds)
+            except (OSError, SplitscanError) as error:  # no error of the ingest
+                sys.stderr.write(f"splitscan: all is ingested, but the report cannot be written: {error}\n")
+        return report.rejects > 0
 
     def _source(self) -> FileSource:
         return FileSource(self._sized_scan().planner, rebalance=self._rebalance or None)
@@ -205,7 +190,7 @@ class WatchRun:
         from splitscan.spark.ingest_runner import SparkRunner  # noqa: PLC0415 -- PySpark loads with it
 
         watch = self._watch(arguments)
-        with closing(watch), self._given.session(progress) as session:
+        with closing(watch), LazySession(self._given, progress) as session:
             runner = SparkRunner(session, _INDEX_HERE_BYTES)
             windows: Iterator[WatchedWindow | None] = (
                 watch.drain(runner, progress.show) if once else watch.follow(runner, progress.show)
@@ -265,8 +250,8 @@ def _kept_dialect(storage: Storage) -> dict[str, str] | None:
 class LazySession:
     """A Spark session that starts when it is first called, and ends with the context."""
 
-    def __init__(self, master: str | None, conf: Mapping[str, str], progress: ShowsProgress) -> None:
-        self._master, self._conf, self._progress = master, conf, progress
+    def __init__(self, given: IngestArguments, progress: ShowsProgress) -> None:
+        self._given, self._progress = given, progress
         self._session: Session | None = None
         self.start_seconds = 0.0
 
@@ -275,7 +260,7 @@ class LazySession:
         if self._session is None:
             self._progress.announce("starting Spark")
             started = time.perf_counter()
-            self._session = start_session(self._master, self._conf)
+            self._session = start_session(self._given.master, self._given.conf)
             self.start_seconds = time.perf_counter() - started
         return self._session.spark
 

@@ -13,7 +13,7 @@ import typer
 from splitscan.api.files import sniff_csv
 from splitscan.cli.arguments import ScanArguments
 from splitscan.cli.flags import DIALECT, Json, Options, Sources, with_flags
-from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.help_text import command
 from splitscan.cli.output import show_text, write_json, write_note, write_rows
 from splitscan.cli.pasting import pasted
 from splitscan.cli.standard_input import DASH, is_spooled
@@ -27,28 +27,14 @@ from splitscan.scan.dialects import unclear
 from splitscan.scan.schema.resolution import ColumnExplanation, SchemaExplanation, SeenType
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module to the program."""
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("names from the header, and the types that all values fit", "splitscan schema data.csv"),
-            (
-                "types of two columns, the others found",
-                "splitscan schema in/ -o 'schemaHints=id long, day date'",
-            ),
-            ("and use it", 'splitscan ingest data.csv out/ -s "$(splitscan schema data.csv --ddl)"'),
-        ),
-    )(schema)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("what is this file?", "splitscan sniff data.csv"),
-            ("with what is known already", "splitscan sniff 'in/*.csv' -o encoding=windows-1252"),
-        ),
-    )(sniff)
-
-
+@command(
+    ("names from the header, and the types that all values fit", "splitscan schema data.csv"),
+    (
+        "types of two columns, the others found",
+        "splitscan schema in/ -o 'schemaHints=id long, day date'",
+    ),
+    ("and use it", 'splitscan ingest data.csv out/ -s "$(splitscan schema data.csv --ddl)"'),
+)
 @with_flags("types", "format", "columns", "where", *DIALECT)
 def schema(
     sources: Sources,
@@ -111,6 +97,10 @@ def _seen(types: tuple[SeenType, ...]) -> list[dict[str, str]]:
     return [{"type": seen.type, "path": redact(seen.path)} for seen in types]
 
 
+@command(
+    ("what is this file?", "splitscan sniff data.csv"),
+    ("with what is known already", "splitscan sniff 'in/*.csv' -o encoding=windows-1252"),
+)
 def sniff(sources: Sources, option: Options = None, as_json: Json = False) -> None:
     """Find the dialect of CSV files in samples: separator, quote, escape, header, encoding. Needs no Spark.
 

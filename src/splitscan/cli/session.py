@@ -26,7 +26,7 @@ import typer
 
 from splitscan.cli.failures import debugging
 from splitscan.cli.flags import Json
-from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.help_text import command
 from splitscan.cli.output import show_name, write_json
 from splitscan.errors import SplitscanError, UsageError
 from splitscan.redaction import redact
@@ -341,18 +341,10 @@ def _no_java(seen: str) -> SplitscanError:
 _Submit = Annotated[bool, typer.Option("--submit", help="Print arguments of spark-submit instead.")]
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the command of this module to the program."""
-    app.command(
-        name="spark-conf",
-        cls=GroupedCommand,
-        epilog=examples(
-            ("for every session to come", "splitscan spark-conf >> $SPARK_HOME/conf/spark-defaults.conf"),
-            ("for one job", 'eval "spark-submit $(splitscan spark-conf --submit) job.py"'),
-        ),
-    )(spark_conf)
-
-
+@command(
+    ("for every session to come", "splitscan spark-conf >> $SPARK_HOME/conf/spark-defaults.conf"),
+    ("for one job", 'eval "spark-submit $(splitscan spark-conf --submit) job.py"'),
+)
 def spark_conf(submit: _Submit = False, as_json: Json = False) -> None:
     """Print the settings that make Spark read faster: the connector's jar, and how the JVM runs. Needs no Spark.
 

@@ -10,7 +10,7 @@ import typer
 
 from splitscan.cli.arguments import storage_options_of
 from splitscan.cli.flags import Json, StorageOptions
-from splitscan.cli.help_text import GroupedCommand, examples
+from splitscan.cli.help_text import command
 from splitscan.cli.output import show_text, write_json, write_rows
 from splitscan.redaction import redact
 
@@ -24,25 +24,11 @@ State = Annotated[
 ]
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module to the program."""
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("how far is a watch?", "splitscan status out/"),
-            ("every file of a stream", "splitscan status checkpoint/splitscan --files"),
-            ("what each window had", "splitscan status out/ --windows"),
-        ),
-    )(status)
-    app.command(
-        cls=GroupedCommand,
-        epilog=examples(
-            ("what would go?", "splitscan purge state/ --checkpoint one/ --checkpoint other/"),
-            ("delete it", "splitscan purge checkpoint/ --delete"),
-        ),
-    )(purge)
-
-
+@command(
+    ("how far is a watch?", "splitscan status out/"),
+    ("every file of a stream", "splitscan status checkpoint/splitscan --files"),
+    ("what each window had", "splitscan status out/ --windows"),
+)
 def status(
     location: State,
     files: Annotated[bool, typer.Option("--files", help="One row for every file.")] = False,
@@ -146,6 +132,10 @@ def _write_facts(facts: Mapping[str, Any], *, is_first: bool, as_json: bool) -> 
     )
 
 
+@command(
+    ("what would go?", "splitscan purge state/ --checkpoint one/ --checkpoint other/"),
+    ("delete it", "splitscan purge checkpoint/ --delete"),
+)
 def purge(
     location: State,
     checkpoint: Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from splitscan.cli.output import show_text, write_line
@@ -18,30 +18,20 @@ _MOST_FINDINGS = 20
 _MOST_REJECTED = 3
 
 
-@dataclass(frozen=True)
-class Ingested:
-    """Report of an ingest, and the seconds of it that Spark took to start."""
-
-    report: IngestReport
-    spark_seconds: float
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for programs."""
-        plain = asdict(replace(self.report, rebalance=None))
-        rebalance = self.report.rebalance
-        return {
-            **plain,
-            "rebalance": None if rebalance is None else rebalance.to_json(),
-            "nothing_to_do": self.report.nothing_to_do,
-            "notice": self.report.notice,
-            "spark_start_seconds": self.spark_seconds,
-            "ledger": self.report.ledger or None,
-        }
+def ingest_as_json(report: IngestReport, spark_seconds: float) -> dict[str, Any]:
+    """The report of an ingest, and the seconds of it that Spark took to start, as JSON values."""
+    return {
+        **asdict(replace(report, rebalance=None)),
+        "rebalance": None if report.rebalance is None else report.rebalance.to_json(),
+        "nothing_to_do": report.nothing_to_do,
+        "notice": report.notice,
+        "spark_start_seconds": spark_seconds,
+        "ledger": report.ledger or None,
+    }
 
 
-def write_ingest(done: Ingested) -> None:
-    """The report for people."""
-    report = done.report
+def write_ingest(report: IngestReport, spark_seconds: float) -> None:
+    """Write the report of an ingest for people."""
     if report.nothing_to_do:
         known = report.files_skipped + report.files_changed
         _write_title(f"nothing to do: {count_of(known, 'file')} ingested before", good=True)
@@ -49,6 +39,11 @@ def write_ingest(done: Ingested) -> None:
         return
     _write_title(f"ingested {count_of(report.rows, 'record')} into {report.destination}", good=True)
     resumed = f", {report.blocks_resumed:,} of them by an earlier run" if report.blocks_resumed else ""
+    left_out = f"{count_of(len(report.columns_left_out), 'column')}: {', '.join(report.columns_left_out)}"
+    seconds = max(report.seconds - spark_seconds, 0.001)
+    start = f", after {_seconds(spark_seconds)} to start Spark" if spark_seconds else ""
+    speed = f"{show_bytes(report.source_bytes)} in {_seconds(seconds)}, {show_speed(report.source_bytes, seconds)}"
+    most = ", ".join(f"{path} ({count:,})" for path, count in report.rejects_by_file[:_MOST_REJECTED])
     _write_facts(
         [
             ("files", f"{report.files:,}"),
@@ -59,11 +54,11 @@ def write_ingest(done: Ingested) -> None:
             ("blocks", f"{report.blocks:,}{resumed}"),
             ("records", f"{report.rows:,}"),
             ("rejects", f"{report.rejects:,}"),
-            ("most in", _most_rejected(report.rejects_by_file)),
-            ("new columns", ", ".join(report.columns_added) or None),
-            ("left out", _left_out(report.columns_left_out)),
-            ("read", _reading(done)),
-            ("time", ", ".join(f"{phase} {_seconds(took)}" for phase, took in report.phase_seconds.items()) or None),
+            ("most in", most),
+            ("new columns", ", ".join(report.columns_added)),
+            ("left out", left_out if report.columns_left_out else None),
+            ("read", speed + start),
+            ("time", ", ".join(f"{phase} {_seconds(took)}" for phase, took in report.phase_seconds.items())),
             ("Parquet", f"{show_bytes(report.parquet_bytes)} in {count_of(report.data_files, 'file')}"),
             ("shared", None if report.rebalance is None else report.rebalance.headline),
             ("proof", "every byte accounted for" if report.accounted else "BYTES ARE MISSING"),
@@ -71,18 +66,9 @@ def write_ingest(done: Ingested) -> None:
             ("removed", _removed(report.removed)),
         ]
     )
-    _write_rejects(report.rejects, report.first_rejects)
-
-
-def _left_out(columns: tuple[str, ...]) -> str | None:
-    return f"{count_of(len(columns), 'column')}: {', '.join(columns)}" if columns else None
-
-
-def _reading(done: Ingested) -> str:
-    seconds = max(done.report.seconds - done.spark_seconds, 0.001)
-    speed = show_speed(done.report.source_bytes, seconds)
-    start = f", after {_seconds(done.spark_seconds)} to start Spark" if done.spark_seconds else ""
-    return f"{show_bytes(done.report.source_bytes)} in {_seconds(seconds)}, {speed}{start}"
+    first = report.first_rejects
+    title = f"the first of {report.rejects:,} rejects:" if report.rejects > len(first) else "rejects:"
+    _write_list(title, first, len(first))
 
 
 def describe_window(window: WatchedWindow, now: float) -> dict[str, Any]:
@@ -136,7 +122,7 @@ def write_plan(plan: IngestPlan, blocks: int) -> None:
             ("replaced", _replaced(len(plan.replaced))),
             ("blocks", f"{blocks:,}"),
             ("bytes", show_bytes(plan.source_bytes)),
-            ("new columns", ", ".join(plan.columns_added) or None),
+            ("new columns", ", ".join(plan.columns_added)),
         ]
     )
     _write_list("would be read:", plan.paths, _MOST_PATHS)
@@ -169,11 +155,6 @@ def _write_findings(title: str, findings: Sequence[Finding]) -> None:
     _write_list(f"{title}:", [str(finding).replace("\n", "\n  ") for finding in findings], _MOST_FINDINGS)
 
 
-def _write_rejects(count: int, rejects: Sequence[str]) -> None:
-    if count:
-        _write_list(f"the first of {count:,} rejects:" if count > len(rejects) else "rejects:", rejects, len(rejects))
-
-
 def _write_title(text: str, *, good: bool | None = None) -> None:
     style = {True: "bold green", False: "bold red", None: "bold"}[good]
     write_line((text, style))
@@ -181,7 +162,7 @@ def _write_title(text: str, *, good: bool | None = None) -> None:
 
 def _write_facts(facts: Iterable[tuple[str, str | None]]) -> None:
     for name, value in facts:
-        if value is not None:
+        if value:
             striking = {"rejects": "" if value == "0" else "yellow", "proof": "green"}.get(name, "")
             write_line((f"  {name:<8} ", "dim"), (value, striking))
 
@@ -196,21 +177,17 @@ def _write_list(title: str, lines: Sequence[str], most: int) -> None:
         sys.stdout.write(f"  ... and {len(lines) - most:,} more\n")
 
 
-def _skipped(skipped: int, changed: int) -> str | None:
+def _skipped(skipped: int, changed: int) -> str:
     parts = []
     if skipped:
         parts.append(f"{count_of(skipped, 'file')} ingested before")
     if changed:
         parts.append(f"{count_of(changed, 'file')} changed since, and left alone")
-    return ", ".join(parts) or None
+    return ", ".join(parts)
 
 
 def _replaced(count: int) -> str | None:
     return f"{count_of(count, 'file')} in the place of an earlier version" if count else None
-
-
-def _most_rejected(files: Sequence[tuple[str, int]]) -> str | None:
-    return ", ".join(f"{path} ({count:,})" for path, count in files[:_MOST_REJECTED]) or None
 
 
 def _missing(count: int) -> str | None:

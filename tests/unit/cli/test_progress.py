@@ -5,15 +5,7 @@ import sys
 
 import pytest
 
-from splitscan.cli.progress import (
-    Pace,
-    ProgressBar,
-    ProgressLines,
-    ShowsProgress,
-    WindowLines,
-    choose_progress,
-    format_seconds,
-)
+from splitscan.cli.progress import Pace, ProgressBar, ProgressLines, ShowsProgress, choose_progress, format_seconds
 from splitscan.jobs.reports import IngestProgress, Phase
 
 
@@ -33,11 +25,11 @@ def test_speed_is_what_was_read_since_reading_began():
     clock = Clock()
     pace = Pace(clock)
     pace.update(0, 100_000_000)
-    assert pace.mb_per_second is None
+    assert pace.speed is None
     assert pace.seconds_left is None
     clock.now += 2
     pace.update(50_000_000, 100_000_000)
-    assert pace.mb_per_second == 25
+    assert pace.speed == 25_000_000
     assert pace.seconds_left == 2
 
 
@@ -47,7 +39,7 @@ def test_what_an_earlier_run_had_read_is_no_speed():
     pace.update(80_000_000, 100_000_000)
     clock.now += 5
     pace.update(90_000_000, 100_000_000)
-    assert pace.mb_per_second == 2
+    assert pace.speed == 2_000_000
     assert pace.seconds_left == 5
 
 
@@ -55,7 +47,7 @@ def test_a_clock_that_stands_still_divides_nothing_by_zero():
     pace = Pace(Clock())
     pace.update(0, 10)
     pace.update(5, 10)
-    assert pace.mb_per_second is None
+    assert pace.speed is None
 
 
 def test_lines_come_with_each_phase_and_then_now_and_then():
@@ -87,7 +79,7 @@ def test_lines_come_with_each_phase_and_then_now_and_then():
 
 def test_of_small_windows_only_what_takes_long_has_a_line():
     clock, stream = Clock(), io.StringIO()
-    lines = WindowLines(stream, every_seconds=5, clock=clock)
+    lines = ProgressLines(stream, every_seconds=5, clock=clock, windows=True)
     for seconds in (1, 1, 10):
         for phase in (Phase.PLAN, Phase.INDEX):
             lines.show(IngestProgress(phase))
