@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.coordinator.server import Answerer, CoordinatorServer
+from splitscan.rebalance.coordinator.server import Answerer, start_server
 from splitscan.rebalance.messages import CoordinatorAddress
 
 
@@ -32,9 +32,9 @@ def served(token: str, port: int = 0) -> Iterator[CoordinatorAddress]:
 
 async def _serve(token: str, port: int, ready: Future[tuple[CoordinatorAddress, Any]]) -> None:
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-    server = CoordinatorServer(Answerer(ClaimLog()), token)
     try:
-        address = CoordinatorAddress(*await server.start("127.0.0.1", port), token)
+        server, bound = await start_server(Answerer(ClaimLog()), token, "127.0.0.1", port)
+        address = CoordinatorAddress(*bound, token)
     except BaseException as error:
         ready.set_exception(error)
         return

@@ -229,7 +229,7 @@ class LogBehindMessages:
     def next(self, scan: str, partition: int, index: int, stats: ChunkStats | None, now: float) -> Chunk | None:
         self._now = now
         request = {"op": "next", "scan": scan, "partition": partition, "index": index}
-        line = messages.encode({**request, "stats": messages.encode_stats(stats)})
+        line = messages.encode({**request, "stats": stats})
         answer = messages.decode(self._answerer.answer(line))
         return None if answer.get("end") is True else messages.decode_chunk(answer.get("chunk"))
 

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -22,7 +21,7 @@ from splitscan.formats.framing.contract import Splittability
 from splitscan.options import OnFileChange
 from splitscan.read.contents import codec_in
 from splitscan.read.opened_file import OpenedFile
-from splitscan.rebalance.claiming.values import Chunk, ChunkStats, Segment
+from splitscan.rebalance.claiming.values import Chunk, ChunkStats, NextChunk, Segment
 from splitscan.redaction import secret_ranges
 from splitscan.scan import ScanSpec, open_reader
 from splitscan.scan.columns.partitions import Grain, grain_of, metadata_name
@@ -230,13 +229,6 @@ class Entries:
             check_unchanged(file, source)
 
 
-class ClaimSource(Protocol):
-    """The log of one partition, as its readers see it: a ``Claims``, or a finished list of chunks."""
-
-    def next(self, index: int, stats: ChunkStats | None = None) -> Chunk | None:
-        """Entry *index*, claimed now if it is new; ``None`` is the end. The answer never changes."""
-
-
 class ChunkReader:
     """Reads the chunks of one partition, in the order of its log.
 
@@ -249,7 +241,7 @@ class ChunkReader:
     def __init__(
         self,
         spec: ScanSpec,
-        claims: ClaimSource,
+        next_chunk: NextChunk,
         secrets: tuple[str, ...],
         *,
         limit: int | None = None,
@@ -259,7 +251,7 @@ class ChunkReader:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spec = spec
-        self._claims = claims
+        self._next_chunk = next_chunk
         self._secrets = secrets
         self._remaining = limit
         self._on_reject = on_reject
@@ -277,7 +269,7 @@ class ChunkReader:
         index, stats = 0, None
         try:
             while self._remaining is None or self._remaining > 0:
-                chunk = self._claims.next(index, stats)
+                chunk = self._next_chunk(index, stats)
                 if chunk is None:
                     return
                 claimed = self._clock()

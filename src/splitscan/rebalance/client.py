@@ -164,7 +164,7 @@ class Claims:
                 "scan": self._scan,
                 "partition": self._partition,
                 "index": index,
-                "stats": messages.encode_stats(stats),
+                "stats": stats,
             }
         )
         self._wait_seconds = time.perf_counter() - started

@@ -16,8 +16,8 @@ from splitscan.jobs.ledger import LedgerBlock, identify
 from splitscan.jobs.part_writing import PartTarget, PartWriter
 from splitscan.jobs.source import Division, ReadTasks, Runner
 from splitscan.jobs.staging import ClaimedPart, PartReport, Staging, log_folder
-from splitscan.rebalance.chunk_reader import ChunkReader, ChunkScan, ClaimSource
-from splitscan.rebalance.claiming.values import Chunk, ChunkStats
+from splitscan.rebalance.chunk_reader import ChunkReader, ChunkScan
+from splitscan.rebalance.claiming.values import Chunk, ChunkStats, NextChunk
 from splitscan.rebalance.planning import RebalancePlan, plan_blocks, plan_ranges
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan import ScanPlanner
@@ -215,7 +215,7 @@ def remains_of(
 
 
 def run_partition(
-    target: PartTarget, spec: ScanSpec, run: ClaimedRun, partition: int, log: ClaimSource
+    target: PartTarget, spec: ScanSpec, run: ClaimedRun, partition: int, next_chunk: NextChunk
 ) -> list[PartReport]:
     """Read the chunks of a partition in the order of its log; every ``part_bytes`` of them become a Parquet file.
 
@@ -223,58 +223,45 @@ def run_partition(
     partition, after another one or beside it, leaves the same bytes under the same names. What an attempt before it
     has finished is not read again.
     """
-    staging = target.open_staging()
-    writing = _PartitionWriting(target, staging, run, partition)
-    unfinished = _UnfinishedLog(log, staging, run, partition)
+    work = _PartitionWork(target, run, partition, next_chunk)
     with_digest = target.settings.source_digests
-    reader = ChunkReader(spec, unfinished, run.secrets, on_reject=writing.take_rejects, with_digest=with_digest)
+    reader = ChunkReader(spec, work.next, run.secrets, on_reject=work.take_rejects, with_digest=with_digest)
     with closing(iter(reader)) as chunks:
         for first in chunks:
-            report = writing.write_part(unfinished.entry, first, chunks)
-            unfinished.begin_part()
+            work.write_part(first, chunks)
             reader.begin_anew()  # the attempt after this one may skip this part
-            unfinished.reports.append(report)
-    return unfinished.reports
+    return work.reports
 
 
-class _UnfinishedLog:
-    """The log of a partition without the parts that an earlier attempt has finished."""
+class _PartitionWork:
+    """Writes part after part of one partition, without those that an earlier attempt has finished."""
 
-    def __init__(self, log: ClaimSource, staging: Staging, run: ClaimedRun, partition: int) -> None:
-        self._log, self._staging = log, staging
-        self._scan, self._partition = run.scan, partition
+    def __init__(self, target: PartTarget, run: ClaimedRun, partition: int, next_chunk: NextChunk) -> None:
+        self._target, self._staging = target, target.open_staging()
+        self._run, self._partition, self._next_chunk = run, partition, next_chunk
         self._skipped = 0
+        self._entry = 0
         self._begins_part = True
-        self.entry = 0
+        self._writer: PartWriter | None = None
         self.reports: list[PartReport] = []
 
-    def begin_part(self) -> None:
-        """The next chunk is the first of a part."""
-        self._begins_part = True
-
-    def next(self, index: int, stats: ChunkStats | None = None) -> Chunk | None:
+    def next(self, index: int, stats: ChunkStats | None) -> Chunk | None:
         """The chunk that is to be read as number *index*."""
         if self._begins_part and self._skip_finished(index):
             stats = None  # they are of another chunk than that before the entry
         self._begins_part = False
-        self.entry = index + self._skipped
-        return self._log.next(self.entry, stats)
+        self._entry = index + self._skipped
+        return self._next_chunk(self._entry, stats)
 
     def _skip_finished(self, index: int) -> bool:
         before = self._skipped
-        while report := self._staging.read_finished(ClaimedPart(self._scan, self._partition, index + self._skipped)):
+        while report := self._staging.read_finished(self._part(index + self._skipped)):
             self._skipped += report.chunks
             self.reports.append(report)
         return self._skipped > before
 
-
-class _PartitionWriting:
-    """Writes part after part of one partition."""
-
-    def __init__(self, target: PartTarget, staging: Staging, run: ClaimedRun, partition: int) -> None:
-        self._target, self._staging = target, staging
-        self._run, self._partition = run, partition
-        self._writer: PartWriter | None = None
+    def _part(self, entry: int) -> ClaimedPart:
+        return ClaimedPart(self._run.scan, self._partition, entry)
 
     def take_rejects(self, rejects: Sequence[Reject]) -> None:
         """Write rejects to the table of the part that is being written."""
@@ -282,19 +269,18 @@ class _PartitionWriting:
             raise InvariantError("a record is read while its part is written")
         self._writer.take_rejects(rejects)
 
-    def write_part(self, entry: int, first: ChunkScan, rest: Iterator[ChunkScan]) -> PartReport:
-        """Write chunks until they are enough for a file, or the log ends."""
-        part = ClaimedPart(self._run.scan, self._partition, entry)
-        files: dict[str, int] = {}
-        chunks = 0
-        with self._target.open_part(self._staging, part) as writer:
+    def write_part(self, first: ChunkScan, rest: Iterator[ChunkScan]) -> None:
+        """Write chunks until they are enough for a file, or the log ends; the chunk after them begins another part."""
+        entry, files, chunks = self._entry, dict[str, int](), 0
+        with self._target.open_part(self._staging, self._part(entry)) as writer:
             self._writer = writer
             for chunks, chunk in enumerate(self._enough(first, rest), start=1):  # noqa: B007 -- how many it were
                 _write_chunk(writer, chunk, files)
         self._writer = None
         report = replace(writer.report(entry), partition=self._partition, chunks=chunks, files=tuple(files))
-        self._staging.write_report(part, report)
-        return report
+        self._staging.write_report(self._part(entry), report)
+        self._begins_part = True
+        self.reports.append(report)
 
     def _enough(self, first: ChunkScan, rest: Iterator[ChunkScan]) -> Iterator[ChunkScan]:
         """Chunks until they are enough for a file. Only their lengths count, so it is the same for every attempt."""

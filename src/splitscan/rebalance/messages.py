@@ -25,7 +25,7 @@ import hmac
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from splitscan.errors import RebalanceError, SplitscanError, UsageError
@@ -128,11 +128,6 @@ def decode(line: bytes) -> Message:
     return message
 
 
-def encode_stats(stats: ChunkStats | None) -> list[float] | None:
-    """The statistics of a chunk, as they travel."""
-    return None if stats is None else list(stats)
-
-
 def decode_stats(value: object) -> ChunkStats | None:
     """Read the statistics of a chunk."""
     if value is None:
@@ -162,21 +157,11 @@ def decode_ranges(value: object) -> list[tuple[int, int]]:
     return [(count(start), count(stop)) for start, stop in (items(item, 2) for item in items(value))]
 
 
-def encode_chunk(chunk: Chunk) -> Message:
-    """A chunk, as it travels."""
-    return {"chunk": chunk}
-
-
 def decode_chunk(value: object) -> Chunk:
     """Read a chunk."""
     index, start, stop, pieces = items(value, 4)
     found = tuple(ChunkPiece(*items(piece, 4)) for piece in items(pieces))
     return Chunk(count(index), count(start), count(stop), found)
-
-
-def encode_record(record: ScanRecord) -> Message:
-    """Spell the record of a scan."""
-    return {"record": asdict(record)}
 
 
 def decode_record(value: Message) -> ScanRecord:

@@ -203,14 +203,10 @@ def explain_plan(scan: ScanPlanner, slots: int, *, rebalance: bool, indexer: Ind
         rebalance: Whether it is rebalanced.
         indexer: How to run the summaries of the boundary index; threads of this process by default.
     """
-    shares = _claimed_shares(scan, slots, indexer) if rebalance else _fixed_shares(scan, slots, indexer)
+    shares = _claimed_shares(scan, slots, indexer) if rebalance else scan.plan_tasks(slots, indexer)
     tasks = tuple(PlannedTask(number, tuple(ranges)) for number, ranges in enumerate(shares))
     framing = scan.framing
     return PlanExplanation(framing.name, framing.splittability.value, rebalance, slots, len(scan.files()), tasks)
-
-
-def _fixed_shares(scan: ScanPlanner, slots: int, indexer: Indexer | None) -> list[Sequence[BlockMetadata]]:
-    return [*scan.plan_tasks(slots, indexer)]
 
 
 def _claimed_shares(scan: ScanPlanner, slots: int, indexer: Indexer | None) -> list[Sequence[BlockMetadata]]:

@@ -192,4 +192,4 @@ def _ingest_claimed(
 
     partition = int(payload)
     with Claims(reachable(coordinator), run.scan, partition) as claims:
-        return [report.to_json() for report in run_partition(target, spec, run, partition, claims)]
+        return [report.to_json() for report in run_partition(target, spec, run, partition, claims.next)]

@@ -22,9 +22,8 @@ from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.jobs.ledger import KeyRange
 from splitscan.jobs.record_json import from_plain, read_object, to_plain
-from splitscan.rebalance.chunk_reader import ClaimSource
 from splitscan.rebalance.claiming.positions import PositionSpace
-from splitscan.rebalance.claiming.values import Chunk, ChunkStats, Segment
+from splitscan.rebalance.claiming.values import Chunk, ChunkStats, NextChunk, Segment
 from splitscan.rebalance.client import Claims
 from splitscan.spark.applying import BatchFunction, as_applied
 from splitscan.spark.coordination.jvm import find_jvm
@@ -68,11 +67,11 @@ def read_claimed_keys(partition: ClaimedKeys) -> Iterator[pa.RecordBatch]:
     """
     registered = partition.registered
     with Claims(reachable(registered.address), registered.scan, partition.number) as claims:
-        yield from read_chunks(partition.spec, partition.version, claims)
+        yield from read_chunks(partition.spec, partition.version, claims.next)
 
 
 def read_chunks(
-    spec: TableSpec, version: TableVersion | None, claims: ClaimSource, clock: Callable[[], float] = time.monotonic
+    spec: TableSpec, version: TableVersion | None, next_chunk: NextChunk, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a partition's chunks, over one connection and in one transaction.
 
@@ -83,7 +82,7 @@ def read_chunks(
     def pieces() -> Iterator[KeyRange]:
         nonlocal rows, size_bytes
         index, stats = 0, None
-        while (chunk := claims.next(index, stats)) is not None:
+        while (chunk := next_chunk(index, stats)) is not None:
             claimed = clock()
             rows = size_bytes = 0
             yield from pieces_of(chunk, spec)

@@ -41,6 +41,7 @@ class DealtChunks:
         self._ranges = ranges
 
     def next(self, index: int, stats: ChunkStats | None = None) -> Chunk | None:
+        """Entry *index*; ``None`` after the last one."""
         if index >= len(self._ranges):
             return None
         start, stop = self._ranges[index]
@@ -109,7 +110,7 @@ def _check_deal(
     for log in logs:
         found: list[Reject] = []
         reader = ChunkReader(
-            scan.planner.spec, DealtChunks(space, log), secrets, on_reject=found.extend, with_digest=True
+            scan.planner.spec, DealtChunks(space, log).next, secrets, on_reject=found.extend, with_digest=True
         )
         for chunk in reader:
             read = shown_rows(row for batch in chunk for row in batch.to_pylist())
@@ -125,5 +126,5 @@ def _check_deal(
 
 def read_log(scan: Scan, plan: RebalancePlan, log: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
     """The rows of a finished log, as a reader of its partition delivers them."""
-    reader = ChunkReader(scan.planner.spec, DealtChunks(PositionSpace(plan.segments), log), plan.secrets)
+    reader = ChunkReader(scan.planner.spec, DealtChunks(PositionSpace(plan.segments), log).next, plan.secrets)
     return [row for batch in reader.batches() for row in batch.to_pylist()]

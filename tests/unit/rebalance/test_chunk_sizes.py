@@ -4,7 +4,7 @@ import pytest
 from bench.rebalance_simulation import WORKS, simulate
 
 from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.claiming.values import ChunkStats, ReadingPace, Rest, Segment, Sizing, chunk_positions
+from splitscan.rebalance.claiming.values import ChunkStats, ReadingPace, Segment, Sizing, chunk_positions
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.name)
@@ -27,14 +27,14 @@ def test_a_large_chunk_at_the_wrong_place_would_be_the_end_of_the_scan():
 
 def test_a_chunk_is_limited_from_all_sides():
     sizing = Sizing(share_of_rest=1 / 10, min_seconds=0.1, max_seconds=1.0, overheads=4.0, max_growth=8)
-    rest = Rest(seconds=5.0, positions=1_000_000)
+    rest = (5.0, 1_000_000)
     assert chunk_positions(sizing, 0.001, rest, 0.0, 10_000, 10**6) == 500  # a tenth of the rest
-    assert chunk_positions(sizing, 0.001, Rest(0.1, 10**6), 0.0, 10_000, 10**6) == 256  # min_seconds, min_positions
-    assert chunk_positions(sizing, 0.0001, Rest(0.1, 10**6), 0.0, 10_000, 10**6) == 1000  # min_seconds
-    assert chunk_positions(sizing, 0.001, Rest(500.0, 10**9), 0.0, 10_000, 10**6) == 1000  # max_seconds
-    assert chunk_positions(sizing, 0.001, Rest(500.0, 10**9), 2.0, 10_000, 10**6) == 8000  # the price of a chunk
-    assert chunk_positions(sizing, 0.00001, Rest(500.0, 10**9), 0.0, 1_000, 10**6) == 8000  # growth
-    assert chunk_positions(sizing, 0.001, Rest(500.0, 100_000), 0.0, 10_000, 700) == 700  # what there is
+    assert chunk_positions(sizing, 0.001, (0.1, 10**6), 0.0, 10_000, 10**6) == 256  # min_seconds, min_positions
+    assert chunk_positions(sizing, 0.0001, (0.1, 10**6), 0.0, 10_000, 10**6) == 1000  # min_seconds
+    assert chunk_positions(sizing, 0.001, (500.0, 10**9), 0.0, 10_000, 10**6) == 1000  # max_seconds
+    assert chunk_positions(sizing, 0.001, (500.0, 10**9), 2.0, 10_000, 10**6) == 8000  # the price of a chunk
+    assert chunk_positions(sizing, 0.00001, (500.0, 10**9), 0.0, 1_000, 10**6) == 8000  # growth
+    assert chunk_positions(sizing, 0.001, (500.0, 100_000), 0.0, 10_000, 700) == 700  # what there is
     assert chunk_positions(sizing, None, rest, 0.0, 0, 10**6) == 10**6 // 512  # the first one
     assert chunk_positions(sizing, None, rest, 0.0, 0, 10**9) == 4096  # a first one of a large range
     assert chunk_positions(sizing, None, rest, 0.0, 4096, 10**9) == 8 * 4096  # nothing measured

@@ -269,12 +269,14 @@ def test_a_chunk_that_begins_anew_gives_the_same_batches_whatever_was_read_befor
     plan = plan_rebalance(scan.planner, 1)
     assert plan is not None
     space, edge = PositionSpace(plan.segments), 4001
-    reader = chunk_reader.ChunkReader(scan.planner.spec, DealtChunks(space, [(0, edge), (edge, space.total)]), ())
+    reader = chunk_reader.ChunkReader(scan.planner.spec, DealtChunks(space, [(0, edge), (edge, space.total)]).next, ())
     chunks = iter(reader)
     assert sum(batch.num_rows for batch in next(chunks)) == 1000
     reader.begin_anew()
     behind = list(next(chunks))
-    alone = list(chunk_reader.ChunkReader(scan.planner.spec, DealtChunks(space, [(edge, space.total)]), ()).batches())
+    alone = list(
+        chunk_reader.ChunkReader(scan.planner.spec, DealtChunks(space, [(edge, space.total)]).next, ()).batches()
+    )
     assert behind == alone
     assert len(alone) > 2
     assert sum(batch.num_rows for batch in alone) == 20_000

@@ -102,7 +102,9 @@ def few(people, monkeypatch):
 
 
 def rows_of(spec, space, log):
-    return [id for batch in read_chunks(spec, None, DealtChunks(space, log)) for id in batch.column("id").to_pylist()]
+    return [
+        id for batch in read_chunks(spec, None, DealtChunks(space, log).next) for id in batch.column("id").to_pylist()
+    ]
 
 
 @pytest.mark.parametrize("key", ["id", "name", "photo"])
@@ -145,7 +147,7 @@ def test_a_reader_tells_what_each_chunk_took(few):
 
     ticks = iter(range(100))
     log = Log(space, [(0, middle), (middle, space.total)])
-    batches = list(read_chunks(spec, None, log, clock=lambda: float(next(ticks))))
+    batches = list(read_chunks(spec, None, log.next, clock=lambda: float(next(ticks))))
     assert told[0] is None
     assert [stats.seconds for stats in told[1:]] == [1.0, 1.0]
     assert sum(stats.records for stats in told[1:]) == 1000

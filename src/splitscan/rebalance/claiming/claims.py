@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from splitscan.errors import InvariantError, RebalanceError
@@ -28,7 +29,6 @@ from splitscan.rebalance.claiming.values import (
     Chunk,
     ChunkStats,
     ReadingPace,
-    Rest,
     ScanRecord,
     Segment,
     Sizing,
@@ -46,35 +46,21 @@ _WEIGHT_OF_LATEST_WAIT = 0.1
 _REST_WORTH_MOVING = 2.0  # a rest is not worth moving below this many times the price of a chunk
 
 
+@dataclass(slots=True, eq=False)
 class _Partition:
     """Own range, log and pace of one partition. The tracker guards the own range: claims and steals go through it."""
 
-    __slots__ = (
-        "claimed_at",
-        "log",
-        "number",
-        "pace",
-        "reach",
-        "reported",
-        "sealed",
-        "started",
-        "tracker",
-        "weighed",
-        "weight",
-    )
-
-    def __init__(self, number: int, start: int, stop: int) -> None:
-        self.number = number
-        self.tracker = OffsetRangeTracker(start, stop)
-        self.reach = start  # everything of the own range before it is claimed
-        self.log = ChunkLog()
-        self.pace = ReadingPace()
-        self.started = False
-        self.sealed = False
-        self.reported = -1  # latest chunk that a reader has told of
-        self.claimed_at = 0.0
-        self.weight = 0.0  # seconds that the own range will take, as far as foreseen
-        self.weighed = 0  # positions that the own range had when this was foreseen
+    number: int
+    tracker: OffsetRangeTracker
+    reach: int  # everything of the own range before it is claimed
+    log: ChunkLog = field(default_factory=ChunkLog)
+    pace: ReadingPace = field(default_factory=ReadingPace)
+    started: bool = False
+    sealed: bool = False
+    reported: int = -1  # latest chunk that a reader has told of
+    claimed_at: float = 0.0
+    weight: float = 0.0  # seconds that the own range will take, as far as foreseen
+    weighed: int = 0  # positions that the own range had when this was foreseen
 
     @property
     def unclaimed(self) -> int:
@@ -103,32 +89,21 @@ class _Partition:
 class _Scan:
     """One scan: its positions, its partitions, and the answers to their readers."""
 
-    __slots__ = (
-        "_at_work",
-        "_overhead",
-        "_partitions",
-        "_recorder",
-        "_sizing",
-        "_unclaimed",
-        "_wait",
-        "_weight",
-        "digest",
-        "space",
-    )
-
     def __init__(
         self, space: PositionSpace, ranges: Sequence[tuple[int, int]], digest: bytes, sizing: Sizing, now: float
     ) -> None:
         self.space = space
         self.digest = digest
         self._sizing = sizing
-        self._partitions = [_Partition(number, start, stop) for number, (start, stop) in enumerate(ranges)]
+        self._partitions = [
+            _Partition(number, OffsetRangeTracker(start, stop), start) for number, (start, stop) in enumerate(ranges)
+        ]
         self._at_work: dict[int, _Partition] = {}  # started and not sealed
         self._weight = 0.0  # of all that are at work
         self._unclaimed = 0  # positions of all that are at work
         self._overhead = 0.0  # what the cheapest chunk cost, which is at least what a chunk costs beside its records
         self._wait = 0.0  # what a claim takes, of late
-        self._recorder = ScanRecorder(ranges, now)
+        self.recorder = ScanRecorder(ranges, now)
 
     def partition(self, number: int) -> _Partition:
         if not 0 <= number < len(self._partitions):
@@ -142,7 +117,7 @@ class _Scan:
         if stats is not None and index == logged and partition.reported < index - 1:
             self._take_stats(partition, index - 1, stats)
         if index < logged:
-            self._recorder.replayed(partition.number)
+            self.recorder.replayed(partition.number)
             return partition.log[index]
         if partition.sealed:
             return None
@@ -151,19 +126,13 @@ class _Scan:
             return None
         return self._claim(partition, now)
 
-    def record(self, scan: str, created: float) -> ScanRecord:
-        return self._recorder.record(scan, created, self.space.total)
-
-    def drop_events(self) -> None:
-        self._recorder.drop_events()
-
     def _take_stats(self, partition: _Partition, index: int, stats: ChunkStats) -> None:
         start, stop = partition.log[index]
         partition.reported = index
         self._overhead = min(self._overhead or stats.seconds, stats.seconds)
         partition.pace.measured(stop - start, stats.seconds - self._overhead)
         self._wait += (stats.wait_seconds - self._wait) * _WEIGHT_OF_LATEST_WAIT
-        self._recorder.reported(partition.number, stats)
+        self.recorder.reported(partition.number, stats)
         self._weigh(partition)
 
     def _claim(self, partition: _Partition, now: float) -> tuple[int, int]:
@@ -174,7 +143,7 @@ class _Scan:
         wanted = chunk_positions(
             self._sizing,
             partition.pace.seconds_per_position,
-            Rest(self._weight / readers, self._unclaimed / readers),
+            (self._weight / readers, self._unclaimed / readers),
             self._overhead + self._wait / 2,
             previous[1] - previous[0],
             own_stop - start,
@@ -187,7 +156,7 @@ class _Scan:
             partition.started = True
             self._at_work[partition.number] = partition
         self._weigh(partition)
-        self._recorder.claimed(partition.number, len(log) - 1, *claimed, now)
+        self.recorder.claimed(partition.number, len(log) - 1, *claimed, now)
         return claimed
 
     def _steal_for(self, thief: _Partition, now: float) -> bool:
@@ -207,7 +176,7 @@ class _Scan:
         if pace:
             thief.pace = ReadingPace(1.0, pace)
         self._weigh(victim)
-        self._recorder.moved(victim.number, thief.number, residual.start, residual.stop, now)
+        self.recorder.moved(victim.number, thief.number, residual.start, residual.stop, now)
         return True
 
     def _near_edge(self, start: int, length: int) -> int:
@@ -245,7 +214,7 @@ class _Scan:
     def _seal(self, partition: _Partition, now: float) -> None:
         partition.seal()
         self._at_work.pop(partition.number, None)
-        self._recorder.ended(partition.number, now)
+        self.recorder.ended(partition.number, now)
 
 
 class ClaimLog:
@@ -351,7 +320,8 @@ class ClaimLog:
 
     def record(self, scan: str) -> ScanRecord:
         """Record of the scan so far."""
-        return self._scan(scan).record(scan, self._created[scan])
+        found = self._scan(scan)
+        return found.recorder.record(scan, self._created[scan], found.space.total)
 
     def _scan(self, scan: str) -> _Scan:
         found = self._scans.get(scan)
@@ -372,7 +342,7 @@ class ClaimLog:
         self._with_events[scan] = None
         if len(self._with_events) > _SCANS_WITH_EVENTS:
             oldest, _ = self._with_events.popitem(last=False)
-            self._scans[oldest].drop_events()
+            self._scans[oldest].recorder.drop_events()
 
 
 def _refuse_claim(seen: str) -> NoReturn:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 
 class Segment(NamedTuple):
@@ -97,6 +98,13 @@ class PartitionRecord:
     steals: int = 0
     started: float | None = None
     ended: float | None = None
+
+
+NextChunk: TypeAlias = Callable[[int, ChunkStats | None], Chunk | None]
+"""Gives an entry of the log of one partition, claimed now if it is new, and takes what was measured of the one before.
+
+``None`` is the end. The answer for an entry never changes.
+"""
 
 
 class ChunkRecord(NamedTuple):
@@ -230,26 +238,24 @@ class ReadingPace:
         self._seconds = self._seconds / 2 + seconds
 
 
-class Rest(NamedTuple):
-    """Work that is left of a scan, divided among the readers that are at work.
-
-    Attributes:
-        seconds: As the paces of all readers let one expect.
-        positions: What nobody has claimed.
-    """
-
-    seconds: float
-    positions: float
-
-
 def chunk_positions(
-    sizing: Sizing, pace: float | None, rest: Rest, overhead_seconds: float, previous: int, unclaimed: int
-) -> int:
-    """Number of positions of the next chunk, at least 1."""
+    sizing: Sizing, pace: float | None, rest: tuple[float, float], overhead_seconds: float, previous: int,
+    unclaimed: int,
+) -> int:  # fmt: skip
+    """Number of positions of the next chunk, at least 1.
+
+    Args:
+        sizing: Limits.
+        pace: Seconds per position; ``None`` before the first measurement.
+        rest: Foreseen seconds and unclaimed positions of the scan, divided among the readers that are at work.
+        overhead_seconds: Price of a chunk beside its records.
+        previous: Positions of the chunk before it, 0 for none.
+        unclaimed: Positions that are left of the partition.
+    """
     if not previous:
         wanted = min(int(unclaimed * sizing.first_share), sizing.first_positions)
     elif pace:
-        rest_seconds = min(rest.seconds, rest.positions * pace)  # somebody else's slow region may lie ahead, too
+        rest_seconds = min(rest[0], rest[1] * pace)  # somebody else's slow region may lie ahead, too
         seconds = min(max(rest_seconds * sizing.share_of_rest, sizing.min_seconds), sizing.max_seconds)
         seconds = max(seconds, min(overhead_seconds * sizing.overheads, rest_seconds / sizing.overheads))
         wanted = min(int(seconds / pace), previous * sizing.max_growth)

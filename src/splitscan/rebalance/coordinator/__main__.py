@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.coordinator.server import Answerer, CoordinatorServer
+from splitscan.rebalance.coordinator.process import is_alive, start_of
+from splitscan.rebalance.coordinator.server import Answerer, start_server
 
 _POLL_SECONDS = 1.0  # where the kernel cannot tell us of a process's end
 
@@ -40,16 +41,14 @@ async def _serve(settings: dict[str, Any]) -> None:
         _watch(loop, pid, gone)
     if not settings["detached"]:
         loop.add_reader(sys.stdin.fileno(), _on_stdin, loop, gone)
-    server = CoordinatorServer(Answerer(ClaimLog()), settings["token"])
     try:
-        host, port = await server.start(settings["host"], settings["port"])
-        ready: dict[str, str | int] = {"host": host, "port": port, "pid": os.getpid()}
+        _, (_, port) = await start_server(Answerer(ClaimLog()), settings["token"], settings["host"])
+        ready: dict[str, str | int] = {"port": port, "pid": os.getpid()}
     except OSError as error:
         ready = {"error": f"{type(error).__name__}: {error}"}
         gone.set()
     _say(ready)
     await gone.wait()
-    server.close()
     for path in settings["leaves"]:
         Path(path).unlink(missing_ok=True)
 
@@ -78,7 +77,7 @@ def _watch(loop: asyncio.AbstractEventLoop, pid: int, gone: asyncio.Event) -> No
     except ProcessLookupError:
         gone.set()
     except (OSError, AttributeError):  # an old kernel, another system
-        loop.call_later(_POLL_SECONDS, _poll, loop, pid, _identity(pid), gone)
+        loop.call_later(_POLL_SECONDS, _poll, loop, pid, start_of(pid), gone)
     else:
         loop.add_reader(descriptor, _on_end, loop, descriptor, gone)
 
@@ -89,29 +88,11 @@ def _on_end(loop: asyncio.AbstractEventLoop, descriptor: int, gone: asyncio.Even
     gone.set()
 
 
-def _poll(loop: asyncio.AbstractEventLoop, pid: int, identity: str, gone: asyncio.Event) -> None:
-    if _identity(pid) == identity and _is_alive(pid):
-        loop.call_later(_POLL_SECONDS, _poll, loop, pid, identity, gone)
+def _poll(loop: asyncio.AbstractEventLoop, pid: int, start: str, gone: asyncio.Event) -> None:
+    if start_of(pid) == start and is_alive(pid):
+        loop.call_later(_POLL_SECONDS, _poll, loop, pid, start, gone)
     else:
         gone.set()
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # it lives, and is somebody else's
-        return True
-    return True
-
-
-def _identity(pid: int) -> str:
-    """When the process started, so that another one with the same number is told apart; empty where not known."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
 
 
 if __name__ == "__main__":

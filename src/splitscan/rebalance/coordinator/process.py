@@ -45,13 +45,7 @@ class CoordinatorProcess:
     @property
     def running(self) -> bool:
         """True if it still runs."""
-        if self._child is not None:
-            return self._child.poll() is None
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        return True
+        return is_alive(self.pid) if self._child is None else self._child.poll() is None
 
     def close(self) -> None:
         """End it. All logs are lost, so whatever is read later fails."""
@@ -111,7 +105,6 @@ def start_coordinator(
     settings = {
         "token": token,
         "host": host,
-        "port": 0,
         "watch": [*watch] if detached else [os.getpid(), *watch],
         "detached": detached,
         "leaves": [*leaves],
@@ -212,7 +205,16 @@ def shared_coordinator(process: int, choose: Callable[[], ListenAddress]) -> Sha
         RebalanceError: ``[coordinator-failed]`` if none can be started, or nothing be written down for others.
     """
     try:
-        return _found_or_started(process, choose)
+        folder = _private_folder()
+        path = folder / f"coordinator-{process}-{start_of(process)}"
+        with _locked(path) as descriptor:
+            known = _read(descriptor)
+            if known is None or not _answers(known):
+                _write(descriptor, b" " * _ENTRY_BYTES)  # a full disk is noticed before there is a process to be found
+                known = _start(process, choose(), path)
+                _write(descriptor, json.dumps(asdict(known)).encode())
+                _sweep(folder)
+            return known
     except OSError as error:
         raise RebalanceError(
             "all that plan for one driver find its coordinator by a file",
@@ -221,19 +223,6 @@ def shared_coordinator(process: int, choose: Callable[[], ListenAddress]) -> Sha
             "set TMPDIR to a folder that can be written to and has room, or leave rebalance out",
             "coordinator-failed",
         ) from error
-
-
-def _found_or_started(process: int, choose: Callable[[], ListenAddress]) -> SharedCoordinator:
-    folder = _private_folder()
-    path = folder / f"coordinator-{process}-{start_of(process)}"
-    with _locked(path) as descriptor:
-        known = _read(descriptor)
-        if known is None or not _answers(known):
-            _write(descriptor, b" " * _ENTRY_BYTES)  # a full disk is noticed before there is a process to be found
-            known = _start(process, choose(), path)
-            _write(descriptor, json.dumps(asdict(known)).encode())
-            _sweep(folder)
-        return known
 
 
 def start_of(process: int) -> str:
@@ -317,11 +306,12 @@ def _sweep(folder: Path) -> None:
     for path in folder.glob("coordinator-*-*"):
         process, _, start = path.name.removeprefix("coordinator-").partition("-")
         with suppress(ValueError, OSError):
-            if not _is_alive(int(process)) or start_of(int(process)) != start:
+            if not is_alive(int(process)) or start_of(int(process)) != start:
                 path.unlink()
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """True if there is a process of this number."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 
 from splitscan.errors import SplitscanError
 from splitscan.rebalance import messages
@@ -23,59 +24,36 @@ class Answerer:
         self._log = log
         self._clock = clock
         self._epoch = epoch
-        self._answers = {
-            "next": self._next,
-            "create": self._create,
-            "scans": self._all_scans,
-            "entries": self._entries,
-            "record": self._record,
-            "ping": self._ping,
-        }
 
     def answer(self, line: bytes) -> bytes:
         """The answer to one line, as one line. Whatever goes wrong is an answer: others use this process too."""
         try:
-            request = messages.decode(line)
-            answer = self._answers.get(messages.text(request.get("op")))
-            if answer is None:
-                raise messages.bad_message("a request that this version does not know")
-            return messages.encode(answer(request))
+            return messages.encode(self._answer(messages.decode(line)))
         except SplitscanError as error:
             return messages.encode(messages.encode_error(error))
         except Exception as error:
             failure = messages.bad_message(f"a request that cannot be answered ({type(error).__name__})")
             return messages.encode(messages.encode_error(failure))
 
-    def _next(self, request: Message) -> Message:
-        chunk = self._log.next(
-            messages.text(request.get("scan")),
-            messages.count(request.get("partition")),
-            messages.count(request.get("index")),
-            messages.decode_stats(request.get("stats")),
-            self._clock(),
-        )
-        return {"end": True} if chunk is None else messages.encode_chunk(chunk)
-
-    def _create(self, request: Message) -> Message:
-        scan = messages.text(request.get("scan"))
-        segments = messages.decode_segments(request.get("segments"))
-        ranges = messages.decode_ranges(request.get("ranges"))
-        return {"created": self._log.create(scan, segments, ranges, self._clock(), self._epoch())}
-
-    def _all_scans(self, request: Message) -> Message:
-        assert request
-        return {"scans": self._log.scans()}
-
-    def _entries(self, request: Message) -> Message:
-        partition = messages.count(request.get("partition"))
-        return {"entries": self._log.entries(messages.text(request.get("scan")), partition)}
-
-    def _record(self, request: Message) -> Message:
-        return messages.encode_record(self._log.record(messages.text(request.get("scan"))))
-
-    @staticmethod
-    def _ping(request: Message) -> Message:
-        return {"pong": request.get("op") == "ping"}
+    def _answer(self, request: Message) -> Message:
+        text, count, get = messages.text, messages.count, request.get
+        match text(get("op")):
+            case "next":
+                scan, partition, index = text(get("scan")), count(get("partition")), count(get("index"))
+                chunk = self._log.next(scan, partition, index, messages.decode_stats(get("stats")), self._clock())
+                return {"end": True} if chunk is None else {"chunk": chunk}
+            case "create":
+                segments, ranges = messages.decode_segments(get("segments")), messages.decode_ranges(get("ranges"))
+                return {"created": self._log.create(text(get("scan")), segments, ranges, self._clock(), self._epoch())}
+            case "scans":
+                return {"scans": self._log.scans()}
+            case "entries":
+                return {"entries": self._log.entries(text(get("scan")), count(get("partition")))}
+            case "record":
+                return {"record": asdict(self._log.record(text(get("scan"))))}
+            case "ping":
+                return {"pong": True}
+        raise messages.bad_message("a request that this version does not know")
 
 
 GREETING_SECONDS = 10.0
@@ -85,36 +63,28 @@ _BACKLOG = 1024  # a stage's readers connect at the same moment
 _KEEPALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 20), ("TCP_KEEPCNT", 6))  # hosts that vanished: after 3 min
 
 
-class CoordinatorServer:
-    """Listens on a TCP port and answers everybody who knows the token.
+async def start_server(
+    answerer: Answerer, token: str, host: str, port: int = 0
+) -> tuple[asyncio.Server, tuple[str, int]]:
+    """Listen on a TCP port, a free one by default, and answer everybody who knows the token.
 
-    Lines that are no requests get an error; a connection without the token gets nothing, and is closed. Answers that
-    a client does not fetch stop the reading of its requests, and wait in no buffer of ours. Hosts that vanish without
-    a word are noticed by TCP, and only cost a socket until then.
+    Lines that are no requests get an error; a connection without the token gets nothing, and is closed.
+
+    Returns:
+        The server, and the address that was bound.
     """
-
-    def __init__(self, answerer: Answerer, token: str) -> None:
-        self._answerer = answerer
-        self._token = token
-        self._server: asyncio.Server | None = None
-
-    async def start(self, host: str, port: int = 0) -> tuple[str, int]:
-        """Listen on *host*; returns the address that was bound. Port 0 takes a free one."""
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: _ClientConnection(self._answerer.answer, self._token), host, port, backlog=_BACKLOG
-        )
-        bound = self._server.sockets[0].getsockname()
-        return bound[0], bound[1]
-
-    def close(self) -> None:
-        """Listen no longer."""
-        if self._server is not None:
-            self._server.close()
+    server = await asyncio.get_running_loop().create_server(
+        lambda: _ClientConnection(answerer.answer, token), host, port, backlog=_BACKLOG
+    )
+    return server, server.sockets[0].getsockname()[:2]
 
 
 class _ClientConnection(asyncio.Protocol):
-    """One client: greets, checks the proof, then answers line by line."""
+    """One client: greets, checks the proof, then answers line by line.
+
+    Answers that a client does not fetch stop the reading of its requests, and wait in no buffer of ours. Hosts that
+    vanish without a word are noticed by TCP, and only cost a socket until then.
+    """
 
     def __init__(self, answer: Callable[[bytes], bytes], token: str) -> None:
         self._answer = answer

@@ -266,7 +266,7 @@ def read_claimed(spec: ScanSpec, partition: ClaimedPartition) -> Iterator[pa.Rec
     registered, losses, limit = partition.registered, RejectCounter(spec.options), spec.options.reading.limit
     with Claims(reachable(registered.address), registered.scan, partition.number) as claims:
         try:
-            yield from ChunkReader(spec, claims, partition.secrets, limit=limit, losses=losses).batches()
+            yield from ChunkReader(spec, claims.next, partition.secrets, limit=limit, losses=losses).batches()
         finally:
             losses.report()
 

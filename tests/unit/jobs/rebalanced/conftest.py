@@ -43,7 +43,7 @@ class ClaimRunner:
     def run_claimed(self, spec, context, run):
         def work(partition):
             for _ in range(self._attempts):
-                reports = run_partition(context, spec, run, partition, PartitionLog(self, run.scan, partition))
+                reports = run_partition(context, spec, run, partition, PartitionLog(self, run.scan, partition).next)
             return reports
 
         with ThreadPoolExecutor(run.partitions) as pool:
