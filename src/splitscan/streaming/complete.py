@@ -61,7 +61,7 @@ class CompleteFiles:
         works.sort(key=attrgetter("order"))
         self._cut_ahead = {}
         self._uncut = {work.path: work for work in works if not work.is_begun}
-        return Found(works)
+        return works, ()
 
     def _fresh(self, file: FileMetadata, generation: int = 0) -> FileWork:
         return self._work(file, generation, 0, file.size_bytes, self._block_bytes)

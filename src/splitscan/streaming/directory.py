@@ -78,11 +78,6 @@ class DirectoryScanner:
             self._wait(self._wanted, None)
             return self._result()
 
-    def trigger(self) -> None:
-        """Begin a listing now; one that is on its way is followed by another. Does not wait."""
-        with self._changed:
-            self._ask(self._begun + 1)
-
     def stop(self) -> None:
         """End the thread, after the listing that is on its way."""
         with self._changed:

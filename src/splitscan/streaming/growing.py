@@ -58,9 +58,11 @@ class GrowingFiles:
         self._format = format
         self._scan = scan
         self._options = options
-        self._seen: dict[str, tuple[str, int, int]] = {}  # path -> version, position and closing time without work
+        self._seen: dict[str, tuple[str, int, bool]] = {}  # path -> version, position and end of those without work
         self._warned: set[str] = set()
         self._copies: dict[tuple[str, str], int] = {}  # path and content that it repeats -> when that was seen first
+        self._now_us = 0  # of the listing that is compared
+        self._known: Mapping[str, FileProgress] = {}
 
     def find(self, listing: DirectoryListing, state: StreamState) -> Found:
         """Compare a listing with what is planned; opens the files that changed.
@@ -69,46 +71,130 @@ class GrowingFiles:
             SourceChangedError: ``[file-modified]`` with ``onModified=fail``, if the content of a file was replaced.
             SourceError: If a file cannot be read.
         """
+        self._now_us, self._known = listing.taken_us, state.files
         if self._copies:
             listed = {file.path for file in listing.files}
             self._copies = {key: first_us for key, first_us in self._copies.items() if key[0] in listed}
-        return _Comparison(self, listing, state).run()
-
-    # ------------------------------------------------------- for one listing
+        unknown: list[FileMetadata] = []
+        works: list[FileWork] = []
+        for file in listing.files:
+            known = self._known.get(file.path)
+            if self._is_unchanged(file, known):
+                continue
+            if known is None:
+                unknown.append(file)
+            else:
+                self._look(file, known, unknown, works)
+        moves = tuple(self._moved(unknown, works)) if unknown else ()
+        works.sort(key=attrgetter("order"))
+        return works, moves
 
     def open(self, file: FileMetadata) -> ByteSource:
         """Open a listed file."""
         return open_source(file.path, self._scan.options.files.storage_options)
 
-    def is_closed(self, file: FileMetadata, now_us: int) -> bool:
+    def _is_unchanged(self, file: FileMetadata, known: FileProgress | None) -> bool:
+        if known is None:
+            has_nothing_new = not file.size_bytes
+        else:
+            has_nothing_new = file.size_bytes == known.position and file.modified_us == known.file.modified_us
+        return has_nothing_new or self._seen.get(file.path) == self._version(file, known)
+
+    def _version(self, file: FileMetadata, known: FileProgress | None) -> tuple[str, int, bool]:
+        """A version of a file, where it is read from, and whether it has ended."""
+        return file.fingerprint, known.position if known is not None else 0, self._is_closed(file)
+
+    def _is_closed(self, file: FileMetadata) -> bool:
         """Return whether a file has ended, for all that is known."""
         after_ms = self._options.close_after_ms
-        return after_ms is not None and bool(file.modified_us) and now_us - file.modified_us >= after_ms * 1000
+        return after_ms is not None and bool(file.modified_us) and self._now_us - file.modified_us >= after_ms * 1000
 
-    def is_idle(self, file: FileMetadata, known: FileProgress | None, now_us: int) -> bool:
-        """Return whether a look at this version of a file, from this position, has found no work before."""
-        version = (file.fingerprint, known.position if known is not None else 0, self.is_closed(file, now_us))
-        return self._seen.get(file.path) == version
+    def _look(
+        self, file: FileMetadata, known: FileProgress, unknown: list[FileMetadata], works: list[FileWork]
+    ) -> None:
+        """A file under a known name: grown, or another one."""
+        for source in self._opened(file):
+            if file.size_bytes >= known.position and has_prefix(source, known.file.fingerprint):
+                self._add(source, file, known, known.generation, works)
+            else:
+                unknown.append(file)
 
-    def mark_idle(self, file: FileMetadata, position: int, now_us: int) -> None:
-        """Do not look at this version of a file again."""
-        self._seen[file.path] = (file.fingerprint, position, self.is_closed(file, now_us))
+    def _moved(self, unknown: Sequence[FileMetadata], works: list[FileWork]) -> Iterator[tuple[str, str]]:
+        """Files without a past: those that continue a file that lost its name, and new ones."""
+        candidates = _Candidates(self._known, self.open)
+        found: list[tuple[FileMetadata, str]] = []
+        new: list[FileMetadata] = []
+        for file in unknown:
+            for source in self._opened(file):
+                origin = candidates.take(source, file)
+                if origin is not None:
+                    found.append((file, origin))
+                    known = self._known[origin]
+                    self._add(source, file, known, known.generation, works)
+                elif not self._is_held(source, file, candidates, works):
+                    new.append(file)
+        for file, origin in found:
+            yield origin, file.path
+        moved_away = {origin for _, origin in found}
+        for file in new:
+            before = self._known.get(file.path)
+            generation: int | None = 0
+            if before is not None:
+                generation = before.generation + 1 if file.path in moved_away else self._replaced(file, before)
+            if generation is None:
+                continue
+            for source in self._opened(file):
+                self._add(source, file, None, generation, works)
 
-    def awaits_truncation(self, source: ByteSource, file: FileMetadata, known: FileProgress, now_us: int) -> bool:
-        """Return whether the original of a copy may still be truncated soon."""
-        key = (file.path, known.content)
+    def _is_held(self, source: ByteSource, file: FileMetadata, candidates: _Candidates, works: list[FileWork]) -> bool:
+        """Return whether a file waits because it repeats a known one, which may still be truncated soon.
+
+        The known one waits too, lest it outgrow the copy.
+        """
+        original = candidates.original_of(source, file)
+        if original is None:
+            return False
+        key = (file.path, self._known[original].content)
         if key not in self._copies:
             _log.warning("a copy waits, for its original may be about to be truncated: %s", redact(file.path))
-        first_us = self._copies.setdefault(key, now_us)
+        first_us = self._copies.setdefault(key, self._now_us)
         changed_us = getattr(source, "changed_us", file.modified_us)
-        return now_us - min(first_us, changed_us) < COPY_PATIENCE_SECONDS * 1_000_000
+        if self._now_us - min(first_us, changed_us) >= COPY_PATIENCE_SECONDS * 1_000_000:
+            return False
+        works[:] = [work for work in works if work.path != original]
+        return True
 
-    def work(
-        self, source: ByteSource, file: FileMetadata, known: FileProgress | None, generation: int, now_us: int
+    def _add(
+        self, source: ByteSource, file: FileMetadata, known: FileProgress | None, generation: int,
+        works: list[FileWork],
+    ) -> None:  # fmt: skip
+        work = self._work(source, file, known, generation)
+        if work is not None:
+            works.append(work)
+        else:
+            self._seen[file.path] = self._version(file, known)
+
+    def _opened(self, file: FileMetadata) -> Iterator[ByteSource]:
+        """The file, open; nothing if it vanished or was cut since it was listed: the next listing shows what became."""
+        try:
+            source = self.open(file)
+        except SourceMissingError:
+            return
+        with closing(source):
+            if source.size_bytes < file.size_bytes:
+                return
+            try:
+                yield source
+            except SourceChangedError as error:
+                if error.reason_code != "source-truncated":
+                    raise
+
+    def _work(
+        self, source: ByteSource, file: FileMetadata, known: FileProgress | None, generation: int
     ) -> FileWork | None:
         """Find the range that a file has gained; ``None`` if no record is complete."""
         position, reading = known.position if known is not None else 0, self._scan.options.reading
-        closed = self.is_closed(file, now_us)
+        closed = self._is_closed(file)
         blocks = cut_growing_file(
             source,
             file,
@@ -155,7 +241,7 @@ class GrowingFiles:
         )
         return bool(cut) and cut[-1].stop == last.stop
 
-    def replaced(self, file: FileMetadata, known: FileProgress) -> int | None:
+    def _replaced(self, file: FileMetadata, known: FileProgress) -> int | None:
         """The generation of new content under a known name; ``None`` if it is not read."""
         policy = self._options.modified_policy
         if policy is OnModified.REREAD:
@@ -166,109 +252,6 @@ class GrowingFiles:
             self._warned.add(file.path)
             _log.warning("a replaced file is not read (onModified=ignore): %s", redact(file.path))
         return None
-
-
-class _Comparison:
-    """One listing against one state."""
-
-    def __init__(self, owner: GrowingFiles, listing: DirectoryListing, state: StreamState) -> None:
-        self._owner = owner
-        self._now_us = listing.taken_us
-        self._files = listing.files
-        self._known = state.files
-
-    def run(self) -> Found:
-        """All work, oldest first, and the new names of files."""
-        changed = [file for file in self._files if not self._is_unchanged(file)]
-        unknown: list[FileMetadata] = []
-        works: list[FileWork] = []
-        for file in changed:
-            known = self._known.get(file.path)
-            if known is None:
-                unknown.append(file)
-            else:
-                self._look(file, known, unknown, works)
-        moves = dict(self._moved(unknown, works)) if unknown else {}
-        works.sort(key=attrgetter("order"))
-        return Found(works, tuple(moves.items()))
-
-    def _is_unchanged(self, file: FileMetadata) -> bool:
-        known = self._known.get(file.path)
-        if known is None:
-            return not file.size_bytes or self._owner.is_idle(file, None, self._now_us)
-        if file.size_bytes == known.position and file.modified_us == known.file.modified_us:
-            return True
-        return self._owner.is_idle(file, known, self._now_us)
-
-    def _look(
-        self, file: FileMetadata, known: FileProgress, unknown: list[FileMetadata], works: list[FileWork]
-    ) -> None:
-        """A file under a known name: grown, or another one."""
-        for source in self._opened(file):
-            if file.size_bytes >= known.position and has_prefix(source, known.file.fingerprint):
-                self._add(source, file, known, known.generation, works)
-            else:
-                unknown.append(file)
-
-    def _moved(self, unknown: Sequence[FileMetadata], works: list[FileWork]) -> Iterator[tuple[str, str]]:
-        """Files without a past: those that continue a file that lost its name, and new ones."""
-        candidates = _Candidates(self._known, self._owner.open)
-        found: list[tuple[FileMetadata, str]] = []
-        new: list[FileMetadata] = []
-        for file in unknown:
-            for source in self._opened(file):
-                origin = candidates.take(source, file)
-                if origin is not None:
-                    found.append((file, origin))
-                    known = self._known[origin]
-                    self._add(source, file, known, known.generation, works)
-                elif not self._is_held(source, file, candidates, works):
-                    new.append(file)
-        for file, origin in found:
-            yield origin, file.path
-        moved_away = {origin for _, origin in found}
-        for file in new:
-            before = self._known.get(file.path)
-            generation: int | None = 0
-            if before is not None:
-                generation = before.generation + 1 if file.path in moved_away else self._owner.replaced(file, before)
-            if generation is None:
-                continue
-            for source in self._opened(file):
-                self._add(source, file, None, generation, works)
-
-    def _is_held(self, source: ByteSource, file: FileMetadata, candidates: _Candidates, works: list[FileWork]) -> bool:
-        """Return whether a file waits because it repeats a known one, which waits too, lest it outgrow the copy."""
-        original = candidates.original_of(source, file)
-        if original is None or not self._owner.awaits_truncation(source, file, self._known[original], self._now_us):
-            return False
-        works[:] = [work for work in works if work.path != original]
-        return True
-
-    def _add(
-        self, source: ByteSource, file: FileMetadata, known: FileProgress | None, generation: int,
-        works: list[FileWork],
-    ) -> None:  # fmt: skip
-        work = self._owner.work(source, file, known, generation, self._now_us)
-        if work is not None:
-            works.append(work)
-        else:
-            self._owner.mark_idle(file, known.position if known is not None else 0, self._now_us)
-
-    def _opened(self, file: FileMetadata) -> Iterator[ByteSource]:
-        """The file, open; nothing if it vanished or was cut since it was listed: the next listing shows what became."""
-        try:
-            source = self._owner.open(file)
-        except SourceMissingError:
-            return
-        with closing(source):
-            if source.size_bytes < file.size_bytes:
-                return
-            try:
-                yield source
-            except SourceChangedError as error:
-                if error.reason_code != "source-truncated":
-                    raise
 
 
 class _Candidates:

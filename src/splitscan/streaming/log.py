@@ -203,8 +203,8 @@ class WindowLog:
         return f"{self._stream_id}/{kind}-{number:010d}"
 
 
-class VolatileLog:
-    """The windows of one stream in the memory of its planner (``windowLog=none``).
+class VolatileLog(WindowLog):
+    """The windows of one stream in the memory of its planner (``windowLog=none``), in no storage.
 
     It answers as the durable log does as long as the planner lives. A window of an earlier run is empty, as if it had
     never been planned: what it read is found again and read again, so nothing is lost, and much comes more than once.
@@ -218,11 +218,9 @@ class VolatileLog:
 
     @property
     def path(self) -> str:
-        """Identity of the log: the stream's id."""
         return self._stream_id
 
     def create(self, window: Window) -> int:
-        """Remember a window, which takes no bytes of any storage."""
         self._windows[window.number] = window
         for number in self.numbers():
             if number <= window.number - KEPT_WINDOWS:
@@ -230,25 +228,19 @@ class VolatileLog:
         return 0
 
     def has(self, number: int) -> bool:
-        """Return whether this planner has planned a window, and keeps it."""
         return number in self._windows
 
     def read(self, number: int) -> Window:
-        """A window as it was planned; an empty one if it was in another run."""
         return self._windows.get(number) or Window(number, (), (), ())
 
-    def numbers(self) -> list[int]:
-        """Numbers of all windows that are kept, ascending."""
-        return sorted(self._windows)
+    def numbers(self, kind: str = "w") -> list[int]:
+        return sorted(self._windows) if kind == "w" else []
 
-    def load(self, _: int | None = None) -> StreamState:
-        """Return nothing: nobody knows what earlier runs have planned."""
+    def load(self, most: int | None = None) -> StreamState:
         return StreamState()
 
-    def save(self, _: StreamState) -> int:
-        """Nothing is kept beyond the planner's life."""
+    def save(self, state: StreamState) -> int:
         return 0
 
-    def purge(self, _: int) -> list[int]:
-        """Old windows go when new ones come."""
-        return []
+    def purge(self, committed: int, kept: int = KEPT_WINDOWS) -> list[int]:
+        return []  # old windows go when new ones come

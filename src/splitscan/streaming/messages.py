@@ -17,7 +17,7 @@ import pyarrow as pa
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.messages import MessageSpec, make_message_spec, scan_messages
-from splitscan.messages.kafka import DataLoss, KafkaCluster, MessageRange, TopicPartition, cut_ranges, share_limit
+from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges, report_loss, share_limit
 from splitscan.messages.options import parse_kafka_options
 from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 from splitscan.redaction import redact
@@ -102,7 +102,6 @@ class MessagePlanner:
     def __init__(self, cluster: KafkaCluster, options: KafkaOptions) -> None:
         self._cluster = cluster
         self._options = options
-        self._loss = DataLoss(options.fail_on_data_loss)
         self._frozen: Positions | None = None
         self.backlog = 0
         """Offsets that were there and are not planned, when it was last looked."""
@@ -148,7 +147,7 @@ class MessagePlanner:
         for one in todo:
             stop = self._named(choice, one.source, "endingOffsets")
             if stop > one.stop:
-                self._loss.report(one.source, one.stop, f"the log ends there, and endingOffsets is {stop}")
+                report_loss(self._options, one.source, one.stop, f"the log ends there, and endingOffsets is {stop}")
             ranges.append(MessageRange(one.source, one.start, one.stop if stop == LATEST else min(stop, one.stop)))
         return ranges
 
@@ -162,7 +161,7 @@ class MessagePlanner:
         lows = self._cluster.earliest(sources)
         ends = self._cluster.latest(sources)  # asked for last: so no beginning lies after its end
         for source in sorted(set(start.positions) - set(sources)):
-            self._loss.report(source, start.positions[source], "the partition is no longer there")
+            report_loss(self._options, source, start.positions[source], "the partition is no longer there")
         ranges = []
         for source in sources:
             low, high = lows[source], ends[source]
@@ -170,7 +169,7 @@ class MessagePlanner:
             if begin is None:
                 begin = self._beginning(source, low, high) if fresh else low
             if not low <= begin <= high:
-                self._loss.report(source, begin, f"the partition has offsets [{low}, {high})")
+                report_loss(self._options, source, begin, f"the partition has offsets [{low}, {high})")
                 begin = low
             ranges.append(MessageRange(source, begin, high))
         return ranges

@@ -20,7 +20,7 @@ from splitscan.streaming.complete import CompleteFiles
 from splitscan.streaming.directory import PATIENCE_SECONDS, Arrivals, DirectoryListing, DirectoryScanner, SourceCleaner
 from splitscan.streaming.growing import GrowingFiles
 from splitscan.streaming.log import VolatileLog, WindowLog
-from splitscan.streaming.planning import Limits, Scaling, count_readers, plan_window, share_blocks
+from splitscan.streaming.planning import Limits, count_readers, plan_window, share_blocks
 from splitscan.streaming.state import FileWork, StreamState
 from splitscan.streaming.windows import Backlog, Offset, PlannedFile, Window
 
@@ -70,7 +70,7 @@ class StreamPlanner:
         self._arrivals = Arrivals()
         self._cleaned = 0  # last window whose files were taken away
         self._initial: Offset | None = None
-        self._log: WindowLog | VolatileLog | None = None
+        self._log: WindowLog | None = None
         self._stream = ""
         self._state = StreamState()
         self._frozen: DirectoryListing | None = None
@@ -201,9 +201,8 @@ class StreamPlanner:
         listing = self._frozen or self._scanner.latest(self._patience_seconds)
         if listing.serial == self._seen:
             return
-        found = self._finder.find(listing, self._state)
-        self._works = {work.path: work for work in found.works}
-        self._moves = found.moves
+        works, self._moves = self._finder.find(listing, self._state)
+        self._works = {work.path: work for work in works}
         self._arrivals.note(listing, self._state, self._works)
         self._seen = listing.serial
 
@@ -230,19 +229,19 @@ class StreamPlanner:
                 del self._works[path]
         if not blocks:
             return None
-        readers = count_readers(sum(block.cost_bytes for block in blocks), len(blocks), self._scaling)
-        shares = share_blocks([block.cost_bytes for block in blocks], readers)
+        costs = [block.cost_bytes for block in blocks]
+        shares = share_blocks(costs, self._count_readers(sum(costs), len(blocks)))
         horizon_us = self._arrivals.horizon_us(self._works.values())
         return Window(
             number, tuple(files), tuple(blocks), shares, self._moves, self._id, self._shape, self.backlog, horizon_us
         )
 
-    @property
-    def _scaling(self) -> Scaling:
+    def _count_readers(self, size_bytes: int, blocks: int) -> int:
         options = self._options
         cores = os.cpu_count() or 1
         least = options.min_readers or min(cores, options.max_readers or cores)
-        return Scaling(least, options.max_readers, self._scan.options.files.task_bytes, options.collect_stats)
+        target_bytes = self._scan.options.files.task_bytes if options.collect_stats else None
+        return count_readers(size_bytes, blocks, least, options.max_readers, target_bytes)
 
     @property
     def _shape(self) -> Mapping[str, str]:
@@ -276,7 +275,7 @@ class StreamPlanner:
 
     # ---------------------------------------------------------------- state
 
-    def _open(self, offset: Offset) -> WindowLog | VolatileLog:
+    def _open(self, offset: Offset) -> WindowLog:
         """The log of a stream, with its state loaded."""
         known = self._stream == offset.stream
         log = self._open_log(offset.stream)
@@ -289,23 +288,21 @@ class StreamPlanner:
             self._catch_up(offset.window)
         return log
 
-    def _open_log(self, stream: str) -> WindowLog | VolatileLog:
+    def _open_log(self, stream: str) -> WindowLog:
         if self._log is not None and self._log.path.endswith(stream):
             return self._log
-        self._log = (
-            VolatileLog(stream) if self._options.window_log is WindowLogChoice.NONE else self._durable_log(stream)
-        )
-        return self._log
-
-    def _durable_log(self, stream: str) -> WindowLog:
-        if self._options.state_location is None:
+        location = self._options.state_location
+        if self._options.window_log is WindowLogChoice.NONE:
+            self._log = VolatileLog(stream)
+        elif location is not None:
+            self._log = WindowLog(location, stream, self._scan.options.files.storage_options)
+        else:
             raise UsageError(
-                "a stream must have a place for its state: option stateLocation",
-                seen="none",
+                "a stream must have a place for its state: option stateLocation", seen="none",
                 fix='set it to a directory inside the checkpoint: .option("stateLocation", checkpoint + "/splitscan")',
                 code="no-state-location",
-            )
-        return WindowLog(self._options.state_location, stream, self._scan.options.files.storage_options)
+            )  # fmt: skip
+        return self._log
 
     def _catch_up(self, number: int) -> None:
         """Take over windows that another planner of this stream has written."""
@@ -334,12 +331,9 @@ class StreamPlanner:
 
 
 def _no_archives(seen: str) -> UsageError:
-    return UsageError(
-        "an archive may be read only when it is whole, so archivePathFilter has no meaning for a stream",
-        seen=seen,
-        fix="leave it out, and read archives in a batch; or unpack them where they are followed",
-        code="bad-option",
-    )
+    why = "an archive may be read only when it is whole, so archivePathFilter has no meaning for a stream"
+    fix = "leave it out, and read archives in a batch; or unpack them where they are followed"
+    return UsageError(why, seen=seen, fix=fix, code="bad-option")
 
 
 def _check_scan(scan: ScanPlanner, *, rebalances: bool) -> None:
@@ -348,19 +342,16 @@ def _check_scan(scan: ScanPlanner, *, rebalances: bool) -> None:
     Raises:
         UsageError: ``[bad-option]``.
     """
-    if scan.options.reading.limit is not None:
-        raise UsageError(
+    limit, pattern = scan.options.reading.limit, scan.options.files.archive_path_filter
+    if limit is not None:
+        rule, fix = (
             "a stream has no end, so option limit has no meaning",
-            seen=f"limit={scan.options.reading.limit}",
-            fix="leave it out, or limit the rows of each batch",
-            code="bad-option",
+            "leave it out, or limit the rows of each batch",
         )
-    if scan.options.files.archive_path_filter is not None:
-        raise _no_archives(f"archivePathFilter={scan.options.files.archive_path_filter}")
+        raise UsageError(rule, seen=f"limit={limit}", fix=fix, code="bad-option")
+    if pattern is not None:
+        raise _no_archives(f"archivePathFilter={pattern}")
     if scan.options.files.rebalance and not rebalances:
-        raise UsageError(
-            "the blocks of a window are planned once, so option rebalance has no meaning for a stream",
-            seen="rebalance=true",
-            fix="leave it out; smaller blocks (blockSize) and more readers (minReaders) even out skew",
-            code="bad-option",
-        )
+        rule = "the blocks of a window are planned once, so option rebalance has no meaning for a stream"
+        fix = "leave it out; smaller blocks (blockSize) and more readers (minReaders) even out skew"
+        raise UsageError(rule, seen="rebalance=true", fix=fix, code="bad-option")

@@ -139,38 +139,19 @@ def _minus(limits: Limits, blocks: int, size_bytes: int, *, is_new: bool) -> Lim
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Scaling:
-    """Bounds of the number of readers.
-
-    Attributes:
-        min_readers: Fewest, where there are blocks enough.
-        max_readers: Most; ``None`` for any number.
-        target_bytes: What one reader should read.
-        follows: Whether the number follows the bytes; otherwise it is ``min_readers``.
-    """
-
-    min_readers: int
-    max_readers: int | None
-    target_bytes: int
-    follows: bool = True
-
-
-def count_readers(size_bytes: int, blocks: int, scaling: Scaling) -> int:
+def count_readers(size_bytes: int, blocks: int, least: int, most: int | None, target_bytes: int | None) -> int:
     """Number of readers of a window: ``ceil(bytes / target)`` within the bounds, and never more than blocks.
 
+    Without a target it is the least.
+
     Example:
-        >>> scaling = Scaling(min_readers=2, max_readers=16, target_bytes=100)
-        >>> [count_readers(size, 1000, scaling) for size in (1, 200, 201, 1600, 1_000_000)]
+        >>> [count_readers(size, 1000, 2, 16, 100) for size in (1, 200, 201, 1600, 1_000_000)]
         [2, 2, 3, 16, 16]
-        >>> count_readers(1_000_000, blocks=5, scaling=scaling)
+        >>> count_readers(1_000_000, 5, 2, 16, 100)
         5
     """
-    wanted = -(-size_bytes // scaling.target_bytes) if scaling.follows else scaling.min_readers
-    bounded = max(scaling.min_readers, wanted)
-    if scaling.max_readers is not None:
-        bounded = min(bounded, scaling.max_readers)
-    return min(blocks, bounded)
+    wanted = least if target_bytes is None else max(least, -(-size_bytes // target_bytes))
+    return min(blocks, wanted if most is None else min(wanted, most))
 
 
 def share_blocks(lengths: Sequence[int], readers: int) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from splitscan.blocks import BlockMetadata, FileMetadata, plain_file, read_file
 from splitscan.streaming.windows import PlannedFile, Window, check_format
@@ -82,17 +82,8 @@ class FileWork:
         return self.skipped < len(self.blocks)
 
 
-@dataclass
-class Found:
-    """Work that a listing shows.
-
-    Attributes:
-        works: Files with something left to plan.
-        moves: Files that have a new name, as old and new path.
-    """
-
-    works: list[FileWork] = field(default_factory=list)
-    moves: tuple[tuple[str, str], ...] = ()
+Found: TypeAlias = tuple[list[FileWork], tuple[tuple[str, str], ...]]
+"""What a listing shows: files with something left to plan, and old and new paths of files that have a new name."""
 
 
 @dataclass(frozen=True, slots=True)

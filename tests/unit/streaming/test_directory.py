@@ -82,7 +82,7 @@ def test_a_slow_listing_does_not_hold_planning_up(lister, scanner):
 def test_a_rescan_begins_after_it_was_asked_for(lister, scanner):
     scanner.latest()
     lister.gate.clear()
-    scanner.trigger()
+    scanner.latest(0)
     lister.wait_for_call(2)
     threading.Timer(0.05, lister.gate.set).start()
     assert scanner.rescan().files == [3]  # the second had begun before

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from splitscan.errors import SourceError, Where
+from splitscan.options.kafka import KafkaOptions
 
 
 class TopicPartition(NamedTuple):
@@ -114,29 +115,16 @@ def share_limit(ranges: Sequence[MessageRange], limit: int | None) -> list[Messa
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class DataLoss:
-    """The policy of option ``failOnDataLoss``.
+def report_loss(options: KafkaOptions, source: TopicPartition, offset: int, seen: str) -> None:
+    """Say that messages from *offset* on are gone: a warning with ``failOnDataLoss=false``.
 
-    Attributes:
-        fails: Whether a loss is an error; otherwise it is a warning.
+    Raises:
+        SourceError: ``[kafka-data-loss]`` otherwise.
     """
-
-    fails: bool
-
-    def report(self, source: TopicPartition, offset: int, seen: str) -> None:
-        """Say that messages from *offset* on are gone.
-
-        Raises:
-            SourceError: ``[kafka-data-loss]`` if that is an error.
-        """
-        if not self.fails:
-            _log.warning("messages are gone that were not read: %s, offset %d: %s", source, offset, seen)
-            return
-        raise SourceError(
-            "messages are gone that were not read (failOnDataLoss=true)",
-            Where(str(source), offset),
-            seen,
-            "keep messages longer; to go on with what is there, set failOnDataLoss=false",
-            "kafka-data-loss",
-        )
+    if not options.fail_on_data_loss:
+        _log.warning("messages are gone that were not read: %s, offset %d: %s", source, offset, seen)
+        return
+    raise SourceError(
+        "messages are gone that were not read (failOnDataLoss=true)", Where(str(source), offset), seen,
+        "keep messages longer; to go on with what is there, set failOnDataLoss=false", "kafka-data-loss",
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 from splitscan.errors import SourceError, Where
 from splitscan.messages.kafka.cluster import KafkaCluster, client_module, consumer_settings, failed, make_client, mask
-from splitscan.messages.kafka.ranges import DataLoss, MessageRange
+from splitscan.messages.kafka.ranges import MessageRange, report_loss
 from splitscan.options.kafka import KafkaOptions
 from splitscan.sizes import MIB
 
@@ -38,7 +38,6 @@ class MessageReading:
 
     def __init__(self, options: KafkaOptions, make_consumer: Callable[[], Any] | None = None) -> None:
         self._options = options
-        self._loss = DataLoss(options.fail_on_data_loss)
         self._make = make_consumer or self._make_consumer
         self._consumer: Any = None
 
@@ -115,9 +114,8 @@ class MessageReading:
         """Offset *position* is not there: what is after it may be."""
         cluster = KafkaCluster(self._options)
         low, high = (ask([wanted.source])[wanted.source] for ask in (cluster.earliest, cluster.latest))
-        self._loss.report(
-            wanted.source, position, f"offsets [{low}, {high}) of the block's [{position}, {wanted.stop})"
-        )
+        seen = f"offsets [{low}, {high}) of the block's [{position}, {wanted.stop})"
+        report_loss(self._options, wanted.source, position, seen)
         following = min(low, wanted.stop) if low > position else wanted.stop
         if following < wanted.stop:
             consumer.assign([client_module().TopicPartition(*wanted.source, following)])

@@ -42,7 +42,7 @@ async def _serve(settings: dict[str, Any]) -> None:
     if not settings["detached"]:
         loop.add_reader(sys.stdin.fileno(), _on_stdin, loop, gone)
     try:
-        _, (_, port) = await start_server(Answerer(ClaimLog()), settings["token"], settings["host"])
+        _, (_, port) = await start_server(Answerer(ClaimLog()), settings["token"], settings["host"], settings["port"])
         ready: dict[str, str | int] = {"port": port, "pid": os.getpid()}
     except OSError as error:
         ready = {"error": f"{type(error).__name__}: {error}"}

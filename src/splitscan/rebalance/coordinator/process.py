@@ -105,6 +105,7 @@ def start_coordinator(
     settings = {
         "token": token,
         "host": host,
+        "port": 0,
         "watch": [*watch] if detached else [os.getpid(), *watch],
         "detached": detached,
         "leaves": [*leaves],
