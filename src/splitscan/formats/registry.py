@@ -151,7 +151,7 @@ def options_of(format_name: str, *, has_columns: bool | None = None) -> tuple[Op
     if options_class.has_columns if has_columns is None else has_columns:
         own += declared_options(SchemaOptions)
     shared = declared_options(ReadingOptions) + declared_options(FileOptions)
-    zone = () if any(option.name == _ZONE_OF_FILES.name for option in own) else (_ZONE_OF_FILES,)
+    zone = () if _ZONE_OF_FILES.name in [option.name for option in own] else (_ZONE_OF_FILES,)
     return own + shared + zone
 
 

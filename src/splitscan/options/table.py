@@ -344,8 +344,10 @@ class Option:
 
     def spellings(self) -> frozenset[str]:
         """Every spelling that names this option, in lower case."""
-        camel = (self.name, *self.aliases)
-        return frozenset({name.lower() for name in camel} | {python_twin(name) for name in camel})
+        spellings: set[str] = set()
+        for name in (self.name, *self.aliases):
+            spellings.update((name.lower(), python_twin(name)))
+        return frozenset(spellings)
 
     def show_default(self) -> str:
         """Render the default for people: empty when there is none."""
@@ -374,13 +376,14 @@ def option(
 def _declared(options_class: type) -> tuple[Option, ...]:
     """Options of a dataclass, in order; those that it shares with others, by its base, come last."""
     fields = {field.name: field for field in dataclasses.fields(options_class)}
-    names = dict.fromkeys(name for name in (*options_class.__annotations__, *fields) if name in fields)
-    found = ((name, fields[name].metadata.get(Option)) for name in names)
-    return tuple(
+    own_first = dict.fromkeys((*options_class.__annotations__, *fields))
+    found = [(name, fields[name].metadata.get(Option)) for name in own_first if name in fields]
+    named = [
         dataclasses.replace(option, name=option.name or _camel_case(name), attribute=name)
         for name, option in found
         if option is not None
-    )
+    ]
+    return tuple(named)
 
 
 def _camel_case(name: str) -> str:

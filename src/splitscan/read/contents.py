@@ -20,7 +20,7 @@ from splitscan.content.codecs.formats import (
     recognise,
     said_by,
 )
-from splitscan.content.codecs.source import CompressedSource, ContentSource
+from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.kept import SeekStore
 from splitscan.content.storage import ByteSource, open_source, read_at_once
 from splitscan.errors import (
@@ -40,7 +40,7 @@ from splitscan.sizes import MIB
 
 _CHECKED_BYTES = 4 * MIB
 _SHOWN_BYTES = 200
-_FILES = 1024  # which are not read again for that
+_REMEMBERED = 1024  # files that are not read again for that, and warnings that are not given again
 
 
 class _Once:
@@ -51,7 +51,7 @@ class _Once:
         self.is_done = False
 
 
-@lru_cache(maxsize=_FILES)
+@lru_cache(maxsize=_REMEMBERED)
 def _check_of(file: FileMetadata, format: Any) -> _Once:
     return _Once()
 
@@ -87,7 +87,6 @@ def check_columns(source: ByteSource, file: FileMetadata, format: FullFormat, po
 
 
 _LOG = logging.getLogger("splitscan")
-_TOLD = 1024  # warnings that are not given again
 
 HEAD_BYTES = 64 * 1024
 """Of a file, where its preamble is looked for first; more where that does not decide."""
@@ -121,7 +120,7 @@ def open_content(block: BlockMetadata, files: FileOptions, format: object) -> By
                 fix="let splitscan plan the blocks of this file, or decompress it first",
                 code="compressed-input",
             )
-        if isinstance(source, CutOffMember) and not isinstance(format, RecordFormat):
+        if isinstance(source, CutOffMember) and not has(format, "frame"):
             raise ContainerError(
                 "readers of your own get whole files, and damage of the archive cuts this one off",
                 Where(redact(block.file.path)),
@@ -175,16 +174,13 @@ def recognised_content(source: ByteSource, on_damage: Callable[[Damage], None] |
 
 def in_content(block: BlockMetadata, source: ByteSource) -> BlockMetadata:
     """The block in offsets of what *source* reads: a whole compressed file is all of its content."""
-    if not isinstance(source, ContentSource):
-        if block.file.compression is not None:
-            raise InvariantError(
-                "a block that was planned as one of a compressed file is not read from its bytes",
-                block.where(),
-            )
+    codec: str | None = getattr(source, "codec", None)
+    if codec is None and block.file.compression is not None:
+        rule = "a block that was planned as one of a compressed file is not read from its bytes"
+        raise InvariantError(rule, block.where())
+    if codec is None or block.file.compression is not None:
         return block
-    if block.file.compression is not None:
-        return block
-    return replace(block, file=replace(block.file, compression=Compression(source.codec)), stop=UNKNOWN_END)
+    return replace(block, file=replace(block.file, compression=Compression(codec)), stop=UNKNOWN_END)
 
 
 def head_of(file: FileMetadata, source: ByteSource, most_bytes: int) -> BlockMetadata:
@@ -195,12 +191,14 @@ def head_of(file: FileMetadata, source: ByteSource, most_bytes: int) -> BlockMet
 
 def content_bytes_of(source: ByteSource) -> int | None:
     """Length of the content of a compressed file, once its end was reached; ``None`` for other files."""
-    return source.content_bytes if isinstance(source, ContentSource) else None
+    length: int | None = getattr(source, "content_bytes", None)
+    return length
 
 
 def damage_of(source: ByteSource) -> Damage | None:
     """Why the content of a compressed file ends where it does, if that is for damage; known once it was reached."""
-    return source.damage if isinstance(source, ContentSource) else None
+    damage: Damage | None = getattr(source, "damage", None)
+    return damage
 
 
 def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) -> Codec | None:
@@ -218,7 +216,8 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
         return _codec_of_member(packed, path, said, format)
     if said is SourceCompression.NONE:
         return None
-    if not isinstance(format, RecordFormat):
+    ours = has(format, "encoding")
+    if not ours and not has(format, "frame"):
         if said is not SourceCompression.AUTO:
             raise UsageError(
                 f"readers of your own get the bytes of their files: sourceCompression={said.value} has no meaning",
@@ -227,7 +226,6 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
                 code="bad-option",
             )
         return None
-    ours = has(format, "encoding")
     if said is SourceCompression.AUTO and not ours and not has(format, "may_be_packed"):
         return None
     head = source.read_at(0, SIGNATURE_BYTES)
@@ -251,7 +249,7 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
 
 def _codec_of_member(packed: Codec, path: str, said: SourceCompression, format: object) -> Codec:
     """The codec of a member that its archive has compressed: whatever it holds, what it says of itself comes first."""
-    if not isinstance(format, RecordFormat):
+    if not has(format, "frame"):
         raise SourceError(
             "readers of your own get the bytes of their files, and those of a compressed member are not its content",
             Where(path),
@@ -299,7 +297,7 @@ def _tell_of_name(path: str, found: Codec | None, promised: Sequence[Codec]) -> 
     _tell_once(f"{redact(path)} {what}, though it is named {name}; it is read as what it is")
 
 
-@lru_cache(maxsize=_TOLD)
+@lru_cache(maxsize=_REMEMBERED)
 def _tell_once(text: str) -> None:
     """Log a warning; a scan opens a file several times."""
     _LOG.warning("%s", text)
@@ -307,7 +305,8 @@ def _tell_once(text: str) -> None:
 
 def refuse_no_text(path: str, format: object, head: bytes) -> None:
     """Refuse records of text in bytes of a container (``[compressed-input]``), or that are no text (``[not-text]``)."""
-    if not has(format, "encoding"):
+    encoding = getattr(format, "encoding", None)
+    if encoding is None:
         return
     kind = container_of(head)
     if kind is not None:
@@ -320,11 +319,11 @@ def refuse_no_text(path: str, format: object, head: bytes) -> None:
             "own and blocks that splitscan planned",
             code="compressed-input",
         )
-    if is_no_text(head, format.encoding):
+    if is_no_text(head, encoding):
         raise SourceError(
             "bytes that are no text are not read as text",
             Where(path, offset=0),
-            seen=f"{quote_bytes(head[:SIGNATURE_BYTES])}, read as {format.encoding.name}",
+            seen=f"{quote_bytes(head[:SIGNATURE_BYTES])}, read as {encoding.name}",
             fix="if the file is compressed, say sourceCompression=snappy, lz4 or deflate, which are known by the names "
             "of files alone, or decompress it first; if it is text, say its encoding; else read it with format fixed "
             "or slices, which take any bytes",

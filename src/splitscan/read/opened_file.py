@@ -15,7 +15,7 @@ from splitscan.read.contents import preamble_for
 from splitscan.read.cursor import RecordCursor, Records, first_boundary
 
 _FRESH_SECONDS = 5.0  # how long an open file is believed to be the one that was planned; opening may be a request
-_OF_CONTENT = frozenset({"codec", "content_bytes", "damage"})  # members of ContentSource
+_OF_CONTENT = frozenset({"codec", "content_bytes", "damage"})  # of sources of content
 
 
 class OpenedFile:

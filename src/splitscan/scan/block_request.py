@@ -90,64 +90,6 @@ def failed_to_read(error: Exception, where: Where) -> SplitscanError:
     )
 
 
-class BlockRejects:
-    """Counts the rejects of one block, and hands them on."""
-
-    def __init__(self, request: BlockRequest) -> None:
-        self._file, self._start = request.block.file, request.block.start
-        self._on_reject = request.on_reject
-        self._losses = request.losses
-        self._shown = request.spec.shows_faults
-        self.count = 0
-
-    def take(self, rejects: Sequence[Reject]) -> None:
-        """Take the next rejects, in order."""
-        self.count += len(rejects)
-        if self._on_reject is not None:
-            self._on_reject(rejects)
-        else:
-            self._count(rejects, np.fromiter((reject.delivered for reject in rejects), np.bool_, len(rejects)))
-
-    def take_columns(self, rejects: RejectBatch, given_up: npt.NDArray[np.bool_]) -> None:
-        """Take the next rejects, making objects only where somebody takes them; those *given_up* count in any case."""
-        if self._on_reject is not None:
-            self.take(rejects)
-        else:
-            self.count += int((given_up | ~rejects.delivered).sum())
-            self._count(rejects, rejects.delivered)
-
-    def _count(self, rejects: Sequence[Reject], delivered: npt.NDArray[np.bool_]) -> None:
-        lost = ~delivered
-        if self._losses is not None and lost.any():
-            self._losses.take(int(lost.sum()), lambda: rejects[int(lost.argmax())])
-        if delivered.any():
-            self.take_delivered(int(delivered.sum()), lambda: rejects[int(delivered.argmax())])
-
-    def take_delivered(self, count: int, first: Callable[[], Reject]) -> None:
-        """Take note of rejects that are rows, where nobody takes them; see :meth:`RejectCounter.take_delivered`."""
-        if self._losses is not None and not self._shown:
-            self._losses.take_delivered(count, first)
-
-    def take_noticed(self, packed: bytes) -> None:
-        """Take the columns that records had and the scan has not, as packed ones."""
-        if self._losses is not None:
-            self._losses.notice(self._file.path, self._start, packed)
-
-    def take_oddities(self, found: Sequence[Oddity]) -> None:
-        """Take what is odd about the records that were read."""
-        if self._losses is not None:
-            self._losses.take_oddities(of_file(self._file.path, found))
-
-    def take_missing(self, block: BlockMetadata, error: SourceMissingError) -> None:
-        """Take all bytes of a file that is gone as one reject, so that nothing is lost silently."""
-        path, start, length = self._file.path, block.start, block.length_bytes
-        self.take([Reject(path, start, length, error.reason_code, error.rule, b"", delivered=False)])
-
-    def take_damage(self, damage: Damage) -> None:
-        """Take what is lost of a damaged file as one reject, in every mode."""
-        self.take([Reject(self._file.path, damage.content_offset, 0, damage.code, str(damage), b"", delivered=False)])
-
-
 class BlockReader(ABC):
     """Reads the block of a request, and reports it. Iterate once: the batches have exactly the schema of the scan.
 
@@ -157,7 +99,7 @@ class BlockReader(ABC):
 
     def __init__(self, request: BlockRequest) -> None:
         self._request, self._spec, self._block = request, request.spec, request.block
-        self._rejects = BlockRejects(request)
+        self._rejected = 0
         self.result: BlockReport | None = None
 
     @property
@@ -186,6 +128,36 @@ class BlockReader(ABC):
         """Number of rows that iteration would give, by framing alone where that can tell. Call it instead."""
         return RowCount(sum(batch.num_rows for batch in self))
 
+    # --------------------------------------------------------------- rejects
+
+    def _hand_on(self, rejects: Sequence[Reject]) -> None:
+        """Count the next rejects, in order, and hand them on."""
+        self._rejected += len(rejects)
+        if self._request.on_reject is not None:
+            self._request.on_reject(rejects)
+        else:
+            self._count_lost(rejects, np.fromiter((reject.delivered for reject in rejects), np.bool_, len(rejects)))
+
+    def _hand_on_columns(self, rejects: RejectBatch, given_up: npt.NDArray[np.bool_]) -> None:
+        """Hand on the next rejects as objects only where somebody takes them; those *given_up* count in any case."""
+        if self._request.on_reject is not None:
+            self._hand_on(rejects)
+        else:
+            self._rejected += int((given_up | ~rejects.delivered).sum())
+            self._count_lost(rejects, rejects.delivered)
+
+    def _count_lost(self, rejects: Sequence[Reject], delivered: npt.NDArray[np.bool_]) -> None:
+        lost, losses = ~delivered, self._request.losses
+        if losses is not None and lost.any():
+            losses.take(int(lost.sum()), lambda: rejects[int(lost.argmax())])
+        if delivered.any():
+            self._count_delivered(int(delivered.sum()), lambda: rejects[int(delivered.argmax())])
+
+    def _count_delivered(self, count: int, first: Callable[[], Reject]) -> None:
+        """Count rejects that are rows, where nobody takes them; see :meth:`RejectCounter.take_delivered`."""
+        if self._request.losses is not None and not self._spec.shows_faults:
+            self._request.losses.take_delivered(count, first)
+
 
 class FileBlockReader(BlockReader):
     """Reads the records of one block of an open file, however they are found."""
@@ -206,9 +178,11 @@ class FileBlockReader(BlockReader):
                     self._open(source)
                     yield from self._read(source)
                 finally:
-                    if self._noticing is not None:
-                        self._rejects.take_noticed(self._noticing.packed())
-                    self._rejects.take_oddities(self._odd())
+                    if (losses := self._request.losses) is not None:
+                        path = self._block.file.path
+                        if self._noticing is not None:
+                            losses.notice(path, self._block.start, self._noticing.packed())
+                        losses.take_oddities(of_file(path, self._odd()))
 
     def count(self) -> RowCount:
         if self._spec.options.reading.mode is not Mode.PERMISSIVE:
@@ -224,20 +198,30 @@ class FileBlockReader(BlockReader):
                 return self._count(source)
 
     def _reject_missing(self, error: SourceMissingError) -> None:
-        """Make all of the block one reject where its file is gone, and may be."""
+        """Make all of the block one reject where its file is gone, and may be, so that nothing is lost silently."""
         if not self._spec.options.files.ignore_missing_files:
             raise error
-        block = self._block
-        self._rejects.take_missing(block, error)
+        self._hand_on(
+            [self._reject_of_bytes(self._block.start, self._block.length_bytes, error.reason_code, error.rule)]
+        )
         if self._request.limit is None:
-            self.result = BlockReport(block, block.start, block.stop, 0, self._rejects.count, "", missing=True)
+            self.result = BlockReport(
+                self._block, self._block.start, self._block.stop, 0, self._rejected, "", missing=True
+            )
+
+    def _reject_damage(self, damage: Damage) -> None:
+        """Make what is lost of a damaged file one reject, in every mode."""
+        self._hand_on([self._reject_of_bytes(damage.content_offset, 0, damage.code, str(damage))])
+
+    def _reject_of_bytes(self, offset: int, length: int, code: str, reason: str) -> Reject:
+        return Reject(self._block.file.path, offset, length, code, reason, b"", delivered=False)
 
     def _report_end(
         self, start: int, stop: int, rows: int, digest: str, content_bytes: int | None, *, damage: Damage | None
     ) -> None:
         """Make the line of the ledger, once the block was read to its end."""
         self.result = BlockReport(
-            self._block, start, stop, rows, self._rejects.count, digest,
+            self._block, start, stop, rows, self._rejected, digest,
             content_bytes=content_bytes, damage=damage,
             noticed=b"" if self._noticing is None else self._noticing.packed(),
             oddities=self._odd(),

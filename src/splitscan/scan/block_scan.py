@@ -55,15 +55,14 @@ class ManagedBlockReader(BlockReader):
             options=spec.options,
             read_bytes=spec.options.reading.read_bytes,
         )
-        scan = ScanOperator(output_plan(spec, request.limit), [plan], self._rejects.take)
+        scan = ScanOperator(output_plan(spec, request.limit), [plan], self._hand_on)
         yield from scan
         if request.limit is None:
             block = request.block
             span = ByteRange(block.start, block.stop) if self._is_missing else self._span(reader)
             digest = self._hash(span) if request.with_digest and not self._is_missing else ""
-            count = self._rejects.count
             self.result = BlockReport(
-                request.block, span.start, span.stop, scan.rows, count, digest, self._is_missing
+                block, span.start, span.stop, scan.rows, self._rejected, digest, self._is_missing
             )  # fmt: skip
 
     def _open_source(self) -> ByteSource:

@@ -105,7 +105,7 @@ class KernelBlockReader(FileBlockReader):
             return  # what follows is nobody's business
         damage = damage_of(source)
         if damage is not None and self._block.start <= damage.content_offset < in_content(self._block, source).stop:
-            self._rejects.take_damage(damage)
+            self._reject_damage(damage)
         else:
             damage = None
         if self._reader.report is not None:
@@ -173,7 +173,7 @@ class KernelBlockReader(FileBlockReader):
             return
         batch = pa.record_batch(found)
         rejects = rejects_of(self._block.file.path, batch)
-        self._rejects.take_columns(rejects, flags_of(batch["given_up"]))
+        self._hand_on_columns(rejects, flags_of(batch["given_up"]))
 
     # ---------------------------------------------------------------- errors
 

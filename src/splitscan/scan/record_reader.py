@@ -157,7 +157,7 @@ class RecordBlockReader(FileBlockReader):
         if self._oddities is not None:
             self._oddities.pass_to(records.span.stop)
         if records.damage is not None:
-            self._rejects.take_damage(records.damage)
+            self._reject_damage(records.damage)
         if self._request.limit is None:  # a limit is no business of the ledger
             span = records.span
             self._report_end(
@@ -284,15 +284,15 @@ class RecordBlockReader(FileBlockReader):
             self._reject(self._rejects_of(step, decoded, 1 if self._fails else count))
         elif count:
             dropped_too = decoded.faults.structural[:count] if self._drops else np.zeros(count, np.bool_)
-            self._rejects.count += int(dropped_too.sum()) if self._request.wants_faults else 0
+            self._rejected += int(dropped_too.sum()) if self._request.wants_faults else 0
             if rows := np.flatnonzero(~dropped_too).tolist():
-                self._rejects.take_delivered(len(rows), lambda: self._rejects_of(step, decoded, rows[0] + 1)[rows[0]])
+                self._count_delivered(len(rows), lambda: self._rejects_of(step, decoded, rows[0] + 1)[rows[0]])
         return keep
 
     def _reject(self, rejects: Sequence[Reject]) -> None:
         if self._fails:
             raise failed_fast(rejects[0], self._block.where(rejects[0].offset))
-        self._rejects.take(rejects)
+        self._hand_on(rejects)
 
     def _rejects_of(self, step: RecordChunk, decoded: Decoded, count: int) -> RejectBatch:
         """The first faults of a step, as rejects."""

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from splitscan.arrays import number_array
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, FileMetadata, Reject
-from splitscan.content.codecs.source import ContentSource
 from splitscan.content.storage import ByteSource
 from splitscan.errors import RecordError, SourceError, Where, quote_bytes
 from splitscan.formats.decoding.contract import Faults, Words
@@ -202,7 +201,7 @@ def reject_rows(rejects: Iterable[tuple[Reject, int | None]]) -> pa.RecordBatch:
 
 def counted_source(block: BlockMetadata, source: ByteSource, *, is_whole: bool = False) -> CountingSource:
     """The file of a block, whose line ends are counted as far as the block goes; see :class:`CountingSource`."""
-    is_file = isinstance(source, ContentSource) and block.file.compression is None
+    is_file = hasattr(source, "codec") and block.file.compression is None
     stop = None if is_file or block.stop == UNKNOWN_END else block.stop
     return CountingSource(source, block.start, stop, is_whole=is_whole)
 

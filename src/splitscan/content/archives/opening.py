@@ -102,7 +102,7 @@ class MemberSource:
 class CutOffMember(MemberSource):
     """Part of a member before the damage of its compressed archive; empty without a member.
 
-    It is a :class:`~splitscan.content.codecs.source.ContentSource`: its end is that of a damaged compressed file.
+    To readers it is like a :class:`~splitscan.content.codecs.source.CompressedSource` whose file is damaged at its end.
     """
 
     _damage: Damage | None = None
@@ -113,14 +113,17 @@ class CutOffMember(MemberSource):
 
     @property
     def codec(self) -> str:
+        """Name of what the archive is packed in."""
         return f"{TAR}.{self._member.packing.codec}"
 
     @property
     def content_bytes(self) -> int:
+        """Length of the part that is there."""
         return self._member.stored_bytes
 
     @property
     def damage(self) -> Damage | None:
+        """Damage of the archive that ends the member."""
         if self._damage is None and isinstance(self._archive, SharedArchive):
             damage = self._archive.find_damage(self._start + self.content_bytes)
             self._damage = damage and damage._replace(content_offset=self.content_bytes)

@@ -7,34 +7,15 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Protocol, runtime_checkable
 
 from splitscan.blocks import ByteRange, Damage, SeekPoint
 from splitscan.content.codecs.content import BEGINNING, ContentStream, DamagedStream
 from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.storage.contract import ByteSource, refused_read
-from splitscan.protocols import QuickProtocol
 from splitscan.sizes import MIB
 
 _HISTORY_BYTES = 8 * MIB  # how far back a read may go before decompressing begins again
 _PLACE = attrgetter("content_offset")
-
-
-@runtime_checkable
-class ContentSource(ByteSource, Protocol, metaclass=QuickProtocol):
-    """The content of a compressed file, readable at any offset."""
-
-    @property
-    def codec(self) -> str:
-        """Name of the codec."""
-
-    @property
-    def content_bytes(self) -> int | None:
-        """Length of the content; ``None`` until its end was reached, and verified."""
-
-    @property
-    def damage(self) -> Damage | None:
-        """Why the content ends where it does, if the file is damaged there; known as soon as ``content_bytes`` is."""
 
 
 class CompressedSource:
@@ -44,6 +25,7 @@ class CompressedSource:
     nearest place that decompressing can begin at. Either way the bytes are the same.
 
     ``size_bytes`` and ``fingerprint`` are those of the compressed file; how long its content is turns out at its end.
+    All sources of content tell ``codec``, ``content_bytes`` and ``damage``, and no other source does.
 
     Args:
         file: The compressed file; it is closed with this source.
@@ -86,6 +68,7 @@ class CompressedSource:
 
     @property
     def content_bytes(self) -> int | None:
+        """Length of the content; ``None`` until its end was reached, and verified."""
         return self._content_bytes
 
     @property
@@ -95,6 +78,7 @@ class CompressedSource:
 
     @property
     def damage(self) -> Damage | None:
+        """Why the content ends where it does, if the file is damaged there; known as soon as ``content_bytes`` is."""
         return self._damage
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
@@ -141,7 +125,7 @@ class CompressedSource:
     def _end(self, stream: ContentStream) -> None:
         self._content_bytes = self._kept_to
         self._damage = stream.damage
-        around = self.file.damage if isinstance(self.file, ContentSource) else None  # of the archive that it lies in
+        around = getattr(self.file, "damage", None)  # of the archive that it lies in
         if around is not None:
             self._damage = around._replace(content_offset=self._kept_to)
         if self._damage is None:

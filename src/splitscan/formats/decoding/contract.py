@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from splitscan.formats.framing.frames import Frames
-from splitscan.protocols import QuickProtocol
 
 _NAMES = {
     pa.string(): "string", pa.binary(): "binary", pa.bool_(): "boolean", pa.int8(): "tinyint", pa.int16(): "smallint",
@@ -216,7 +215,7 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...")
 
 
-class Decoder(Protocol, metaclass=QuickProtocol):
+class Decoder(Protocol):
     """Turns framed records of one file into columns.
 
     Guarantees: one row per record, in order; a row does not depend on its neighbours.

@@ -13,7 +13,6 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
 from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Offsets, Summary
-from splitscan.protocols import QuickProtocol
 
 
 class Splittability(enum.Enum):
@@ -50,7 +49,7 @@ class Preamble:
 
 
 @runtime_checkable
-class RecordFormat(Protocol, metaclass=QuickProtocol):
+class RecordFormat(Protocol):
     """Configuration of one way to find records. Immutable, hashable, picklable.
 
     Guarantees every implementation gives, checked by :mod:`splitscan.testing`: *chunking* (the records do not
