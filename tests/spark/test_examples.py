@@ -44,6 +44,7 @@ def test_escaped_newlines_end_no_message(said):
 def test_traces_stay_with_their_errors(said):
     assert said("logs_with_traces.py", "logs") == [
         "1200 records, 400 errors, 400 with their cause",
+        "jobs: 480000 rows; at timestamp, job string, rows int, seconds double",
         "hour 10: 400 requests, 0 failed, 20 ms",
         "hour 11: 400 requests, 400 failed, 3000 ms",
     ]

@@ -47,7 +47,8 @@ def ingest(
     ``taskSize`` of the scan chooses how large they are. ``docs/ingest.md`` says what a reader can see when, and what
     the ledger holds.
 
-    Columns of CSV for which there is neither a schema nor ``inferSchema`` get the types that all their values fit.
+    Columns of CSV, and groups of ``recordPattern``, for which there is neither a schema nor ``inferSchema``, get the
+    types that all their values fit.
 
     Args:
         scan: What is read.

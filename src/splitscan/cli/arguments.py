@@ -36,7 +36,7 @@ def storage_options_of(location: str, option: Sequence[str] | None) -> Mapping[s
 
 
 class TypesOfColumns(enum.StrEnum):
-    """Which types columns of CSV have for which there is no schema."""
+    """Which types columns have for which there is no schema, where values are texts."""
 
     FOUND = "found"
     TEXT = "text"
@@ -176,10 +176,10 @@ class ScanArguments:
     def _look(self) -> tuple[str, dict[str, Any], Dialect | None]:
         """The record format, all options, and the dialect if the files were asked for it."""
         format, options = self._said()
-        if self.types is not None and (self.schema is not None or not finds_dialect(format)):
+        if self.types is not None and (self.schema is not None or not self._takes_types(format, options)):
             raise UsageError(
-                "--types is about columns of CSV for which there is no schema",
-                seen=f"--types {self.types} beside {'--schema' if finds_dialect(format) else f'--format {format}'}",
+                "--types is about columns of CSV, and groups of recordPattern, for which there is no schema",
+                seen=f"--types {self.types} beside {f'--format {format}' if self.schema is None else '--schema'}",
                 fix="leave it out", code="bad-option",
             )  # fmt: skip
         if not finds_dialect(format):
@@ -194,6 +194,10 @@ class ScanArguments:
         if note is not None:
             write_note(note)
         return format, pinned, found
+
+    def _takes_types(self, format: str, options: Mapping[str, Any]) -> bool:
+        """True if columns without a schema are texts unless their types are asked for."""
+        return finds_dialect(format) or scan(self.paths(), format, **options).planner.options.format.types_if_asked
 
     def paths(self) -> NamedPaths:
         """The sources, ``~`` resolved."""

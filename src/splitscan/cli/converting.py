@@ -144,7 +144,8 @@ def convert(
     has shown, unless --columns or a schema says which to write. For a folder of Parquet with a ledger that can
     be verified, see ingest.
 
-    Without a schema, columns of CSV get the types that all their values fit; written to CSV they stay as they are.
+    Without a schema, columns of CSV and groups of a log get the types that all their values fit; written to CSV they
+    stay as they are.
     """
     arguments = ScanArguments.of(sources, **given)
     from splitscan.jobs.single_file import FileKind, FileTarget, write_file  # noqa: PLC0415 -- Parquet loads with it

@@ -73,7 +73,7 @@ _SHARED: dict[str, tuple[Any, Any]] = {
         READ, "DDL",
     )),
     "types": (TypesOfColumns | None, flag(
-        "--types", "Types of CSV columns without --schema: found in all values, which is the default, or text.",
+        "--types", "Types of CSV columns and groups of logs without --schema: found in all values (default), or text.",
     )),
     "columns": (str | None, flag(
         "--columns -c", "Only these columns, in this order: a, m.x, columns[3], filename, dir0.", READ, "A,B",

@@ -93,8 +93,8 @@ def ingest(  # noqa: PLR0913, PLR0917 -- one parameter for each flag of its own
     that was killed is finished. Broken records go to a reject table, and what was read by whom to a ledger, both
     in DEST/_splitscan, which other readers ignore.
 
-    Without a schema, columns of CSV get the types that all their values fit. Columns that DEST has keep their types: a
-    file whose values do not fit them is refused.
+    Without a schema, columns of CSV and groups of a log get the types that all their values fit. Columns that DEST has
+    keep their types: a file whose values do not fit them is refused.
     """
     run_arguments = _given(sources, destination, on_changed=on_changed, replace_changed=replace_changed, **given)
     from splitscan.cli.runs import IngestRun  # noqa: PLC0415 -- PySpark and Parquet load with it
@@ -217,8 +217,8 @@ def watch(
     atomic step for each window. Options of streams ('maxFilesPerTrigger', 'minAgeMs', 'onModified' ...) are given as
     --option. Killed at any instant, the same command goes on where it was.
 
-    Without a schema, the first window decides on the columns, and on their types if they are of CSV. Values of later
-    files that do not fit are rejects.
+    Without a schema, the first window decides on the columns, and on their types if they are of CSV, or groups of a
+    log. Values of later files that do not fit are rejects.
     """
     run_arguments = _given(sources, destination, **given)
     from splitscan.cli.runs import WatchRun  # noqa: PLC0415 -- PySpark and Parquet load with it

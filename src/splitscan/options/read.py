@@ -79,14 +79,8 @@ class RecordOptions:
     finds_dialect: ClassVar[bool] = False
     """Whether what nobody says of a dialect can be found by a look at the files."""
 
-    types_if_asked: ClassVar[bool] = False
-    """Whether columns that are found are texts, unless ``inferSchema`` asks for their types."""
-
     ignores_case: ClassVar[bool] = False
     """Whether names of columns are compared without regard to case."""
-
-    values_are_texts: ClassVar[bool] = False
-    """Whether a value is written as a text, and its type is found by a look at it."""
 
     array_of_fields: ClassVar[bool] = False
     """Whether the values of a record may be read as one array."""
@@ -100,6 +94,16 @@ class RecordOptions:
     @property
     def says_columns(self) -> bool:
         """True if the options name the columns: nobody has to look at a file for them, or to give a schema."""
+        return False
+
+    @property
+    def types_if_asked(self) -> bool:
+        """True if columns that are found are texts, unless ``inferSchema`` asks for their types."""
+        return False
+
+    @property
+    def values_are_texts(self) -> bool:
+        """True if a value is written as a text, and its type is found by a look at it."""
         return False
 
     @property

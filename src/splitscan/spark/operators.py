@@ -236,7 +236,8 @@ def _reading_spec(format: Format, schema: str | pa.Schema | None, options: dict[
         )
     if schema is None and isinstance(format, str):
         own = asked.options.format
-        if own.has_columns and not own.says_columns:
+        finds_types = own.types_if_asked and asked.options.reading.infer_schema
+        if own.has_columns and (finds_types or not own.says_columns):
             raise UsageError(
                 f"read_blocks needs a schema for {asked.options.record_format}: no file is looked at before",
                 seen="none",

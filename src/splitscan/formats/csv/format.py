@@ -72,15 +72,8 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
     if csv.header_mapping is not HeaderMapping.NAME:
         names = _by_position(csv, names)
     if options.reading.infer_schema:
-        columns = {file.path: pa.schema([(name, pa.string()) for name in found]) for file, found in names}
-        found = heads.read(
-            [file for file, _ in names],
-            _as_texts(options, csv),
-            columns,
-            lambda batches, schema: summarise_columns(batches, csv, len(schema)),
-            KEPT_TYPES,
-        )
-        types = [(file, _typed(csv, columns[file.path], each)) for file, each in found]
+        as_texts = replace(options, format=replace(csv, header_mapping=HeaderMapping.POSITION))
+        types = types_of_texts(csv, as_texts, heads, names)
     else:
         types = [(file, pa.schema([(name, pa.string()) for name in found])) for file, found in names]
     merged = merge_schemas(evidence_of(types))
@@ -90,8 +83,30 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
 _KEPT_NAMES: Summaries[tuple[str, ...]] = Summaries("headers", lambda one, other: one or other, list, tuple)
 
 
+def types_of_texts(
+    csv: CsvOptions, options: ReadOptions, heads: Heads, names: Sequence[tuple[FileMetadata, Sequence[str]]]
+) -> list[tuple[FileMetadata, pa.Schema]]:
+    """The columns of each file in the narrowest types that all of its values fit.
+
+    Args:
+        csv: How values are written.
+        options: How records are read, whatever the scan wants of them.
+        heads: The files.
+        names: Of the columns of each file.
+    """
+    lenient = replace(options.reading, mode=Mode.PERMISSIVE, columns=None, metadata_columns=(), limit=None)
+    columns = {file.path: pa.schema([(name, pa.string()) for name in found]) for file, found in names}
+    found = heads.read(
+        [file for file, _ in names],
+        replace(options, reading=lenient, schema=SchemaOptions()),
+        columns,
+        lambda batches, schema: summarise_columns(batches, csv, len(schema)),
+        KEPT_TYPES,
+    )
+    return [(file, _typed(csv, columns[file.path], each)) for file, each in found]
+
+
 def _typed(csv: CsvOptions, columns: pa.Schema, found: Sequence[TypeSummary]) -> pa.Schema:
-    """The columns of a file in the narrowest types that all of its values fit."""
     return pa.schema([(name, each.kind(csv)) for name, each in zip(columns.names, found, strict=True)])
 
 
@@ -178,13 +193,6 @@ def _names(head: Head) -> tuple[str, ...]:
         return ()
     utf8 = format.dialect.encoding.text(first).encode("utf-8")
     return tuple(f"_c{i}" for i in range(len(split_fields(utf8, format.dialect.in_utf8))))
-
-
-def _as_texts(options: ReadOptions, csv: CsvOptions) -> ReadOptions:
-    """Options under which the fields of a file are read as they are, whatever the scan wants of them."""
-    own = replace(csv, header_mapping=HeaderMapping.POSITION)
-    lenient = replace(options.reading, mode=Mode.PERMISSIVE, columns=None, metadata_columns=(), limit=None)
-    return replace(options, format=own, reading=lenient, schema=SchemaOptions())
 
 
 _SHOWN_CHARACTERS = 60

@@ -16,8 +16,17 @@ from splitscan.formats.column_rules import (
     with_options,
     written_of,
 )
-from splitscan.formats.contract import NOTHING, VALUE, BlockSpelling, Format, FoundSchema, Heads, Projection
-from splitscan.formats.csv.format import Csv
+from splitscan.formats.contract import (
+    NOTHING,
+    VALUE,
+    BlockSpelling,
+    Format,
+    FoundSchema,
+    Heads,
+    Projection,
+    evidence_of,
+)
+from splitscan.formats.csv.format import Csv, types_of_texts
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.decoding.values import ValueDecoder
@@ -28,6 +37,7 @@ from splitscan.formats.log.decoder import NOT_BEGUN_WORDING, GroupsDecoder
 from splitscan.formats.log.framing import LogFormat
 from splitscan.formats.log.options import LogOptions
 from splitscan.formats.log.patterns import begins, parse_pattern
+from splitscan.formats.merge import merge_schemas
 from splitscan.formats.text.lines import line_format
 from splitscan.options import ColumnOptions, ReadOptions
 from splitscan.options.table import bad_option
@@ -90,7 +100,12 @@ class Log(Format[LogOptions]):
     def infer(self, own: LogOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         if own.is_w3c:
             return w3c.found_columns(heads)
-        return FoundSchema(_columns_of(own), NOTHING)
+        columns = _columns_of(own)
+        if not (own.types_if_asked and options.reading.infer_schema and heads.chosen):
+            return FoundSchema(columns, NOTHING)
+        names = [(file, columns.names) for file in heads.chosen]
+        merged = merge_schemas(evidence_of(types_of_texts(w3c.csv_of(own), options, heads, names)))
+        return FoundSchema(merged.schema, merged, len(names)) if merged.columns else FoundSchema(columns, NOTHING)
 
 
 @functools.cache

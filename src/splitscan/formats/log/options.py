@@ -47,6 +47,14 @@ class LogOptions(TypedOptions):
         return not self.is_w3c
 
     @property
+    def types_if_asked(self) -> bool:
+        return self.record_pattern is not None  # a kind of log says the types of its columns
+
+    @property
+    def values_are_texts(self) -> bool:
+        return self.types_if_asked
+
+    @property
     def is_flat(self) -> bool:
         return self.is_w3c
 
