@@ -21,7 +21,6 @@ def number_array(values: npt.NDArray[Any], valid: npt.NDArray[np.bool_] | None =
     """Numbers as an Arrow array, without a copy.
 
     Args:
-        values: The numbers.
         valid: Which of them are not null; ``None`` for all.
 
     Example:

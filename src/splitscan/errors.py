@@ -34,13 +34,10 @@ class Where:
     """A place in the input: as much as is known. Its text masks secrets in the path.
 
     Attributes:
-        path: File, or ``None`` when the error is not about one file.
         offset: Byte offset in the file, from 0; of a path ``kafka:topic/partition`` the offset of a message.
         block: Half-open range of offsets being read, as ``(start, stop)``.
-        column: Column name.
         line: Line in the file, from 1.
         row: Row of what a reader has delivered of the file or block, from 0.
-        reader: Name of the reader.
         notes: What a reader says of itself, as names and values.
     """
 

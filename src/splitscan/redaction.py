@@ -79,13 +79,6 @@ def redact(text: str, storage_options: Mapping[str, Any] | None = None) -> str:
     Masked are logins in URIs, values of queries, fragments and settings whose name tells of a secret or that look
     random, and each value of *storage_options* whose name does, wherever it stands.
 
-    Args:
-        text: A path, a message, anything that is about to be shown.
-        storage_options: Options of the file system; may be nested.
-
-    Returns:
-        The text with ``***`` in place of the secrets.
-
     Example:
         >>> redact("s3://AKIA:s3cr/et@bucket/a.csv")
         's3://***@bucket/a.csv'

@@ -24,15 +24,10 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 def parse_size(text: str | int, option: str = "size") -> int:
     """Turn a size into bytes. Units are binary, as in Spark: ``128m`` is 128 MiB.
 
-    Args:
-        text: A number of bytes, or a number with a unit (``k``, ``MB``, ``GiB`` ...), any case.
         option: Name to mention when it cannot be understood.
 
     Returns:
         Whole bytes, rounded down.
-
-    Raises:
-        UsageError: If *text* is not a size.
 
     Example:
         >>> parse_size("128 MiB"), parse_size("1.5k"), parse_size(10)

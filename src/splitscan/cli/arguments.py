@@ -117,8 +117,6 @@ class ScanArguments:
 
         Raises:
             SchemaError: ``[dialect-unclear]`` if samples of the files leave the dialect open.
-            UsageError: If an option is unknown or has no meaning.
-            SourceError: If a file cannot be read.
         """
         format, pinned, _ = self._look()
         said = {name for name, value in self._given().items() if isinstance(value, str)}  # as it must be spelled

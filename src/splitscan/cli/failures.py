@@ -42,9 +42,6 @@ def debugging(environ: Mapping[str, str] | None = None) -> bool:
 def take_debug_flag(args: Sequence[str]) -> tuple[list[str], bool]:
     """Take ``--debug`` out of the arguments, wherever it stands in front of ``--``.
 
-    Returns:
-        The other arguments, and whether the flag was among them.
-
     Example:
         >>> take_debug_flag(["count", "--debug", "a.csv"])
         (['count', 'a.csv'], True)

@@ -83,11 +83,7 @@ class GroupedCommand(TyperCommand):
         return [self.options_metavar or "", *(param.metavar or str(param.name).upper() for param in arguments)]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Name the last argument where it is missing: a parser gives it the only one there is, and misses the first.
-
-        Raises:
-            UsageError: If so.
-        """
+        """Name the last argument where it is missing: a parser gives it the only one there is, and misses the first."""
         arguments = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
         given = self.make_parser(ctx).parse_args(args=list(args))[0]
         values = [given.get(str(param.name)) for param in arguments]

@@ -85,9 +85,7 @@ def write_rows(
     the data holds, no output of it steers a terminal at the end of the pipe.
 
     Args:
-        columns: Their names.
         rows: Values, in the order of *columns*; consumed lazily except for a table.
-        as_json: Write one JSON object per row instead.
         most_in_table: Most rows in a table; a line after it tells that there are more.
         one_line: Each row takes one line of a table: long values are cut.
         right: Names of the columns that a table aligns to the right.

@@ -145,12 +145,7 @@ class WatchRun:
         self._arguments = replace(given.arguments, options=[f"{name}={value}" for name, value in others.items()])
 
     def execute(self, *, once: bool, quiet: bool, as_json: bool) -> bool:
-        """Do it until nothing is left, or for ever. Returns whether anything was rejected.
-
-        Raises:
-            SchemaError: ``[dialect-unclear]`` if the first files leave the dialect open.
-            SplitscanError: What planning or ingesting fails with.
-        """
+        """Do it until nothing is left, or for ever. Returns whether anything was rejected."""
         with choose_progress(quiet=quiet or as_json, windows=True) as progress:
             arguments = self._settled(progress, once=once)
             return arguments is not None and self._run(arguments, progress, once=once, as_json=as_json)

@@ -79,9 +79,6 @@ def under_spark_submit(environ: Mapping[str, str] | None = None) -> bool:
 def parse_conf(texts: Sequence[str]) -> dict[str, str]:
     """Read the repeated ``--spark-conf key=value``.
 
-    Raises:
-        UsageError: If one is not written so.
-
     Example:
         >>> parse_conf(["spark.driver.memory=4g"])
         {'spark.driver.memory': '4g'}

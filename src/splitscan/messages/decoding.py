@@ -53,12 +53,7 @@ ReadValues = Callable[[Sequence[bytes | None]], ValueRows]
 
 
 def values_reader(spec: ScanSpec, path: str) -> ReadValues:
-    """Reader of the values of messages.
-
-    Args:
-        spec: What to deliver of them.
-        path: Where they are from, for messages to people.
-    """
+    """Reader of the values of messages."""
     own = spec.options.format
     encoding = None if own.text_encoding is None else resolve_encoding(own.text_encoding)
     codec = None if encoding is None else encoding.codec

@@ -41,7 +41,6 @@ def parse_kafka_options(raw: Mapping[str, Any], *, streams: bool = False) -> tup
     """Take the options of Kafka out of what a user wrote.
 
     Args:
-        raw: Options by name.
         streams: Whether a stream is asked for, which has other defaults and no end.
 
     Returns:
@@ -80,10 +79,6 @@ def parse_kafka_options(raw: Mapping[str, Any], *, streams: bool = False) -> tup
 def parse_message_options(record_format: str | None, raw: Mapping[str, Any]) -> ReadOptions:
     """The options of what the values of messages hold.
 
-    Args:
-        record_format: One that the values of messages may have, in any case; ``raw`` when not given.
-        raw: Options of the format, and of broken records.
-
     Raises:
         UsageError: ``[bad-option]`` for a format or an option that has no meaning for messages, else as
             ``parse_options`` does.
@@ -101,12 +96,7 @@ def parse_message_options(record_format: str | None, raw: Mapping[str, Any]) -> 
 
 
 def describe_kafka_options() -> list[OptionDescription]:
-    """Describe the options of ``source=kafka``, for help and documentation.
-
-    Example:
-        >>> describe_kafka_options()[1].name
-        'subscribe'
-    """
+    """Describe the options of ``source=kafka``, for help and documentation."""
     return [describe(option, tuple(formats_of_messages())) for option in declared_options(KafkaOptions)]
 
 

@@ -30,8 +30,6 @@ class MessageReader:
     A value that is null is a row of nulls.
 
     Args:
-        spec: What to deliver.
-        wanted: What to read.
         reading: The connection, which stays open for the next range.
         losses: Told of values with bytes that are no UTF-8.
     """
@@ -109,11 +107,8 @@ def scan_messages(
     """Read blocks of messages, one after the other, in order.
 
     Args:
-        spec: What to deliver.
-        ranges: What to read.
         on_reject: Called for every message that breaks a rule, in order; its ``offset`` is that of the message. Without
             one a warning says how many there are, and which is the first, as of those that are no UTF-8 in any case.
-        make_consumer: Makes the consumer; the client library's by default.
 
     Raises:
         SourceError: If messages cannot be read, or are gone.

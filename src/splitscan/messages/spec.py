@@ -70,11 +70,6 @@ _VALUES: dict[str, Callable[[Sequence[Any]], list[Any]]] = {
 class MessageSpec:
     """The immutable description of reading messages.
 
-    Attributes:
-        kafka: Which messages, and how the cluster is reached.
-        values: The columns of the values, and how they are decoded.
-        schema: Of every batch.
-
     Pickling: plain values only.
     """
 

@@ -173,9 +173,6 @@ class Entries:
 
         A part that begins where the last one stopped begins with the record that the last one left. In a format that
         needs context, any other part is framed from the start of its planned block on.
-
-        Raises:
-            SourceError: If the file cannot be read.
         """
         block, last = part.block, self._last
         if self._format is None or part.indivisible or block.first_record_start is not None or block.start == 0:

@@ -145,7 +145,6 @@ class Claims:
         Asks again on a new connection when an answer is lost, which changes nothing in the log.
 
         Args:
-            index: 0, then one more with each call.
             stats: What was measured while chunk ``index - 1`` was read; its ``wait_seconds`` is filled in here.
 
         Returns:
@@ -202,15 +201,10 @@ class Coordinator:
 
         Args:
             scan: A new identity for each plan, such as ``uuid4().hex``.
-            segments: The blocks of the plan, in order.
             ranges: One range of positions per partition, tiling all positions; see
                 :meth:`~splitscan.rebalance.claiming.PositionSpace.even_ranges`.
 
-        Returns:
-            Whether the scan was new.
-
         Raises:
-            UsageError: ``[bad-rebalance-plan]``.
             RebalanceError: ``[coordinator-lost]`` if it cannot be reached: this is the only moment at which reading
                 by fixed ranges instead is right.
         """
@@ -238,11 +232,7 @@ class Coordinator:
         return messages.decode_record(self._call({"op": "record", "scan": scan})["record"])
 
     def ping(self) -> None:
-        """Check that the coordinator answers and knows the token.
-
-        Raises:
-            RebalanceError: ``[coordinator-lost]``, ``[coordinator-refused]``.
-        """
+        """Check that the coordinator answers and knows the token."""
         self._call({"op": "ping"})
 
     def _call(self, request: messages.Message) -> messages.Message:

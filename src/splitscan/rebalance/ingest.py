@@ -32,9 +32,7 @@ class ClaimedRun:
 
     Attributes:
         scan: Identity of the scan: each run of a job has another one, and so other logs.
-        partitions: How many there are.
         part_bytes: A Parquet file is closed when the chunks in it reach this length.
-        secrets: Credentials of the plan's paths.
     """
 
     scan: str
@@ -189,7 +187,6 @@ def remains_of(
     formats that need context can go on from there.
 
     Args:
-        plan: File number and block, in order.
         finished: Ranges that are finished, by file and offset; they do not overlap.
 
     Example:

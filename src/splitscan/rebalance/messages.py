@@ -53,8 +53,6 @@ class CoordinatorAddress:
 
     Attributes:
         host: Name or IP address that readers can reach.
-        port: TCP port.
-        token: The shared secret.
 
     Example:
         >>> address = CoordinatorAddress("127.0.0.1", 4000, "0123")

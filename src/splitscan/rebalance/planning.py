@@ -34,7 +34,6 @@ class RebalancePlan:
     """Plan of a scan for a coordinator.
 
     Attributes:
-        segments: The blocks of the scan, in order.
         ranges: One range of positions per partition; together they tile all positions.
         secrets: Credentials of its paths. They are for the tasks: the coordinator is not told of them.
     """
@@ -128,12 +127,7 @@ _MOST_SHOWN = 20  # tasks that are printed
 
 @dataclass(frozen=True, slots=True)
 class PlannedTask:
-    """First share of one task; without rebalancing that is all it reads.
-
-    Attributes:
-        number: Number of the task, from 0.
-        ranges: Ranges of files, in order.
-    """
+    """First share of one task; without rebalancing that is all it reads."""
 
     number: int
     ranges: tuple[BlockMetadata, ...]
@@ -158,12 +152,8 @@ class PlanExplanation:
     """Division of a scan among tasks; ``print`` shows it.
 
     Attributes:
-        format: Name of the record format.
         entry: How a task finds its first record.
         rebalanced: Whether tasks that have nothing left take over what others have not begun to read.
-        slots: How many tasks run at a time.
-        files: How many files there are.
-        tasks: What each begins with.
         reader: Who reads on Spark, and why; empty without a session.
     """
 
@@ -198,9 +188,6 @@ def explain_plan(scan: ScanPlanner, slots: int, *, rebalance: bool, indexer: Ind
     """Plan a scan as ``to_spark`` does, and tell what each task begins with.
 
     Args:
-        scan: What to read.
-        slots: How many tasks run at a time.
-        rebalance: Whether it is rebalanced.
         indexer: How to run the summaries of the boundary index; threads of this process by default.
     """
     shares = _claimed_shares(scan, slots, indexer) if rebalance else scan.plan_tasks(slots, indexer)

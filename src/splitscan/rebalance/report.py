@@ -22,8 +22,6 @@ class ReaderSummary:
     """One partition of a scan, and the reader that worked on it.
 
     Attributes:
-        partition: Its number.
-        chunks: How many it claimed.
         size_bytes: Bytes of the files in them.
         records: Records in them, as far as reported.
         started: When it claimed the first, in seconds since the first claim of the scan.
@@ -54,9 +52,6 @@ class RebalanceReport:
 
     Times are seconds since the first claim: what Spark did before, starting tasks, is not in them. Where several
     attempts read the same chunks, the first one's times count.
-
-    Attributes:
-        record: What the coordinator wrote down.
 
     Pickling: plain values only.
     """
@@ -272,9 +267,7 @@ def render_lane(spans: Iterable[tuple[float, float]], seconds: float, width: int
     """Draw when something was going on: a character per moment, the fuller the busier.
 
     Args:
-        spans: Start and stop of everything that went on.
         seconds: What the whole line stands for.
-        width: Its length in characters.
 
     Example:
         >>> render_lane([(0.0, 2.0), (3.0, 3.5)], seconds=4.0, width=4)

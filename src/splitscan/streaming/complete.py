@@ -42,11 +42,7 @@ class CompleteFiles:
         self._warned: set[str] = set()
 
     def find(self, listing: DirectoryListing, state: StreamState) -> Found:
-        """Compare a listing with what is planned.
-
-        Raises:
-            SourceChangedError: ``[file-modified]`` with ``onModified=fail``, if a planned file has other content.
-        """
+        """Compare a listing with what is planned."""
         youngest_us = listing.taken_us - self._options.min_age_ms * 1000
         works = []
         for file in listing.files:

@@ -41,9 +41,6 @@ class GrowingFiles:
     file with a new name that continues a known one (a rotated log) keeps its position. Other content under a known name
     is a new file. One that only repeats a known file, which is still there, may be half of a rotation by copy and
     truncate: neither of the two is planned for ``COPY_PATIENCE_SECONDS``, unless they differ before that.
-
-    Raises:
-        UsageError: If the format reads whole files only.
     """
 
     def __init__(self, scan: ScanPlanner, options: StreamOptions) -> None:
@@ -69,7 +66,6 @@ class GrowingFiles:
 
         Raises:
             SourceChangedError: ``[file-modified]`` with ``onModified=fail``, if the content of a file was replaced.
-            SourceError: If a file cannot be read.
         """
         self._now_us, self._known = listing.taken_us, state.files
         if self._copies:

@@ -41,11 +41,7 @@ def seal(lines: Iterable[Any]) -> bytes:
 
 
 def open_sealed(data: bytes, path: str) -> list[Any]:
-    """Read what :func:`seal` wrote: all of it, or nothing.
-
-    Raises:
-        StreamError: ``[stream-damaged]`` if a byte is missing or changed.
-    """
+    """Read what :func:`seal` wrote: all of it, or nothing."""
     stop = data.rfind(b"\n", 0, max(0, len(data) - 1)) + 1
     body = data[:stop]
     try:
@@ -72,10 +68,8 @@ class WindowLog:
     """The windows of one stream.
 
     A window is created exclusively: of two planners that want the same number, one is refused. What was created is
-    whole and durable, and never changes.
-
-    Raises:
-        UsageError: If *stream_id* is none: an offset that is not ours.
+    whole and durable, and never changes. Its errors are ``[stream-fenced]`` where another planner was first,
+    ``[stream-state-missing]`` and ``[stream-damaged]``.
 
     Thread safety: none; one planner, one log.
     """
@@ -97,11 +91,7 @@ class WindowLog:
         return self._storage.path_of(self._stream_id)
 
     def create(self, window: Window) -> int:
-        """Make a window durable, and the only one of its number. Returns the number of bytes it takes.
-
-        Raises:
-            StreamError: ``[stream-fenced]`` if another planner was first.
-        """
+        """Make a window durable, and the only one of its number. Returns the number of bytes it takes."""
         name, data = self._name("w", window.number), seal(window.lines())
         if not self._storage.try_create(name, data):
             raise StreamError(
@@ -118,11 +108,7 @@ class WindowLog:
         return self._storage.exists(self._name("w", number))
 
     def read(self, number: int) -> Window:
-        """Read a window as it was created.
-
-        Raises:
-            StreamError: ``[stream-state-missing]`` if there is none, ``[stream-damaged]`` if it is not whole.
-        """
+        """Read a window as it was created."""
         name = self._name("w", number)
         return read_window(self._open(name, f"window {number}"), self._storage.path_of(name))
 
@@ -132,11 +118,7 @@ class WindowLog:
         return sorted(int(match[2]) for match in matches if match and match[1] == kind)
 
     def load(self, most: int | None = None) -> StreamState:
-        """The state after the last window: the newest snapshot that is whole, and the windows after it.
-
-        Raises:
-            StreamError: If a window that is needed is missing or damaged.
-        """
+        """The state after the last window: the newest snapshot that is whole, and the windows after it."""
         state = self._newest_snapshot(most)
         for number in self.numbers():
             if most is not None and number > most:
@@ -208,8 +190,6 @@ class VolatileLog(WindowLog):
 
     It answers as the durable log does as long as the planner lives. A window of an earlier run is empty, as if it had
     never been planned: what it read is found again and read again, so nothing is lost, and much comes more than once.
-
-    Thread safety: none; one planner, one log.
     """
 
     def __init__(self, stream_id: str) -> None:

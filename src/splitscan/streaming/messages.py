@@ -36,7 +36,6 @@ class MessageOffset:
     """A position in a stream of messages.
 
     Attributes:
-        positions: Next offset of each partition.
         begins: Where the window that ends here began, in partitions in which that is not where the one before ended.
     """
 
@@ -54,11 +53,7 @@ class MessageOffset:
 
 
 def read_message_offset(value: Any) -> MessageOffset:
-    """The inverse of :meth:`MessageOffset.to_json`.
-
-    Raises:
-        UsageError: ``[bad-offset]`` if it is another source's.
-    """
+    """The inverse of :meth:`MessageOffset.to_json`."""
     try:
         if (value["v"], value["source"]) == (_VERSION, _SOURCE):
             return MessageOffset(_flat(value["at"]), _flat(value["from"]))
@@ -137,7 +132,6 @@ class MessagePlanner:
         """Plan one read: from ``startingOffsets`` to ``endingOffsets``, as the cluster is now.
 
         Raises:
-            SourceError: As :meth:`latest` does.
             UsageError: ``[bad-option]`` if the options do not say it for every partition.
         """
         choice = self._options.ending_offsets or OffsetChoice(LATEST)
@@ -224,14 +218,9 @@ class MessageScan(Rows):
     """Describes a scan of the messages that are there when it is read; no broker is asked before.
 
     Args:
-        options: Options of Kafka and of the record format, by name.
         format: Record format of the values; ``None`` for bytes as they are.
-        schema: Columns of the values, as DDL text or an Arrow schema.
-        selected: Names of the columns that are delivered; ``None`` for all.
-        limit: Most rows that are delivered; ``None`` for all.
 
     Raises:
-        UsageError: If an option is unknown or has no meaning.
         SchemaError: ``[no-schema]`` if the values have columns, and no schema says which.
     """
 
@@ -290,11 +279,7 @@ class MessageScan(Rows):
         return type(self)(self._options, self._format, self._given, self.selected, checked_limit(rows))
 
     def ranges(self) -> list[MessageRange]:
-        """Offsets of now, by topic and partition, as tasks would read them. Each call asks the cluster again.
-
-        Raises:
-            SourceError: If the cluster does not answer.
-        """
+        """Offsets of now, by topic and partition, as tasks would read them. Each call asks the cluster again."""
         kafka = self._spec.kafka
         found = MessagePlanner(KafkaCluster(kafka), kafka).bounded()
         return cut_ranges(found, kafka.min_partitions, kafka.max_records_per_partition)

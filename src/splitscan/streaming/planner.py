@@ -39,9 +39,7 @@ class StreamPlanner:
     Nothing is opened, listed or written before a method is called.
 
     Args:
-        scan: What is followed, and how it is cut and read.
         options: How; ``state_location`` must be given, unless ``window_log`` is ``none``.
-        whole_files: Whether a file is never divided among windows.
         patience_seconds: How long :meth:`latest` waits for a new listing before it goes on with the last one.
 
     Thread safety: none; calls come one after the other.
@@ -136,11 +134,7 @@ class StreamPlanner:
         return windows
 
     def contents(self, end: Offset) -> dict[str, str]:
-        """The content behind every path at the end of a window: renamed it stays the same, replaced it is another.
-
-        Raises:
-            StreamError: If the state of then is not kept any more.
-        """
+        """The content behind every path at the end of a window: renamed it stays the same, replaced it is another."""
         log = self._open(end)
         state = self._state if self._state.window == end.window else log.load(end.window)
         return {path: known.content for path, known in state.files.items()}
@@ -337,11 +331,7 @@ def _no_archives(seen: str) -> UsageError:
 
 
 def _check_scan(scan: ScanPlanner, *, rebalances: bool) -> None:
-    """Refuse what has no meaning for input without an end.
-
-    Raises:
-        UsageError: ``[bad-option]``.
-    """
+    """Refuse what has no meaning for input without an end."""
     limit, pattern = scan.options.reading.limit, scan.options.files.archive_path_filter
     if limit is not None:
         rule, fix = (

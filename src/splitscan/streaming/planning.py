@@ -18,9 +18,7 @@ class Limits:
     """Most that one window reads; ``None`` for any number.
 
     Attributes:
-        blocks: Blocks, at least 1.
         size_bytes: Bytes. A window that would be empty otherwise takes one block more.
-        files: Files, at least 1.
     """
 
     blocks: int | None = None
@@ -42,10 +40,8 @@ def plan_window(number: int, begun: Sequence[FileWork], fresh: Sequence[FileWork
     need goes to the other. A file takes half of what is left at most while others of its side wait.
 
     Args:
-        number: Number of the window.
         begun: Files of which a part is planned, those that were served longest ago first.
         fresh: Files of which nothing is planned, oldest first.
-        limits: Most that the window takes.
 
     Returns:
         How many of its next blocks each file gives, by path, in the order in which they were chosen; none gives 0.

@@ -18,15 +18,10 @@ class FileWork:
     """A file with something left to plan.
 
     Attributes:
-        file: The version to plan.
-        generation: How often the content under this path was replaced before.
         window: The window that planned it last, 0 if none did.
-        left_bytes: Bytes that are left.
-        block_bytes: Length of the blocks that it is cut into.
         cut: Gives the blocks that are left, in order; called once, when the file's turn has come.
         plan: Describes the file as a window planned it that ends with the given block, and says whether that is all.
         indivisible: Whether all of it goes into one window.
-        real_id: Identity of the file behind its name.
 
     Thread safety: none; the planner's own.
     """
@@ -92,13 +87,10 @@ class FileProgress:
 
     Attributes:
         file: The version that was planned last: its planned size and fingerprint.
-        generation: How often the content under this path was replaced before.
         position: First offset that is not planned.
         blocks: Number of blocks planned of this generation.
         window: Window that planned it last.
         finished: Whether nothing of that version is left.
-        block_bytes: Length of the blocks that it is cut into.
-        real_id: Identity of the file behind its name, where the storage has one.
         content: Identity of this generation in its stream, through all renames: the window that planned it first, and
             its number among the files of that. Empty in the state of an earlier splitscan.
         late: Whether that content came late: with a time before that of a file which an earlier listing had shown.
@@ -121,7 +113,6 @@ class StreamState:
     """All files that a stream has planned something of.
 
     Attributes:
-        window: The last window that is in it, 0 for none.
         files: By path.
         shape: What the plan depends on and must not change.
         horizon_us: Whatever is first seen now with a time before that is late.
@@ -168,11 +159,7 @@ class StreamState:
 
 
 def read_state(lines: list[Any], path: str) -> StreamState:
-    """The inverse of :meth:`StreamState.lines`.
-
-    Raises:
-        StreamError: ``[stream-version]`` if another version of splitscan wrote it.
-    """
+    """The inverse of :meth:`StreamState.lines`."""
     head = lines[0]
     check_format(head, path)
     known = [FileProgress(read_file(file), *rest) for file, *rest in lines[1:]]

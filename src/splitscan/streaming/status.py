@@ -33,8 +33,6 @@ class StreamStatus:
     """One stream: what is planned, as its window log tells it, and what of that is published.
 
     Attributes:
-        stream: Its id.
-        window: Number of the last window that was planned.
         published: Number of the last window that was published, as the position of a watch or the commits of a
             checkpoint tell it; ``None`` if neither lies beside the state: then all that is planned counts.
         last: The last window that was planned; ``None`` if there is none, or it is not kept.
@@ -96,7 +94,6 @@ def read_status(location: str, storage_options: Mapping[str, Any] | None = None)
 
     Args:
         location: A state location; or a checkpoint that holds one as ``splitscan``, or the destination of a watch.
-        storage_options: Settings of the file system, if it is remote.
 
     Raises:
         StreamError: ``[no-stream]`` if there is none; if a window or snapshot is damaged or missing.
@@ -106,15 +103,7 @@ def read_status(location: str, storage_options: Mapping[str, Any] | None = None)
 
 
 def read_windows(location: str, storage_options: Mapping[str, Any] | None = None) -> Iterator[tuple[str, Window]]:
-    """The windows that are kept, each with the id of its stream, oldest first. Nothing is changed.
-
-    Args:
-        location: As :func:`read_status` takes it.
-        storage_options: Settings of the file system, if it is remote.
-
-    Raises:
-        StreamError: ``[no-stream]`` if there is none; if a window is damaged.
-    """
+    """The windows that are kept, each with the id of its stream, oldest first. Nothing is changed."""
     place, names = find_streams(location, storage_options)
     logs = ((name, WindowLog(place, name, storage_options)) for name in names)
     return ((name, log.read(number)) for name, log in logs for number in log.numbers())
@@ -157,13 +146,7 @@ def _as_published(planned: FileProgress, published: FileProgress | None) -> File
 
 
 def find_published(place: str, stream: str, storage_options: Mapping[str, Any] | None = None) -> int | None:
-    """Number of the last window of a stream that was published; ``None`` if nothing beside its state tells.
-
-    Args:
-        place: The state location, as :func:`find_streams` finds it.
-        stream: Its id.
-        storage_options: Settings of the file system, if it is remote.
-    """
+    """Number of the last window of a stream that was published; ``None`` if nothing beside its state tells."""
     watch = open_storage(place, storage_options)
     if (position := _read_if_there(watch, _WATCH_POSITION)) is not None:
         return _window_in([read_position(position, watch.path_of(_WATCH_POSITION)).to_json()], stream)
@@ -212,9 +195,6 @@ class DeadStream:
     """A stream that none of the checkpoints names.
 
     Attributes:
-        stream: Its id.
-        path: Its folder.
-        size_bytes: Bytes of its files.
         idle_hours: How long ago the last of them was written.
     """
 
@@ -237,11 +217,9 @@ def find_dead_streams(
         location: A state location; a checkpoint that holds one as ``splitscan``; or the destination of a watch. The
             last two say themselves which streams live.
         checkpoints: All other checkpoints whose queries keep their state here.
-        storage_options: Settings of the file system, if it is remote.
         least_age_hours: Streams that were written to since are left out.
 
     Raises:
-        StreamError: ``[no-stream]`` if there is no state.
         UsageError: ``[bad-option]`` if no checkpoint is known, or one names no stream that lies here: then it is
             probably another's.
     """

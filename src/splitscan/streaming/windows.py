@@ -22,7 +22,6 @@ class Offset:
     """A position in a stream: after its window *window*.
 
     Attributes:
-        stream: Id of the stream: its own folder in the state location.
         window: Number of the last window that lies before it, 0 for none.
     """
 
@@ -40,11 +39,7 @@ class Offset:
 
 
 def read_offset(value: Mapping[str, Any]) -> Offset:
-    """The inverse of :meth:`Offset.to_json`.
-
-    Raises:
-        UsageError: ``[bad-offset]`` if it is another source's.
-    """
+    """The inverse of :meth:`Offset.to_json`."""
     known = isinstance(value, Mapping) and value.get("v") == _OFFSET_VERSION
     stream, window = (value.get("s"), value.get("w")) if known else (None, None)
     if not isinstance(stream, str) or not isinstance(window, int) or window < 0:
@@ -58,11 +53,7 @@ def read_offset(value: Mapping[str, Any]) -> Offset:
 
 
 def read_position(data: bytes, path: str) -> Offset:
-    """Read the offset that a watch has published.
-
-    Raises:
-        StreamError: ``[stream-damaged]``.
-    """
+    """Read the offset that a watch has published."""
     try:
         return read_offset(json.loads(data)["offset"])
     except (ValueError, KeyError, TypeError) as error:
@@ -101,9 +92,7 @@ class Backlog:
     """Files that were known and not planned.
 
     Attributes:
-        files: Files with something left to plan.
         blocks: Blocks of them, about.
-        size_bytes: Bytes of them.
     """
 
     files: int = 0
@@ -116,14 +105,10 @@ class Window:
     """A numbered, replayable set of blocks.
 
     Attributes:
-        number: From 1 on.
-        files: The files that are read, in order.
         blocks: All blocks, those of a file one after the other, in the order of ``files``.
         task_blocks: How many of the blocks each task reads, in order; they add up to all.
         moves: Files that have a new name, as old and new path: what was planned of the old is planned of the new.
-        planner: Who planned it.
         shape: What the plan depends on and must not change while the stream lives: record format, file mode.
-        backlog: What was left when this was planned.
         horizon_us: Whatever is first seen after this window with a time before that is late, whoever plans then.
     """
 
@@ -174,11 +159,7 @@ class Window:
 
 
 def read_window(lines: list[Any], path: str) -> Window:
-    """The inverse of :meth:`Window.lines`.
-
-    Raises:
-        StreamError: ``[stream-version]`` if another version of splitscan wrote it in a way that this one cannot read.
-    """
+    """The inverse of :meth:`Window.lines`."""
     head = lines[0]
     check_format(head, path)
     files, blocks = [], []
@@ -201,11 +182,7 @@ def read_window(lines: list[Any], path: str) -> Window:
 
 
 def check_format(head: Any, path: str) -> None:
-    """Refuse the state of another version.
-
-    Raises:
-        StreamError: ``[stream-version]``.
-    """
+    """Refuse the state of another version."""
     found = head.get("format") if isinstance(head, dict) else None
     unknown = set(head.get("block", ())) - set(BLOCK_FIELDS) if isinstance(head, dict) else set()
     if found != _LOG_FORMAT or unknown:

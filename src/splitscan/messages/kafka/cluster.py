@@ -56,11 +56,7 @@ def consumer_settings(options: KafkaOptions) -> dict[str, Any]:
 
 
 def make_client(kind: str, module: str, options: KafkaOptions, settings: Mapping[str, Any]) -> Any:
-    """A client of the library.
-
-    Raises:
-        UsageError: ``[bad-option]`` if the library refuses a setting.
-    """
+    """A client of the library."""
     library = client_module()
     try:
         return getattr(client_module(module), kind)(dict(settings))
@@ -100,9 +96,6 @@ _OF_CONSUMERS = ("isolation.level",)  # settings that an administrator's client 
 class KafkaCluster:
     """Answers questions about the topics that the options name. Connects with the first question.
 
-    Args:
-        options: Which topics, and how the cluster is reached.
-
     Thread safety: none.
     Pickling: yes; the connection stays behind.
     """
@@ -139,19 +132,11 @@ class KafkaCluster:
         return sorted(assigned)
 
     def earliest(self, sources: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The first offset that each partition still has.
-
-        Raises:
-            SourceError: ``[kafka-failed]`` if the cluster does not say.
-        """
+        """The first offset that each partition still has."""
         return self._offsets(sources, "earliest")
 
     def latest(self, sources: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset after the last message of each partition that may be read: not of open transactions.
-
-        Raises:
-            SourceError: ``[kafka-failed]`` if the cluster does not say.
-        """
+        """The offset after the last message of each partition that may be read: not of open transactions."""
         return self._offsets(sources, "latest")
 
     def __getstate__(self) -> dict[str, Any]:

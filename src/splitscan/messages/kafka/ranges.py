@@ -28,11 +28,6 @@ class MessageRange:
     A message belongs to the range that holds its offset, so ranges that tile others hold the same messages. There may
     be fewer messages than offsets: compaction and transactions leave gaps.
 
-    Attributes:
-        source: Where the messages are.
-        start: First offset.
-        stop: First offset after the range.
-
     Pickling: plain values only.
     """
 
@@ -52,9 +47,7 @@ def cut_ranges(
     """Cut ranges into more of them, in the same order; empty ones are dropped.
 
     Args:
-        ranges: What is to be read.
         min_ranges: Fewest ranges, where there are offsets enough; about, as every range is cut evenly.
-        max_offsets: Most offsets of a range.
 
     Returns:
         Ranges that tile those given. They depend on nothing else, so a plan that is made again is the same.

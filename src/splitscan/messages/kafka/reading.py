@@ -29,10 +29,6 @@ _PASSING = (
 class MessageReading:
     """Reads blocks of messages, one after the other, through one connection.
 
-    Args:
-        options: How the cluster is reached, and what a loss of messages means.
-        make_consumer: Makes the consumer; the library's by default.
-
     Thread safety: none.
     """
 

@@ -223,9 +223,6 @@ class ClaimLog:
     Memory: a few bytes per chunk and segment, for as long as the session lives. Nothing is ever forgotten, as Spark
     may run a partition again at any time (a cached block was lost, another action runs).
 
-    Args:
-        sizing: Limits of chunks.
-
     Thread safety: none; one caller at a time.
 
     Example:
@@ -257,13 +254,9 @@ class ClaimLog:
 
         Args:
             scan: Its identity, new for each plan.
-            segments: The plan, in order.
             ranges: One range of positions per partition; together they tile all positions. May be empty ones.
             now: Seconds on any clock that does not go back.
             epoch_seconds: The same instant in seconds since the epoch, for the report.
-
-        Returns:
-            Whether the scan was new.
 
         Raises:
             UsageError: ``[bad-rebalance-plan]`` if the ranges do not tile the positions, or the scan is known with
@@ -292,9 +285,6 @@ class ClaimLog:
         again.
 
         Args:
-            scan: Identity of the scan.
-            partition: Number of the partition.
-            index: Number of the chunk, from 0.
             stats: What the reader measured while it read chunk ``index - 1``.
             now: Seconds on the clock of :meth:`create`.
 

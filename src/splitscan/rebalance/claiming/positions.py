@@ -21,12 +21,6 @@ class PositionSpace:
 
     Every position is a legal cut, except those inside indivisible segments.
 
-    Args:
-        segments: The plan, in order.
-
-    Raises:
-        UsageError: ``[bad-rebalance-plan]`` if a segment has no position.
-
     Memory: 9 bytes per segment and the compressed texts.
 
     Example:
@@ -115,11 +109,7 @@ class PositionSpace:
         return list(zip(cuts, [*cuts[1:], self.total], strict=True))
 
     def check_ranges(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Check that *ranges* tile the positions and cut no indivisible segment.
-
-        Raises:
-            UsageError: ``[bad-rebalance-plan]`` if not.
-        """
+        """Check that *ranges* tile the positions and cut no indivisible segment."""
         reached = 0
         for start, stop in sorted(bounds for bounds in ranges if bounds[0] != bounds[1]):
             if start != reached or stop < start:
@@ -147,13 +137,7 @@ class PositionSpace:
 
 
 class PackedTexts:
-    """An immutable list of texts, compressed in pages; pages that are in use stay open.
-
-    Example:
-        >>> texts = PackedTexts(["a", "b"])
-        >>> texts[1], len(texts)
-        ('b', 2)
-    """
+    """An immutable list of texts, compressed in pages; pages that are in use stay open."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         pages = [texts[i : i + _TEXTS_PER_PAGE] for i in range(0, len(texts), _TEXTS_PER_PAGE)]

@@ -25,10 +25,8 @@ class ChunkPiece(NamedTuple):
     """The part of one segment that belongs to a chunk.
 
     Attributes:
-        segment: Number of the segment in the plan, from 0.
         start: First position of the part, counted from the start of the segment.
         stop: First position after it, counted the same way.
-        text: The text of the segment.
     """
 
     segment: int
@@ -41,9 +39,6 @@ class Chunk(NamedTuple):
     """Entry of a partition's log: a range of positions that this partition, and no other, reads.
 
     Attributes:
-        number: Number of the chunk in the log of its partition, from 0.
-        start: First position in the scan.
-        stop: First position after the chunk.
         pieces: The same range by segment, in order; never empty.
     """
 
@@ -58,7 +53,6 @@ class ChunkStats(NamedTuple):
 
     Attributes:
         seconds: From the claim to the last record's being taken, so that costs after the read count.
-        records: Records delivered.
         bytes_read: Bytes of the records' spans.
         wait_seconds: What the claim itself took.
     """
@@ -75,14 +69,10 @@ class PartitionRecord:
 
     Attributes:
         planned: Its range of positions when the scan was planned.
-        chunks: Chunks that it claimed.
-        positions: Their positions.
         records: Records of them, as far as reported.
         bytes_read: Bytes of them, as far as reported.
-        seconds: Time spent on them, as far as reported.
         wait_seconds: Time spent waiting for claims, as far as reported.
         replays: Chunks that were asked for again, by another attempt or another action.
-        steals: Ranges that it took from others.
         started: Seconds from the creation of the scan to the first claim; ``None`` before.
         ended: Seconds from the creation of the scan to its end; ``None`` before.
     """
@@ -111,15 +101,10 @@ class ChunkRecord(NamedTuple):
     """One claim, for the timeline.
 
     Attributes:
-        partition: Who claimed it.
-        number: Number of the chunk in the log of its partition.
-        start: First position.
-        stop: First position after it.
         claimed: Seconds from the creation of the scan to the claim.
         seconds: Time that the reader spent on it; ``None`` when no reader has reported it.
         records: Records of it; 0 when no reader has reported it.
         bytes_read: Bytes of it; 0 when no reader has reported it.
-        wait_seconds: What the claim itself took.
     """
 
     partition: int
@@ -138,10 +123,6 @@ class StealRecord(NamedTuple):
 
     Attributes:
         at: Seconds from the creation of the scan.
-        victim: The partition that it was taken from.
-        thief: The partition that took it.
-        start: First position.
-        stop: First position after it.
     """
 
     at: float
@@ -156,10 +137,7 @@ class ScanRecord:
     """Record of one scan so far.
 
     Attributes:
-        scan: Its identity.
         created: When it was planned, in seconds since the epoch.
-        total: Positions of the scan.
-        partitions: One entry per partition.
         chunks: Claims in the order in which they were made; the first ones only where there were very many.
         steals: Moved ranges in the order in which they moved; the first ones only where there were very many.
         chunks_dropped: Claims that are not in *chunks*, but in the sums of *partitions*.
@@ -195,9 +173,6 @@ class Sizing:
             does not matter.
         max_growth: A chunk has at most this many times the positions of the one before it.
         first_share: The first chunk of a partition has this part of its range.
-        min_positions: Smallest chunk.
-        max_positions: Largest chunk.
-        first_positions: Largest first chunk.
     """
 
     share_of_rest: float = 1 / 32
@@ -245,12 +220,10 @@ def chunk_positions(
     """Number of positions of the next chunk, at least 1.
 
     Args:
-        sizing: Limits.
         pace: Seconds per position; ``None`` before the first measurement.
         rest: Foreseen seconds and unclaimed positions of the scan, divided among the readers that are at work.
         overhead_seconds: Price of a chunk beside its records.
         previous: Positions of the chunk before it, 0 for none.
-        unclaimed: Positions that are left of the partition.
     """
     if not previous:
         wanted = min(int(unclaimed * sizing.first_share), sizing.first_positions)

@@ -31,10 +31,6 @@ class CoordinatorProcess:
     """A running coordinator. It is no thread, as it would starve while the driver computes; nothing of it is printed.
 
     The token goes to it through its standard input: neither its arguments nor its environment hold it.
-
-    Attributes:
-        address: Where it listens, with the token.
-        pid: Its process.
     """
 
     def __init__(self, address: CoordinatorAddress, pid: int, child: subprocess.Popen[bytes] | None) -> None:
@@ -77,7 +73,6 @@ def start_coordinator(
     """Start a coordinator and wait until it listens.
 
     Args:
-        host: Address to bind.
         advertised: Name under which readers reach it, where it is not *host*.
         watch: Processes on this machine; it ends when the first of them ends.
         detached: Whether it outlives this process; then *watch* must name another one. Otherwise it ends when this
