@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import TextIOWrapper
-from itertools import compress, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from splitscan.redaction import redact
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _LEAST_COLUMN_CHARS = 10  # where columns would be narrower, each gets a line of its own
-_LEAST_TEXT_CHARS = 5  # beside numbers that are not cut
 _GAP_CHARS = 3  # between two columns
 _MOST_CELL_CHARS = 2000  # a table has no place for more
 _C0, _C1 = range(0x20), range(0x7F, 0xA0)  # characters that steer terminals, DEL among the second
@@ -170,61 +169,33 @@ def _write_table(
         for number, row in enumerate(shown, start=1):
             console.print(_record(columns, row, number, console.width), soft_wrap=True)
     else:
-        console.print(_table(columns, shown, console.width if one_line else None, right))
+        console.print(_table(columns, shown, one_line, right))
     if next(rows, None) is not None:
         console.print(f"... and more: only {most:,} rows are shown here. Pipe the output, or use --json, for all.")
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None, right: Sequence[str]) -> Table:
-    """A table; with a *width*, one whose rows take one line each, because cells are cut to fit it."""
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], one_line: bool, right: Sequence[str]) -> Table:
+    """A table; with *one_line*, one whose rows take one line each, because texts are cut to fit.
+
+    A number that is cut is another one: where there is room, they stay whole.
+    """
     from rich import box  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    cells = [[_table_cell(value) for value in row] for row in rows]
-    headings = [Text(show_text(name)) for name in columns]
-    if width is not None:
-        _cut(list(zip(headings, *cells, strict=True)), width, [name in right for name in columns])
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, heading in zip(columns, headings, strict=True):
+    for name in columns:
+        heading = Text(show_text(name), no_wrap=one_line, overflow="ellipsis" if one_line else None)
         table.add_column(
-            heading,
-            justify="right" if name in right else "left",
-            no_wrap=width is not None or name in right,
-            overflow="fold",
-        )
-    for row in cells:
-        table.add_row(*row)
+            heading, justify="right" if name in right else "left", no_wrap=name in right,
+            overflow="ellipsis" if one_line else "fold",
+        )  # fmt: skip
+    for row in rows:
+        cells = [_table_cell(value) for value in row]
+        for cell in cells:
+            cell.no_wrap = one_line or None
+        table.add_row(*cells)
     return table
-
-
-def _cut(columns: Sequence[Sequence[Text]], width: int, are_numbers: Sequence[bool]) -> None:
-    """Cut cells so that the columns fit. A number that is cut is another one: where there is room, they stay whole."""
-    widest = [max(cell.cell_len for cell in column) for column in columns]
-    available = width - _GAP_CHARS * len(columns)
-    numbers = sum(chars for chars, is_number in zip(widest, are_numbers, strict=True) if is_number)
-    texts = len(columns) - sum(are_numbers)
-    keeps_numbers = available - numbers >= texts * _LEAST_TEXT_CHARS
-    cut = [not (keeps_numbers and is_number) for is_number in are_numbers]
-    limit = _fitting(list(compress(widest, cut)), available - keeps_numbers * numbers)
-    for column in compress(columns, cut):
-        for cell in column:
-            cell.truncate(limit, overflow="ellipsis")
-
-
-def _fitting(widest: Sequence[int], available: int) -> int:
-    """The widest that a column may be so that all fit: narrow ones keep their width, wide ones share what is left.
-
-    Example:
-        >>> _fitting([4, 5, 100, 100], available=50)
-        20
-    """
-    left, columns = available, len(widest)
-    for chars in sorted(widest):
-        if chars * columns > left:
-            return max(left // columns, 1)
-        left, columns = left - chars, columns - 1
-    return max(widest, default=1)
 
 
 def _record(columns: Sequence[str], row: Sequence[Any], number: int, width: int) -> Text:

@@ -292,9 +292,9 @@ class ChunkReader:
         for chunk in self:
             yield from chunk
 
-    def read(self, chunk: Chunk) -> Iterator[tuple[pa.RecordBatch | None, BlockReport | None]]:
-        """Batches and reports of one chunk, part after part."""
-        for part in parts_of(chunk, self._secrets, by_block=self._by_block):
+    def read(self, scan: ChunkScan) -> Iterator[pa.RecordBatch]:
+        """Batches of one chunk, part after part; the scan gets the reports."""
+        for part in parts_of(scan.chunk, self._secrets, by_block=self._by_block):
             if self._remaining == 0:
                 return
             block = self._entries.enter(part)
@@ -311,10 +311,11 @@ class ChunkReader:
             for batch in reader:
                 if self._remaining is not None:
                     self._remaining -= batch.num_rows
-                yield batch, None
+                scan.rows += batch.num_rows
+                yield batch
             if self._remaining is None:
                 self._entries.leave(reader.report)
-                yield None, reader.report
+                scan.reports.append(reader.report)
 
 
 class ChunkScan:
@@ -333,12 +334,7 @@ class ChunkScan:
         return sum(report.span_stop - report.span_start for report in self.reports)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch, report in self._reader.read(self.chunk):
-            if report is not None:
-                self.reports.append(report)
-            elif batch is not None:
-                self.rows += batch.num_rows
-                yield batch
+        yield from self._reader.read(self)
         self.is_done = True
 
 

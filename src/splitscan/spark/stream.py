@@ -19,6 +19,7 @@ from splitscan.scan.block_documents import for_tasks
 from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.time_zones import in_task_zone, in_zone, machine_zone
 from splitscan.streaming import Limits, StreamPlanner, read_offset
+from splitscan.streaming.planning import ANY
 
 try:
     from pyspark.sql.streaming.datasource import (
@@ -95,9 +96,9 @@ class SplitscanStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 -- Spark's name
         """A sign that windows are limited; what the limits are, the planner knows. Spark shows it in no place."""
         limits = self._plan().limits
-        if limits.blocks is not None or limits.files is not None:
-            return ReadMaxFiles(limits.files or limits.blocks or 1)
-        return ReadAllAvailable() if limits.size_bytes is None else ReadMaxBytes(limits.size_bytes)
+        if limits.blocks < ANY or limits.files < ANY:
+            return ReadMaxFiles(limits.files if limits.files < ANY else limits.blocks)
+        return ReadAllAvailable() if limits.size_bytes == ANY else ReadMaxBytes(limits.size_bytes)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 -- Spark's name
         """Plan the next window; *start* itself when there is nothing to read. ``Trigger.Once`` knows no limit."""

@@ -189,22 +189,18 @@ class GrowingFiles:
         self, source: ByteSource, file: FileMetadata, known: FileProgress | None, generation: int
     ) -> FileWork | None:
         """Find the range that a file has gained; ``None`` if no record is complete."""
-        position, reading = known.position if known is not None else 0, self._scan.options.reading
-        closed = self._is_closed(file)
-        blocks = cut_growing_file(
-            source,
-            file,
-            self._format,
-            position,
-            self._scan.options.files.block_bytes,
-            max_record_bytes=reading.max_record_bytes,
-            read_bytes=reading.read_bytes,
-            closed=closed,
-            after_cut_record=known is not None and known.finished,
-        )
+        position = known.position if known is not None else 0
+        closed, after_cut_record = self._is_closed(file), known is not None and known.finished
+        block_bytes = self._scan.options.files.block_bytes
+        blocks = self._cut(source, file, position, block_bytes, closed=closed, after_cut_record=after_cut_record)
         if not blocks:
             return None
-        ends_whole = not closed or self._ends_at_boundary(source, file, blocks[-1])
+        last = blocks[-1]
+        ends_whole = True
+        if closed:  # a file that was taken for ended may lack the terminator of its last record
+            start = last.first_record_start or last.start
+            again = self._cut(source, file, start, max(1, last.length_bytes))
+            ends_whole = bool(again) and again[-1].stop == last.stop
         first = known.blocks if known is not None else 0
         blocks = [replace(block, index=first + block.index) for block in blocks]
         whole = replace(file, size_bytes=blocks[-1].stop, fingerprint=prefix_fingerprint(source, blocks[-1].stop))
@@ -220,22 +216,16 @@ class GrowingFiles:
 
         window = known.window if known is not None else 0
         left_bytes = blocks[-1].stop - position
-        block_bytes = self._scan.options.files.block_bytes
         return FileWork(file, generation, window, left_bytes, block_bytes, lambda _: blocks, plan)
 
-    def _ends_at_boundary(self, source: ByteSource, file: FileMetadata, last: BlockMetadata) -> bool:
-        """Return whether the last record of a file that was taken for ended has its terminator."""
+    def _cut(
+        self, source: ByteSource, file: FileMetadata, start: int, block_bytes: int, **how: bool
+    ) -> list[BlockMetadata]:
         reading = self._scan.options.reading
-        cut = cut_growing_file(
-            source,
-            file,
-            self._format,
-            last.first_record_start or last.start,
-            max(1, last.length_bytes),
-            max_record_bytes=reading.max_record_bytes,
-            read_bytes=reading.read_bytes,
+        most = reading.max_record_bytes
+        return cut_growing_file(
+            source, file, self._format, start, block_bytes, max_record_bytes=most, read_bytes=reading.read_bytes, **how
         )
-        return bool(cut) and cut[-1].stop == last.stop
 
     def _replaced(self, file: FileMetadata, known: FileProgress) -> int | None:
         """The generation of new content under a known name; ``None`` if it is not read."""

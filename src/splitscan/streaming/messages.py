@@ -23,6 +23,7 @@ from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 from splitscan.redaction import redact
 from splitscan.scan.rejects import OnReject
 from splitscan.scan.rows import Rows, checked_limit, first_rows
+from splitscan.streaming.windows import foreign_offset
 
 _VERSION = 1
 _SOURCE = "kafka"
@@ -59,12 +60,7 @@ def read_message_offset(value: Any) -> MessageOffset:
             return MessageOffset(_flat(value["at"]), _flat(value["from"]))
     except (TypeError, KeyError, ValueError, AttributeError):
         pass  # the same error as for another version
-    raise UsageError(
-        "the checkpoint holds an offset that is not of this source",
-        seen=repr(value)[:200],
-        fix="use the checkpoint of this query, or an empty one",
-        code="bad-offset",
-    )
+    raise foreign_offset(value)
 
 
 def window_ranges(start: MessageOffset, end: MessageOffset) -> list[MessageRange]:

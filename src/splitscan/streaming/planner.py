@@ -177,7 +177,7 @@ class StreamPlanner:
     def limits(self) -> Limits:
         """Most that one window reads, by the options."""
         options = self._options
-        return Limits(options.blocks_threshold, options.max_bytes_per_trigger, options.max_files_per_trigger)
+        return Limits.of(options.blocks_threshold, options.max_bytes_per_trigger, options.max_files_per_trigger)
 
     @property
     def backlog(self) -> Backlog:

@@ -8,26 +8,29 @@ Executors follow the tasks through Spark's dynamic allocation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 from splitscan.streaming.state import FileWork
 
+ANY = 1 << 62
+"""A limit that nothing reaches."""
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Most that one window reads; ``None`` for any number.
 
-    Attributes:
-        size_bytes: Bytes. A window that would be empty otherwise takes one block more.
-    """
+class Limits(NamedTuple):
+    """Most that one window reads. A window that would be empty otherwise takes one block more than its bytes allow."""
 
-    blocks: int | None = None
-    size_bytes: int | None = None
-    files: int | None = None
+    blocks: int = ANY
+    size_bytes: int = ANY
+    files: int = ANY
 
-    def half(self) -> Limits:
-        """Half of each, rounded up."""
-        return Limits(*(None if most is None else -(-most // 2) for most in (self.blocks, self.size_bytes, self.files)))
+    @classmethod
+    def of(cls, *given: int | None) -> Self:
+        """The limits that are given; ``None`` for any number."""
+        return cls(*(ANY if most is None else most for most in given))
+
+    def minus(self, blocks: int, size_bytes: int, *, is_new: bool) -> Limits:
+        """Limits of what is left after some blocks of a file, which may be a new one."""
+        return Limits(max(0, self.blocks - blocks), max(0, self.size_bytes - size_bytes), self.files - is_new)
 
 
 def plan_window(number: int, begun: Sequence[FileWork], fresh: Sequence[FileWork], limits: Limits) -> dict[str, int]:
@@ -55,7 +58,7 @@ def plan_window(number: int, begun: Sequence[FileWork], fresh: Sequence[FileWork
     """
     picker = _Picker(limits)
     first, second = (begun, fresh) if number % 2 == 0 else (fresh, begun)
-    picker.take(first, limits.half(), shared=True)
+    picker.take(first, Limits(*(-(-most // 2) for most in limits)), shared=True)
     picker.take(second, limits, shared=True)
     picker.take(first, limits, shared=True)
     picker.take(first, limits, shared=False)
@@ -71,7 +74,7 @@ class _Picker:
 
     def take(self, works: Iterable[FileWork], most: Limits, *, shared: bool) -> None:
         """Take blocks of *works*, at most as many as *most* allows in this call."""
-        budget = _least(most, self._left)
+        budget = Limits(*map(min, most, self._left))
         waiting = list(works)
         for index, work in enumerate(waiting):
             if budget.blocks == 0 or (budget.files == 0 and work.path not in self.picks):
@@ -89,22 +92,19 @@ class _Picker:
         if work.indivisible:
             count = len(lengths) if self._fits(sum(lengths), budget) else 0
         else:
-            most = len(lengths) if budget.blocks is None else min(budget.blocks, len(lengths))
-            if others_wait and budget.blocks is not None:
+            most = min(budget.blocks, len(lengths))
+            if others_wait:
                 most = min(most, max(1, budget.blocks // 2))
             count = self._count_fitting(lengths[:most], budget)
         if not count:
             return budget, True
-        is_new = taken == 0
-        spent = sum(lengths[:count])
+        is_new, spent = taken == 0, sum(lengths[:count])
         self.picks[work.path] = taken + count
         self._blocks += count
-        self._left = _minus(self._left, count, spent, is_new=is_new)
-        return _minus(budget, count, spent, is_new=is_new), False
+        self._left = self._left.minus(count, spent, is_new=is_new)
+        return budget.minus(count, spent, is_new=is_new), False
 
     def _count_fitting(self, lengths: Sequence[int], budget: Limits) -> int:
-        if budget.size_bytes is None:
-            return len(lengths)
         left, count = budget.size_bytes, 0
         for length in lengths:
             if length > left and (self._blocks or count):
@@ -114,25 +114,7 @@ class _Picker:
         return count
 
     def _fits(self, size_bytes: int, budget: Limits) -> bool:
-        return not self._blocks or budget.size_bytes is None or size_bytes <= budget.size_bytes
-
-
-def _least(one: Limits, other: Limits) -> Limits:
-    def least(left: int | None, right: int | None) -> int | None:
-        return right if left is None else left if right is None else min(left, right)
-
-    return Limits(
-        least(one.blocks, other.blocks), least(one.size_bytes, other.size_bytes), least(one.files, other.files)
-    )
-
-
-def _minus(limits: Limits, blocks: int, size_bytes: int, *, is_new: bool) -> Limits:
-    return replace(
-        limits,
-        blocks=None if limits.blocks is None else max(0, limits.blocks - blocks),
-        size_bytes=None if limits.size_bytes is None else max(0, limits.size_bytes - size_bytes),
-        files=None if limits.files is None else limits.files - is_new,
-    )
+        return not self._blocks or size_bytes <= budget.size_bytes
 
 
 def count_readers(size_bytes: int, blocks: int, least: int, most: int | None, target_bytes: int | None) -> int:

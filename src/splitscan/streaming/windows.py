@@ -43,13 +43,16 @@ def read_offset(value: Mapping[str, Any]) -> Offset:
     known = isinstance(value, Mapping) and value.get("v") == _OFFSET_VERSION
     stream, window = (value.get("s"), value.get("w")) if known else (None, None)
     if not isinstance(stream, str) or not isinstance(window, int) or window < 0:
-        raise UsageError(
-            "the checkpoint holds an offset that is not of this source",
-            seen=repr(value)[:200],
-            fix="use the checkpoint of this query, or an empty one",
-            code="bad-offset",
-        )
+        raise foreign_offset(value)
     return Offset(stream, window)
+
+
+def foreign_offset(value: object) -> UsageError:
+    """The error for an offset that another source has written."""
+    return UsageError(
+        "the checkpoint holds an offset that is not of this source", seen=repr(value)[:200],
+        fix="use the checkpoint of this query, or an empty one", code="bad-offset",
+    )  # fmt: skip
 
 
 def read_position(data: bytes, path: str) -> Offset:

@@ -2,13 +2,18 @@
 
 import json
 import os
+import signal
 import socket
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from splitscan.rebalance import messages
 from splitscan.rebalance.claiming.positions import PositionSpace
 from splitscan.rebalance.claiming.values import ChunkStats, Segment
 from splitscan.rebalance.client import Claims
+from splitscan.rebalance.coordinator.process import start_coordinator
+from splitscan.rebalance.messages import CoordinatorAddress
 
 from ...clusters.processes import Seen
 
@@ -16,6 +21,22 @@ SEGMENTS = [Segment(100_000, f"file {number}") for number in range(20)]
 RANGES = PositionSpace(SEGMENTS).even_ranges(4)
 TOTAL = 2_000_000
 PATIENCE_SECONDS = 120  # a busy machine is no failure
+
+
+class Running(NamedTuple):
+    address: CoordinatorAddress
+    pid: int
+
+
+@contextmanager
+def running(host="127.0.0.1"):
+    """A coordinator that ends with the test."""
+    process = Running(*start_coordinator(host, [os.getpid()]))
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
 
 
 def read_all(address, scan, partition):

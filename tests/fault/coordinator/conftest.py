@@ -3,14 +3,13 @@
 import pytest
 
 from splitscan.rebalance.client import Coordinator
-from splitscan.rebalance.coordinator.process import start_coordinator
 
-from .asking import RANGES, SEGMENTS
+from .asking import RANGES, SEGMENTS, running
 
 
 @pytest.fixture(scope="module")
 def shared():
-    with start_coordinator() as process:
+    with running() as process:
         yield process
 
 
@@ -22,6 +21,6 @@ def scan(shared, request):
 
 @pytest.fixture
 def own():
-    with start_coordinator() as process:
+    with running() as process:
         Coordinator(process.address).create("scan", SEGMENTS, RANGES)
         yield process

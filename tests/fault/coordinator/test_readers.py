@@ -24,7 +24,6 @@ from splitscan.rebalance.messages import CoordinatorAddress
 
 from ...clusters.processes import Seen, wait_until
 from .asking import (
-    PATIENCE_SECONDS,
     RANGES,
     SEGMENTS,
     TOTAL,
@@ -139,14 +138,14 @@ def test_a_coordinator_that_is_killed_fails_the_reader_in_bounded_time(own, monk
 def successor(address, token):
     """An empty coordinator on the same port."""
     settings = {"token": token, "host": address.host, "port": address.port}
-    settings |= {"watch": [os.getpid()], "detached": False, "leaves": []}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "splitscan.rebalance.coordinator"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    process.stdin.write(json.dumps(settings).encode() + b"\n")
-    process.stdin.flush()
-    assert json.loads(process.stdout.readline())["port"] == address.port
-    return process
+    settings |= {"watch": [os.getpid()], "leaves": []}
+    process = subprocess.run(
+        [sys.executable, "-m", "splitscan.rebalance.coordinator"],
+        input=json.dumps(settings).encode() + b"\n", stdout=subprocess.PIPE, check=True,
+    )  # fmt: skip
+    ready = json.loads(process.stdout)
+    assert ready["port"] == address.port
+    return ready["pid"]
 
 
 @pytest.mark.parametrize(("same_token", "code"), [(True, "unknown-scan"), (False, "coordinator-refused")])
@@ -155,16 +154,15 @@ def test_an_empty_successor_on_the_same_port_fails_the_reader(own, same_token, c
     assert claims.next(0) is not None
     os.kill(own.pid, signal.SIGKILL)
     wait_until("its end", lambda: not is_alive(own.pid))
-    process = successor(own.address, own.address.token if same_token else "0" * 64)
+    pid = successor(own.address, own.address.token if same_token else "0" * 64)
     try:
         with pytest.raises(RebalanceError, match=code):
             claims.next(1)
         with pytest.raises(RebalanceError, match=code):
             Claims(own.address, "scan", 0).next(0)
     finally:
-        process.stdin.close()
-        process.stdout.close()
-        assert process.wait(PATIENCE_SECONDS) == 0
+        os.kill(pid, signal.SIGTERM)
+        wait_until("its end", lambda: not is_alive(pid))
 
 
 def test_a_coordinator_that_hangs_for_a_while_fails_nobody(own):
@@ -198,7 +196,7 @@ def test_a_coordinator_that_cannot_be_reached_is_an_error_at_planning():
 
 def test_a_coordinator_that_cannot_listen_says_why():
     with pytest.raises(RebalanceError, match="coordinator-failed"):
-        start_coordinator(host="192.0.2.1")  # an address of documentation: nobody has it
+        start_coordinator("192.0.2.1", [os.getpid()])  # an address of documentation: nobody has it
 
 
 # --- memory

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from splitscan.cli import main
-from splitscan.cli.output import _fitting, show_text, write_anything, write_rows
+from splitscan.cli.output import show_text, write_anything, write_rows
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -68,22 +68,7 @@ def test_a_table_cuts_wide_columns_and_keeps_narrow_ones_whole(tmp_path, on_a_te
     assert re.search(r"y{15,}…", shown)
 
 
-@pytest.mark.parametrize(
-    ("widest", "available", "limit"),
-    [
-        ([4, 5, 6], 15, 6),
-        ([4, 5, 7], 15, 6),
-        ([10, 30, 30], 50, 20),
-        ([10, 10, 90], 50, 30),
-        ([9, 9], 1, 1),
-        ([], 9, 1),
-    ],
-)
-def test_narrow_columns_keep_their_width_and_wide_ones_share_the_rest(widest, available, limit):
-    assert _fitting(widest, available) == limit
-
-
-@pytest.mark.parametrize(("columns", "number"), [(60, "123456789012"), (30, "123456789012"), (22, "1234567…")])
+@pytest.mark.parametrize(("columns", "number"), [(60, "123456789012"), (30, "123456789012"), (22, "123456789012")])
 def test_a_table_cuts_texts_and_keeps_numbers_whole_where_there_is_room(tmp_path, on_a_terminal, columns, number):
     path = tmp_path / "a.csv"
     path.write_text(f"number,note\n123456789012,{'text ' * 20}\n")

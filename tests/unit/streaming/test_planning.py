@@ -29,7 +29,7 @@ works = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=8), max_size=6
 def test_no_limit_is_exceeded_and_no_window_is_empty(number, begun, fresh, blocks, size_bytes, files):
     begun = [File(f"b{index}", lengths) for index, lengths in enumerate(begun)]
     fresh = [File(f"f{index}", lengths) for index, lengths in enumerate(fresh)]
-    picks = plan_window(number, begun, fresh, Limits(blocks, size_bytes, files))
+    picks = plan_window(number, begun, fresh, Limits.of(blocks, size_bytes, files))
     lengths = {file.path: file.lengths for file in begun + fresh}
     taken = [length for path, count in picks.items() for length in lengths[path][:count]]
     assert all(0 < count <= len(lengths[path]) for path, count in picks.items())
@@ -47,7 +47,7 @@ def test_a_threshold_of_blocks_is_used_up(begun, fresh, blocks):
     fresh = [File(f"f{index}", lengths) for index, lengths in enumerate(fresh)]
     there = sum(len(file.lengths) for file in begun + fresh)
     for number in (1, 2):
-        assert sum(plan_window(number, begun, fresh, Limits(blocks)).values()) == min(blocks, there)
+        assert sum(plan_window(number, begun, fresh, Limits.of(blocks)).values()) == min(blocks, there)
 
 
 def test_what_no_other_file_needs_goes_to_the_first():
@@ -68,7 +68,7 @@ def windows_until_served(threshold, size_bytes=None):
     begun = [huge]
     for number in range(1, 60):
         arrived += [File(f"new-{number}", [1])]
-        picks = plan_window(number, begun, arrived, Limits(threshold, size_bytes))
+        picks = plan_window(number, begun, arrived, Limits.of(threshold, size_bytes))
         for path in picks:
             first_served.setdefault(path, number)
         huge.lengths = huge.lengths[picks.get("huge", 0) :]

@@ -16,7 +16,6 @@ to be known by name, and no death has to be noticed.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -241,7 +240,7 @@ class ClaimLog:
         self._sizing = sizing or Sizing()
         self._scans: dict[str, _Scan] = {}
         self._created: dict[str, float] = {}
-        self._with_events: OrderedDict[str, None] = OrderedDict()
+        self._with_events: dict[str, None] = {}  # the scan that was asked last stands last
 
     def __len__(self) -> int:
         return len(self._scans)
@@ -326,12 +325,11 @@ class ClaimLog:
 
     def _keep_events_of(self, scan: str) -> None:
         """Of the scans that were asked last, the single events are kept."""
-        if scan in self._with_events:
-            self._with_events.move_to_end(scan)
-            return
+        self._with_events.pop(scan, None)
         self._with_events[scan] = None
         if len(self._with_events) > _SCANS_WITH_EVENTS:
-            oldest, _ = self._with_events.popitem(last=False)
+            oldest = next(iter(self._with_events))
+            del self._with_events[oldest]
             self._scans[oldest].recorder.drop_events()
 
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any
 
 from splitscan.rebalance.claiming.values import ChunkRecord, ChunkStats, PartitionRecord, ScanRecord, StealRecord
 
@@ -108,8 +107,9 @@ class ScanRecorder:
     def claimed(self, partition: int, index: int, start: int, stop: int, now: float) -> None:
         """A partition claimed a chunk."""
         known = self._partitions[partition]
-        started = now - self._created if known.started is None else known.started
-        self._set(partition, chunks=known.chunks + 1, positions=known.positions + stop - start, started=started)
+        known.started = now - self._created if known.started is None else known.started
+        known.chunks += 1
+        known.positions += stop - start
         kept = len(self._times) // _TIMES_PER_CHUNK
         if kept < MAX_CHUNKS:
             self._latest[partition] = kept
@@ -122,13 +122,10 @@ class ScanRecorder:
     def reported(self, partition: int, stats: ChunkStats) -> None:
         """A reader told of the latest chunk of a partition, for the first time."""
         known = self._partitions[partition]
-        self._set(
-            partition,
-            seconds=known.seconds + stats.seconds,
-            records=known.records + stats.records,
-            bytes_read=known.bytes_read + stats.bytes_read,
-            wait_seconds=known.wait_seconds + stats.wait_seconds,
-        )
+        known.seconds += stats.seconds
+        known.records += stats.records
+        known.bytes_read += stats.bytes_read
+        known.wait_seconds += stats.wait_seconds
         latest = self._latest[partition]
         if latest is not None:
             first = _NUMBERS_PER_CHUNK * latest
@@ -138,11 +135,11 @@ class ScanRecorder:
 
     def replayed(self, partition: int) -> None:
         """A chunk was asked for again."""
-        self._set(partition, replays=self._partitions[partition].replays + 1)
+        self._partitions[partition].replays += 1
 
     def moved(self, victim: int, thief: int, start: int, stop: int, now: float) -> None:
         """A range moved from one partition to another."""
-        self._set(thief, steals=self._partitions[thief].steals + 1)
+        self._partitions[thief].steals += 1
         if len(self._steals) < _MAX_STEALS:
             self._steals.append(StealRecord(now - self._created, victim, thief, start, stop))
         else:
@@ -150,7 +147,7 @@ class ScanRecorder:
 
     def ended(self, partition: int, now: float) -> None:
         """A partition has come to its end."""
-        self._set(partition, ended=now - self._created)
+        self._partitions[partition].ended = now - self._created
 
     def drop_events(self) -> None:
         """Keep the sums only."""
@@ -162,12 +159,9 @@ class ScanRecorder:
     def record(self, scan: str, created: float, total: int) -> ScanRecord:
         """All that is known; *created* is in seconds since the epoch."""
         return ScanRecord(
-            scan, created, total, tuple(self._partitions), tuple(self._chunk_records()), tuple(self._steals),
-            self._dropped, self._steals_dropped,
+            scan, created, total, tuple(map(replace, self._partitions)), tuple(self._chunk_records()),
+            tuple(self._steals), self._dropped, self._steals_dropped,
         )  # fmt: skip
-
-    def _set(self, partition: int, **values: Any) -> None:
-        self._partitions[partition] = replace(self._partitions[partition], **values)
 
     def _chunk_records(self) -> list[ChunkRecord]:
         found = []

@@ -63,7 +63,7 @@ class ChunkStats(NamedTuple):
     wait_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PartitionRecord:
     """Record of one partition, for the report.
 

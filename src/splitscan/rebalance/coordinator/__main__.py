@@ -23,24 +23,22 @@ _POLL_SECONDS = 1.0  # where the kernel cannot tell us of a process's end
 
 
 def main() -> None:
-    """Take the settings and serve; as a grandchild if nobody is to wait for us."""
+    """Take the settings and serve, as a grandchild: nobody is to wait for us."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver, which may go on after it
     settings = json.loads(sys.stdin.buffer.readline())
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each task that runs has a connection
-    if not settings["detached"] or os.fork() == 0:
+    if os.fork() == 0:
         asyncio.run(_serve(settings))
 
 
 async def _serve(settings: dict[str, Any]) -> None:
-    """Serve until one of the watched processes, or whoever holds the other end of standard input, is gone."""
+    """Serve until one of the watched processes is gone."""
     loop = asyncio.get_running_loop()
     gone = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, gone.set)
     for pid in settings["watch"]:
         _watch(loop, pid, gone)
-    if not settings["detached"]:
-        loop.add_reader(sys.stdin.fileno(), _on_stdin, loop, gone)
     try:
         _, (_, port) = await start_server(Answerer(ClaimLog()), settings["token"], settings["host"], settings["port"])
         ready: dict[str, str | int] = {"port": port, "pid": os.getpid()}
@@ -61,13 +59,6 @@ def _say(ready: dict[str, str | int]) -> None:
     os.dup2(nothing, sys.stdout.fileno())
     os.dup2(nothing, sys.stderr.fileno())
     os.close(nothing)
-
-
-def _on_stdin(loop: asyncio.AbstractEventLoop, gone: asyncio.Event) -> None:
-    """Nothing more is sent to us, so whatever becomes readable is the end."""
-    if not os.read(sys.stdin.fileno(), 4096):
-        loop.remove_reader(sys.stdin.fileno())
-        gone.set()
 
 
 def _watch(loop: asyncio.AbstractEventLoop, pid: int, gone: asyncio.Event) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import select
-import signal
 import stat
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -23,135 +20,48 @@ from splitscan.rebalance.client import Coordinator
 from splitscan.rebalance.messages import CoordinatorAddress, new_token
 
 _START_SECONDS = 60.0  # a cold start on a busy machine takes seconds
-_STOP_SECONDS = 5.0
-_POLL_SECONDS = 0.02
 
 
-class CoordinatorProcess:
-    """A running coordinator. It is no thread, as it would starve while the driver computes; nothing of it is printed.
+def start_coordinator(host: str, watch: Sequence[int], leaves: Sequence[str] = ()) -> tuple[CoordinatorAddress, int]:
+    """Start a coordinator, wait until it listens on *host*, and return its address and its process.
 
-    The token goes to it through its standard input: neither its arguments nor its environment hold it.
-    """
-
-    def __init__(self, address: CoordinatorAddress, pid: int, child: subprocess.Popen[bytes] | None) -> None:
-        self.address = address
-        self.pid = pid
-        self._child = child  # None when it is detached
-
-    @property
-    def running(self) -> bool:
-        """True if it still runs."""
-        return is_alive(self.pid) if self._child is None else self._child.poll() is None
-
-    def close(self) -> None:
-        """End it. All logs are lost, so whatever is read later fails."""
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGTERM)
-        deadline = time.monotonic() + _STOP_SECONDS
-        while self.running and time.monotonic() < deadline:
-            time.sleep(_POLL_SECONDS)
-        if self.running:
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-        if self._child is not None:
-            _let_go(self._child)
-
-    def __enter__(self) -> CoordinatorProcess:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def start_coordinator(
-    host: str = "127.0.0.1",
-    advertised: str | None = None,
-    watch: Sequence[int] = (),
-    detached: bool = False,
-    leaves: Sequence[str] = (),
-) -> CoordinatorProcess:
-    """Start a coordinator and wait until it listens.
+    It is no thread, as it would starve while the driver computes; nothing of it is printed. The token goes to it
+    through its standard input: neither its arguments nor its environment hold it.
 
     Args:
-        advertised: Name under which readers reach it, where it is not *host*.
-        watch: Processes on this machine; it ends when the first of them ends.
-        detached: Whether it outlives this process; then *watch* must name another one. Otherwise it ends when this
-            process ends, in whatever way.
+        watch: Processes on this machine; it ends when the first of them ends, and outlives this one.
         leaves: Paths of files that it removes when it ends.
 
     Raises:
         RebalanceError: ``[coordinator-failed]`` if it does not start.
     """
-    if detached and not watch:
-        raise _failed("a detached coordinator that watches no process, and so would never end")
     token = new_token()
+    settings = {"token": token, "host": host, "port": 0, "watch": [*watch], "leaves": [*leaves]}
     try:
-        process = subprocess.Popen(
+        done = subprocess.run(
             [sys.executable, "-m", f"{__package__}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            input=json.dumps(settings).encode() + b"\n",
+            stdout=subprocess.PIPE,  # until it has said where it listens
             stderr=subprocess.DEVNULL,
             env=_environment(),
             cwd="/",
             start_new_session=True,  # no Ctrl-C and no hang-up of the terminal reaches it
+            timeout=_START_SECONDS,
+            check=False,
         )
     except OSError as error:
         raise _failed(f"it cannot be started: {type(error).__name__}: {error}") from error
-    settings = {
-        "token": token,
-        "host": host,
-        "port": 0,
-        "watch": [*watch] if detached else [os.getpid(), *watch],
-        "detached": detached,
-        "leaves": [*leaves],
-    }
+    except subprocess.TimeoutExpired as error:
+        raise _failed(f"no answer within {_START_SECONDS:.0f} s") from error
+    if not done.stdout.endswith(b"\n"):
+        raise _failed(f"its process ended with code {done.returncode}")
     try:
-        ready = _exchange(process, json.dumps(settings).encode() + b"\n")
-    except BaseException:
-        process.kill()
-        _let_go(process)
-        raise
-    if detached:
-        _let_go(process)  # the coordinator is its child
-    address = CoordinatorAddress(advertised or host, ready["port"], token)
-    return CoordinatorProcess(address, ready["pid"], None if detached else process)
-
-
-def _let_go(process: subprocess.Popen[bytes]) -> None:
-    """Close our end of its standard input, and wait for its end."""
-    if process.stdin is not None:
-        with suppress(OSError):
-            process.stdin.close()
-    process.wait()
-
-
-def _exchange(process: subprocess.Popen[bytes], settings: bytes) -> dict[str, int]:
-    """Hand over the settings and wait for the port."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    deadline = time.monotonic() + _START_SECONDS
-    line = b""
-    try:
-        process.stdin.write(settings)
-        process.stdin.flush()
-        while not line.endswith(b"\n"):
-            readable, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
-            if not readable:
-                raise _failed(f"no answer within {_START_SECONDS:.0f} s")
-            read = os.read(process.stdout.fileno(), 4096)
-            if not read:
-                raise _failed(f"its process ended with code {process.wait()}")
-            line += read
-        ready: dict[str, int] = json.loads(line)
-    except BrokenPipeError as error:
-        raise _failed(f"its process ended with code {process.wait()}") from error
+        ready: dict[str, Any] = json.loads(done.stdout)
     except ValueError as error:
         raise _failed("something else than splitscan answers on its standard output") from error
-    finally:
-        process.stdout.close()
     if "error" in ready:
         raise _failed(str(ready["error"]))
-    return ready
+    return CoordinatorAddress(host, ready["port"], token), ready["pid"]
 
 
 def _environment() -> dict[str, str]:
@@ -230,7 +140,7 @@ def start_of(process: int) -> str:
 
 
 def _start(process: int, place: ListenAddress, path: Path) -> SharedCoordinator:
-    started = start_coordinator(place.bound, watch=[process], detached=True, leaves=[str(path)]).address
+    started, _ = start_coordinator(place.bound, [process], [str(path)])
     near = CoordinatorAddress(_LOOPBACK if place.bound == _WILDCARD else place.bound, started.port, started.token)
     return SharedCoordinator(near, CoordinatorAddress(place.advertised, started.port, started.token))
 
