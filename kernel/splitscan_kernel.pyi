@@ -179,6 +179,10 @@ class MemberSummary:
         """
 
 @final
+class XmlPast:
+    """The state inside of what is passed over."""
+
+@final
 class Xml:
     """Where the records of XML are: elements of one name."""
 
@@ -187,6 +191,12 @@ class Xml:
         """Where the complete records of ``data[start:end]`` are."""
     def count(self, data: bytes, start: int, end: int, at_end: bool) -> tuple[int, int]:
         """How many records there are before the end of a file, and where the next one starts."""
+    def gap_bytes(self, data: bytes, start: int, end: int, at_end: bool) -> int | None:
+        """Length of what is before the first record in ``data[start:end]``; ``None`` where later bytes tell."""
+    def pass_over(
+        self, data: bytes, start: int, end: int, past: XmlPast | None = None
+    ) -> tuple[int | None, int, XmlPast, bool]:
+        """Go past what ``data[start:end]`` begins with, as :meth:`Json.pass_over`."""
     def open_starts(self, data: bytes, start: int, end: int, longest: int) -> bytes | None:
         """Row tags that do not end in ``data[start:end]``, or are too long; ``None`` if it does not begin with one."""
     def summarise(

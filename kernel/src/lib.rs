@@ -67,7 +67,7 @@ mod splitscan_kernel {
     #[pymodule_export]
     use messages::PyMessageReader;
     #[pymodule_export]
-    use xml::Xml;
+    use xml::{Xml, XmlPast};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -75,7 +75,7 @@ mod splitscan_kernel {
         module.add("KernelBug", module.py().get_type::<KernelBug>())?;
         module.add("BlockFailed", module.py().get_type::<BlockFailed>())?;
         module.add("Unsupported", module.py().get_type::<Unsupported>())?;
-        module.add("SEAM", 19)?;
+        module.add("SEAM", 20)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use splitscan_kernel_core::frames::{Counted, Frames, Run};
-use splitscan_kernel_core::xml::{self, PLACES, RowTag};
+use splitscan_kernel_core::xml::{self, PLACES, RowTag, Skipping};
 
 use crate::Unsupported;
 use crate::export::{Framed, framed, part, positions};
@@ -19,6 +19,10 @@ type Summarised = (
     Option<usize>,
     bool,
 );
+
+/// The state inside of what is passed over.
+#[pyclass(frozen)]
+pub struct XmlPast(Skipping);
 
 /// Where the records of XML are: elements of one name.
 #[pyclass(frozen)]
@@ -63,6 +67,39 @@ impl Xml {
         let data = part(&data, start, end)?;
         let counted: Counted = detached(py, start, || xml::count(data, &self.tag))?;
         Ok((counted.records, counted.next_start))
+    }
+
+    /// Length of what is before the first record in `data[start:end]`; `None` where later bytes tell.
+    fn gap_bytes(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        at_end: bool,
+    ) -> PyResult<Option<usize>> {
+        let data = part(&data, start, end)?;
+        detached(py, start, || xml::gap_bytes(data, at_end, &self.tag))
+    }
+
+    /// Go past what `data[start:end]` begins with, or goes on with after bytes that were passed: where reading goes on,
+    /// how many bytes are done with, what is passed after those, and whether that is still open.
+    #[pyo3(signature = (data, start, end, past=None))]
+    fn pass_over(
+        &self,
+        py: Python<'_>,
+        data: PyBackedBytes,
+        start: usize,
+        end: usize,
+        past: Option<PyRef<'_, XmlPast>>,
+    ) -> PyResult<(Option<usize>, usize, XmlPast, bool)> {
+        let data = part(&data, start, end)?;
+        let mut past = past.map(|past| past.0).unwrap_or_default();
+        let (resume, dropped) = detached(py, start, || match past.end(data, &self.tag) {
+            Some(end) => (Some(end), end),
+            None => (None, past.drop_bytes(data, &self.tag)),
+        })?;
+        Ok((resume, dropped, XmlPast(past), resume.is_none()))
     }
 
     /// Row tags whose elements do not end in `data[start:end]`, or are longer than `longest` bytes; `None` if it does

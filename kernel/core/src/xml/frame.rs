@@ -44,15 +44,16 @@ pub fn gap_bytes(data: &[u8], at_end: bool, tag: &RowTag) -> Option<usize> {
     let mut shown = FIRST_LOOK_BYTES;
     loop {
         let part = data.get(..shown).unwrap_or(data);
-        let mut scanner = Scanner::new(tag, part, 0);
+        let symbols = tag.symbols(part);
+        let mut scanner = Scanner::new(tag, &symbols, 0);
         if let Some(first) = scanner.first(0) {
-            return Some(first);
+            return Some(first * tag.width());
         }
         if part.len() == data.len() {
             let gap = if scanner.is_between() {
                 data.len()
             } else {
-                scanner.next_start
+                scanner.next_start * tag.width()
             };
             return at_end.then_some(gap);
         }

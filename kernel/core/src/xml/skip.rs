@@ -28,9 +28,9 @@ impl Skipping {
         let mut shown = FIRST_LOOK_BYTES;
         loop {
             let part = data.get(..shown).unwrap_or(data);
-            let end = self.go(part, tag).and_then(|gone| gone.end);
+            let end = self.go(&tag.symbols(part), tag).and_then(|gone| gone.end);
             if end.is_some() || part.len() == data.len() {
-                return end;
+                return end.map(|end| end * tag.width());
             }
             shown = shown.saturating_mul(4);
         }
@@ -38,12 +38,13 @@ impl Skipping {
 
     /// How many bytes say no more of the end than is remembered of them: all but the beginning of what may be it.
     pub fn drop_bytes(&mut self, data: &[u8], tag: &RowTag) -> usize {
-        let Some(gone) = self.go(data, tag).filter(|gone| gone.tail > 0) else {
+        let gone = self.go(&tag.symbols(data), tag);
+        let Some(gone) = gone.filter(|gone| gone.tail > 0) else {
             return 0;
         };
         self.place = Some(gone.place.unwrap_or(Place::Text));
         self.in_record = gone.in_record;
-        gone.tail
+        gone.tail * tag.width()
     }
 
     /// Nothing where the data is too short to begin.

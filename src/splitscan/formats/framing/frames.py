@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -194,6 +194,63 @@ class RecordFinder(Protocol):
         """
 
 
+class Passed(NamedTuple):
+    """Progress past something that is given up, or lies between records.
+
+    Attributes:
+        resume: Where reading goes on; ``None`` if that is not in the bytes.
+        dropped_bytes: How many bytes are done with.
+        past: The state after those, for the bytes that follow.
+        is_open: Whether it is cut off, or is damaged, if the file ends with the bytes.
+    """
+
+    resume: int | None
+    dropped_bytes: int
+    past: object
+    is_open: bool
+
+
+class PassingFinder(RecordFinder, Protocol):
+    """Finds records, and remembers what is around the bytes that it has gone past."""
+
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | None:
+        """How many bytes at the front of *data* belong to no record; ``None`` where later bytes tell."""
+
+    def pass_over(self, data: Buffer, past: object) -> Passed:
+        """Go past what *data* begins with, or goes on with after bytes that were passed."""
+
+
+@dataclass(frozen=True)
+class Passing:
+    """Goes past a record that is given up, or what lies between records.
+
+    Args:
+        finder: Of the file's records.
+        past: The state after the bytes that were dropped.
+    """
+
+    finder: PassingFinder
+    past: object = None
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        """Offset at which reading goes on; ``None`` if *data* does not reach it."""
+        resume = self.finder.pass_over(data, self.past).resume
+        return len(data) if resume is None and at_end else resume
+
+    def droppable(self, data: Buffer) -> int:
+        """Number of bytes that are done with."""
+        return self.drop(data)[0]
+
+    def drop(self, data: Buffer) -> tuple[int, Passing]:
+        """Drop those, and give what goes on after them."""
+        passed = self.finder.pass_over(data, self.past)
+        return passed.dropped_bytes, replace(self, past=passed.past)
+
+    def never_ends(self, data: Buffer) -> bool:
+        """True if it is cut off, or is damaged, if the file ends with *data*."""
+        return self.finder.pass_over(data, self.past).is_open
+
+
 class NativeFraming:
     """The kernel's answers for one grammar, as Python's types.
 
@@ -222,6 +279,15 @@ class NativeFraming:
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
         found = self.native.open_starts(*as_bytes(data), longest_bytes)
         return None if found is None else np.frombuffer(found, np.int64)
+
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | None:
+        """As :meth:`PassingFinder.gap_bytes`; of JSON and XML."""
+        gap: int | None = self.native.gap_bytes(*as_bytes(data), at_end)
+        return gap
+
+    def pass_over(self, data: Buffer, past: object) -> Passed:
+        """As :meth:`PassingFinder.pass_over`; of JSON and XML."""
+        return Passed(*self.native.pass_over(*as_bytes(data), past))
 
     def last_split_point(self, data: bytes) -> int | None:
         """The last record boundary that *data* shows whatever comes before it; only of CSV."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
-from splitscan.engine import kernel
 from splitscan.errors import RecordError, UsageError
 from splitscan.formats.framing.contract import Need, Preamble, Skipping, Splittability
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
@@ -17,10 +16,10 @@ from splitscan.formats.framing.frames import (
     Frames,
     NativeFraming,
     Offsets,
-    RecordFinder,
+    Passing,
+    PassingFinder,
     Summary,
-    as_bytes,
-    native,
+    native_framing,
 )
 from splitscan.formats.json.outside import Outside
 from splitscan.formats.json.record_path import RecordPath
@@ -30,7 +29,6 @@ from splitscan.formats.json.reference import (
     JsonReferenceFramer,
     JsonReferenceFraming,
     JsonShape,
-    Passed,
     separators,
 )
 from splitscan.formats.json.symbols import BACKSLASH, SPACE
@@ -150,7 +148,8 @@ class JsonFormat:
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         if self._is_below:
-            return self._framing.gap_bytes(data, at_end=at_end)
+            below = self._framing.gap_bytes(data, at_end=at_end)
+            return Need.AFTER if below is None else below
         gap = _gap(self.known_shape).match(data)
         length = gap.end() if gap else 0
         return Need.AFTER if length == len(data) and not at_end else length
@@ -166,7 +165,7 @@ class JsonFormat:
         Below a path, where the brackets of the record close.
         """
         if self._is_below:
-            return _Passing(self).resume_after(data, at_end=at_end)
+            return Passing(self._framing).resume_after(data, at_end=at_end)
         if (line := _record_line(self.indent).search(data)) is not None:
             return line.end() - 1
         return len(data) if at_end else None
@@ -180,15 +179,11 @@ class JsonFormat:
 
     def drop(self, data: Buffer) -> tuple[int, Skipping]:
         """Drop what says nothing of where reading goes on."""
-        return _Passing(self).drop(data) if self._is_below else (self.droppable(data), self)
+        return Passing(self._framing).drop(data) if self._is_below else (self.droppable(data), self)
 
     def never_ends(self, data: Buffer) -> bool:
         """True if the file ends with *data* outside of the arrays, and is damaged there."""
-        return self._is_below and _Passing(self).never_ends(data)
-
-    def pass_over(self, data: Buffer, past: object) -> Passed:
-        """Go past what *data* begins with, or goes on with after bytes that were passed; below a path."""
-        return self._framing.pass_over(data, past)
+        return self._is_below and Passing(self._framing).never_ends(data)
 
     def reference_framer(self) -> JsonReferenceFramer:
         return JsonReferenceFramer(self.known_shape, self.path)
@@ -230,39 +225,8 @@ class JsonFormat:
         return self.shape is JsonShape.BELOW
 
     @property
-    def _framing(self) -> JsonFinder:
+    def _framing(self) -> PassingFinder:
         return framing_of(self.known_shape, self.path)
-
-
-@dataclass(frozen=True)
-class _Passing:
-    """Goes past a record below a path that is given up, or what lies between the arrays there.
-
-    Args:
-        format: Of the file.
-        past: The state after the bytes that were dropped.
-    """
-
-    format: JsonFormat
-    past: object = None
-
-    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """As :meth:`JsonFormat.resume_after`."""
-        resume = self.format.pass_over(data, self.past).resume
-        return len(data) if resume is None and at_end else resume
-
-    def droppable(self, data: Buffer) -> int:
-        """As :meth:`JsonFormat.droppable`."""
-        return self.drop(data)[0]
-
-    def drop(self, data: Buffer) -> tuple[int, Skipping]:
-        """As :meth:`JsonFormat.drop`."""
-        passed = self.format.pass_over(data, self.past)
-        return passed.dropped_bytes, replace(self, past=passed.past)
-
-    def never_ends(self, data: Buffer) -> bool:
-        """As :meth:`JsonFormat.never_ends`."""
-        return self.format.pass_over(data, self.past).is_open
 
 
 def reads_values(encoding: Encoding) -> bool:
@@ -270,46 +234,20 @@ def reads_values(encoding: Encoding) -> bool:
     return encoding.unit_bytes == 1 and all(encoding.tells_apart(bytes([mark])) for mark in _MARKS)
 
 
-class JsonFinder(RecordFinder, Protocol):
-    """Finds records that may be below a path."""
-
-    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
-        """As :meth:`JsonFormat.gap_bytes`."""
-
-    def pass_over(self, data: Buffer, past: object) -> Passed:
-        """As :meth:`JsonFormat.pass_over`."""
-
-
-class _NativeJson(NativeFraming):
-    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
-        """As the reference has it."""
-        gap: int | None = self.native.gap_bytes(*as_bytes(data), at_end)
-        return Need.AFTER if gap is None else gap
-
-    def pass_over(self, data: Buffer, past: object) -> Passed:
-        """As the reference has it."""
-        return Passed(*self.native.pass_over(*as_bytes(data), past))
-
-
-def framing_of(shape: JsonShape, path: RecordPath | None = None) -> JsonFinder:
+def framing_of(shape: JsonShape, path: RecordPath | None = None) -> PassingFinder:
     """Finder of the records of a shape: the kernel where it is installed, else the reference."""
-    return JsonReferenceFraming(shape, path) if kernel() is None else _native_framing(shape, path)
+    return _native_framing(shape, path) or JsonReferenceFraming(shape, path)
 
 
-@lru_cache(maxsize=64)
-def _native_framing(shape: JsonShape, path: RecordPath | None) -> _NativeJson:
-    return _NativeJson(_native_json(shape, path))
-
-
-def _native_json(shape: JsonShape, path: RecordPath | None) -> Any:
-    steps = list(path.steps) if path is not None and shape is JsonShape.BELOW else None
-    return native("Json", shape.name.lower(), steps)
+def _native_framing(shape: JsonShape, path: RecordPath | None) -> NativeFraming | None:
+    steps = path.steps if path is not None and shape is JsonShape.BELOW else None
+    return native_framing("Json", shape.name.lower(), steps)
 
 
 def _first_array(head: bytes, start: int, path: RecordPath) -> tuple[int | None, bool]:
     """Offset at which reading begins in a file with a path, ``None`` without one; and whether there is a null at it."""
-    if kernel() is not None:
-        found: tuple[int | None, bool] = _native_json(JsonShape.BELOW, path).first_array(head, start, len(head))
+    if (framing := _native_framing(JsonShape.BELOW, path)) is not None:
+        found: tuple[int | None, bool] = framing.native.first_array(head, start, len(head))
         return found
     outside = Outside(path)
     for at, byte in enumerate(head[start:]):

@@ -5,14 +5,12 @@ from __future__ import annotations
 import copy
 import enum
 from array import array
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import LF
-from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Offsets, Summary
+from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Offsets, Passed, Summary
 from splitscan.formats.json.outside import COLON, Outside
 from splitscan.formats.json.record_path import RecordPath
 from splitscan.formats.json.symbols import (
@@ -282,22 +280,6 @@ class JsonReferenceFramer:
         self.state = JsonState.BETWEEN
 
 
-class Passed(NamedTuple):
-    """How far something was passed that is given up, or lies between records.
-
-    Attributes:
-        resume: Where reading goes on; ``None`` if that is not in the bytes.
-        dropped_bytes: How many bytes are done with.
-        past: The state after those, for the bytes that follow.
-        is_open: Whether it is cut off, or is damaged, if the file ends with the bytes.
-    """
-
-    resume: int | None
-    dropped_bytes: int
-    past: object
-    is_open: bool
-
-
 class JsonReferenceFraming:
     """Finds records by the state machine: right, and slow.
 
@@ -321,7 +303,7 @@ class JsonReferenceFraming:
         frames = self.frame(data, at_end=False)
         return CountedRecords(len(frames), frames.next_start)
 
-    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | None:
         """How many bytes at the front of *data* belong to no record, of a file with a path."""
         machine = self._machine()
         for byte in bytes(data):
@@ -329,7 +311,7 @@ class JsonReferenceFraming:
             if machine.records or machine.is_in_record:
                 return machine.records[0][0] if machine.records else machine.next_start
         if not at_end:
-            return Need.AFTER
+            return None
         machine.finish()
         return machine.records[0][0] if machine.records else machine.next_start
 

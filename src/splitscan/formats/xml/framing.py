@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from splitscan.formats.framing.contract import EncodedRecords, Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import UTF_8, Encoding
@@ -14,14 +11,17 @@ from splitscan.formats.framing.frames import (
     CountedRecords,
     Frames,
     Offsets,
-    RecordFinder,
+    Passing,
+    PassingFinder,
     Summary,
     native_framing,
 )
 from splitscan.formats.xml.declaration import declared_encoding
 from splitscan.formats.xml.grammar import UNFINISHED_RECORD, Symbols, symbols_of
-from splitscan.formats.xml.reference import XmlReferenceFramer
-from splitscan.formats.xml.scanner import UNKNOWN_STATE, Scanner, XmlSkipping, looks, summarise
+from splitscan.formats.xml.reference import XmlReferenceFramer, XmlReferenceFraming
+
+BETWEEN_STATE, UNKNOWN_STATE = 0, -1
+"""Outside of everything; and where no summary has an answer."""
 
 
 @dataclass(frozen=True)
@@ -86,27 +86,21 @@ class XmlFormat(EncodedRecords):
         return self._framing.open_starts(data, longest_bytes)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
-        for shown in looks(data):
-            scanner = Scanner(self._symbols.marks, self._symbols.of(shown))
-            first = scanner.run(to_first=True)
-            if first is not None:
-                return first * self.unit_bytes
-        if not at_end:
-            return Need.AFTER
-        return len(data) if scanner.is_between else scanner.next_start * self.unit_bytes
+        gap = self._framing.gap_bytes(data, at_end=at_end)
+        return Need.AFTER if gap is None else gap
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
         """After the record or the mark, or where another row tag breaks it off."""
-        return self._skipping.resume_after(data, at_end=at_end)
+        return Passing(self._framing).resume_after(data, at_end=at_end)
 
     def droppable(self, data: Buffer) -> int:
         return self.drop(data)[0]
 
-    def drop(self, data: Buffer) -> tuple[int, XmlSkipping]:
-        return self._skipping.drop(data)
+    def drop(self, data: Buffer) -> tuple[int, Passing]:
+        return Passing(self._framing).drop(data)
 
     def never_ends(self, data: Buffer) -> bool:
-        return self._skipping.never_ends(data)
+        return Passing(self._framing).never_ends(data)
 
     def reference_framer(self) -> XmlReferenceFramer:
         return XmlReferenceFramer(self._symbols)
@@ -116,7 +110,7 @@ class XmlFormat(EncodedRecords):
     def safe_cut(self, before: bytes, after: bytes) -> int | Need:
         """The first position that a mark begins at, or that lies further after one than any mark is long."""
         text = self._symbols.of(before + after)
-        longest = self._symbols.marks.longest
+        longest = self._symbols.longest_mark
         known = len(before) // self.unit_bytes
         decided = max(known, text.rfind(b"<", 0, known) + longest + 1)
         mark = text.find(b"<", known)
@@ -124,56 +118,22 @@ class XmlFormat(EncodedRecords):
         return (position - known) * self.unit_bytes if position < len(text) else Need.AFTER
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """Go through *data* from every place and depth; most runs soon meet the one from outside of everything."""
+        """Go through *data* from every place and depth."""
         return self._framing.summarise(data, before, after, mark)
 
     def state_after(self, data: Buffer) -> int:
         rest = memoryview(data)[self.frame(data, at_end=False).next_start :]
         run = self.summarise(rest, b"", b"", 0).run(0)
-        return UNKNOWN_STATE if run is None else run.state
+        if run is not None:
+            return run.state
+        return BETWEEN_STATE if XmlReferenceFraming(self._symbols).is_between(rest) else UNKNOWN_STATE
 
     @property
-    def _framing(self) -> RecordFinder:
+    def _framing(self) -> PassingFinder:
         encoding, symbols = self.encoding, self._symbols
         found = native_framing("Xml", symbols.written_tag, encoding.unit_bytes, encoding.big_endian)
-        return found or ScannedXml(symbols)
+        return found or XmlReferenceFraming(symbols)
 
     @property
     def _symbols(self) -> Symbols:
         return symbols_of(self.row_tag, self.encoding)
-
-    @property
-    def _skipping(self) -> XmlSkipping:
-        return XmlSkipping(self._symbols)
-
-
-class ScannedXml:
-    """The scanner's answers, where there is no kernel."""
-
-    def __init__(self, symbols: Symbols) -> None:
-        self._symbols = symbols
-        self._width = symbols.encoding.unit_bytes
-
-    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
-        scanner = self._run(data)
-        is_whole = at_end and scanner.is_between
-        starts, stops = (np.array(found, dtype=np.int64) * self._width for found in (scanner.starts, scanner.stops))
-        return Frames(starts[: len(stops)], stops, len(data) if is_whole else scanner.next_start * self._width)
-
-    def count(self, data: Buffer) -> CountedRecords:
-        scanner = self._run(data)
-        return CountedRecords(len(scanner.stops), scanner.next_start * self._width)
-
-    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
-        scanner = self._run(data, longest_bytes // self._width)
-        found = np.sort(np.array([*scanner.long, *scanner.opened], dtype=np.int64)) * self._width
-        return found if len(found) and not found[0] else None
-
-    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        del after
-        return summarise(self._symbols, data, before, mark)
-
-    def _run(self, data: Buffer, longest: int = sys.maxsize) -> Scanner:
-        scanner = Scanner(self._symbols.marks, self._symbols.of(data), longest=longest)
-        scanner.run()
-        return scanner

@@ -14,12 +14,10 @@ file.
 
 from __future__ import annotations
 
-import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,140 +30,12 @@ UNFINISHED_RECORD = "unfinished-record"
 
 SPACE = b" \t\r\n"
 COMMENT, CDATA, INSTRUCTION, DECLARATION = b"<!--", b"<![CDATA[", b"<?", b"<!"
-ENDS = {COMMENT: b"-->", CDATA: b"]]>", INSTRUCTION: b"?>"}
-"""What ends whatever these begin."""
-QUOTES = (b'"', b"'")
-
 NAME_START = re.compile(rb"[A-Za-z_:\x80-\xff]")
-_AFTER_NAME = b"(?=[ \\t\\r\\n/>])"
-
-
-class MarkupKind(enum.Enum):
-    """Kind of markup around a position."""
-
-    TEXT = "outside of all marks"
-    COMMENT = "in a comment"
-    CDATA = "in CDATA"
-    INSTRUCTION = "in a processing instruction"
-    CLOSING = "in a closing row tag, after its name"
-    ROW = "in an opening row tag"
-    TAG = "in another tag"
-    DECLARATION = "in a declaration"
-
-
-class Place(NamedTuple):
-    """Markup and quotes around a position."""
-
-    kind: MarkupKind
-    quote: bytes = b""
-
-
-TEXT = Place(MarkupKind.TEXT)
-INSIDE = {
-    COMMENT: Place(MarkupKind.COMMENT),
-    CDATA: Place(MarkupKind.CDATA),
-    INSTRUCTION: Place(MarkupKind.INSTRUCTION),
-}
-"""Where the marks lead that something else ends."""
-END_OF = {place: ENDS[mark] for mark, place in INSIDE.items()}
-PLACES = (
-    TEXT,
-    *INSIDE.values(),
-    Place(MarkupKind.CLOSING),
-    *(
-        Place(kind, quote)
-        for kind in (MarkupKind.ROW, MarkupKind.TAG, MarkupKind.DECLARATION)
-        for quote in (b"", *QUOTES)
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Tags:
-    """Patterns of what is in a tag.
-
-    Attributes:
-        tag: The rest of a tag, its quoted values whole, up to what ends it or to a quote that nobody closes.
-        quoted: What is in a value, by its quote.
-    """
-
-    tag: re.Pattern[bytes]
-    declaration: re.Pattern[bytes]
-    quoted: Mapping[bytes, re.Pattern[bytes]]
-
-    def rest(self, kind: MarkupKind) -> re.Pattern[bytes]:
-        """The pattern of one kind of tag."""
-        return self.declaration if kind is MarkupKind.DECLARATION else self.tag
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """Patterns of one row tag.
-
-    Attributes:
-        longest: Bytes of the longest mark, but for white space in a closing row tag.
-        text: The next mark outside of everything: groups ``undecided`` (the bytes end inside a mark), ``inside``
-            (comment, CDATA, instruction), ``close``, ``open``, ``declaration`` and ``tag`` (one with quotes).
-        closing: The closing row tag without white space: it ends a value inside a record.
-        outside: Tags outside of records.
-        inside: Tags inside a record.
-        skipped: Tags outside of records that are given up.
-    """
-
-    longest: int
-    text: re.Pattern[bytes]
-    white: re.Pattern[bytes]
-    closing: bytes
-    outside: Tags
-    inside: Tags
-    skipped: Tags
-
-
-@lru_cache(maxsize=64)
-def marks_of(tag: bytes) -> Marks:
-    """The patterns of a row tag."""
-    row = re.escape(tag)
-    partial = {mark[:size] for mark in (COMMENT, CDATA, b"<" + tag, b"</" + tag) for size in range(1, len(mark) + 1)}
-    partial -= {COMMENT, CDATA}
-    undecided = b"|".join(re.escape(mark) for mark in sorted(partial, key=len, reverse=True))
-    spaced = b"</" + row + b"[ \\t\\r\\n]+"
-    text = (
-        b"(?P<undecided>(?:" + undecided + b"|" + spaced + b")\\Z)"
-        b"|(?P<inside><!--|<!\\[CDATA\\[|<\\?)"
-        b"|(?P<close></" + row + b"[ \\t\\r\\n]*>)"
-        b"|(?P<open><" + row + _AFTER_NAME + b")"
-        b"|(?P<declaration><!)"
-        b"|(?P<tag><(?=[A-Za-z_:\\x80-\\xff])[^<>\"']*+(?:[\"']|\\Z))"
-    )
-    return Marks(
-        longest=max(len(CDATA), len(tag) + 2),
-        text=re.compile(text),
-        white=re.compile(b"[ \\t\\r\\n]*+"),
-        closing=b"</" + tag + b">",
-        outside=_tags(None),
-        inside=_tags(b"/" + row + b">"),
-        skipped=_tags(row + _AFTER_NAME),
-    )
-
-
-def _tags(end: bytes | None) -> Tags:
-    """The patterns of tags; *end*, after ``<``, is what no value may hold."""
-    within = {
-        quote: b"[^" + quote + b"]*+" if end is None else b"(?:[^<" + quote + b"]++|<(?!" + end + b"))*+"
-        for quote in QUOTES
-    }
-    quoted = b"|".join(quote + inside + quote for quote, inside in within.items())
-
-    def rest(ends: bytes) -> re.Pattern[bytes]:
-        plain = b"[^" + ends + b"]*+"
-        return re.compile(plain + b"(?:(?:" + quoted + b")" + plain + b")*+")
-
-    return Tags(rest(b"<>\"'"), rest(b"<>\"'\\["), {quote: re.compile(inside) for quote, inside in within.items()})
-
 
 _MARKS = b"<>!?-[]/\"'"
 _OTHER = 0x80  # any unit beyond ASCII that the row tag does not have
 _MOST_OWN = 0xFF - _OTHER
+_LOOK_BYTES = 4096  # whole units
 
 
 @dataclass(frozen=True)
@@ -201,9 +71,9 @@ class Symbols:
             )
 
     @cached_property
-    def marks(self) -> Marks:
-        """Patterns over symbols."""
-        return marks_of(self.tag)
+    def longest_mark(self) -> int:
+        """Symbols of the longest mark, but for white space in a closing row tag."""
+        return max(len(CDATA), len(self.tag) + len("</"))
 
     @cached_property
     def tag(self) -> bytes:
@@ -225,6 +95,11 @@ class Symbols:
         for index, unit in enumerate(self._own, start=_OTHER + 1):
             symbols[units == unit] = index
         return symbols.tobytes()
+
+    def each(self, data: Buffer) -> Iterator[int]:
+        """The symbols one by one: of no more than are asked for."""
+        for start in range(0, len(data), _LOOK_BYTES):
+            yield from self.of(memoryview(data)[start : start + _LOOK_BYTES])
 
     @cached_property
     def _own(self) -> tuple[int, ...]:

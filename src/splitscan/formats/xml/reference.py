@@ -1,131 +1,291 @@
-"""The definition of XML framing: a state machine that takes one byte at a time."""
+"""The definition of XML framing: a state machine that takes one symbol at a time."""
 
 from __future__ import annotations
 
+import copy
 import enum
+import sys
 
-from splitscan.formats.xml.grammar import CDATA, COMMENT, DECLARATION, ENDS, INSTRUCTION, NAME_START, SPACE, Symbols
+import numpy as np
+
+from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Offsets, Passed, Summary
+from splitscan.formats.xml.grammar import CDATA, COMMENT, DECLARATION, INSTRUCTION, NAME_START, SPACE, Symbols
 
 
-class XmlState(enum.Enum):
-    """State of the machine between two bytes."""
+class XmlPlace(enum.Enum):
+    """Markup around a position."""
 
     TEXT = "outside of all marks"
-    MARK = "in what may be a mark"
-    INSIDE = "in a comment, CDATA or a processing instruction"
-    TAG = "in a tag, outside of quotes"
-    QUOTED = "in a tag, in quotes"
+    COMMENT = "in a comment"
+    CDATA = "in CDATA"
+    INSTRUCTION = "in a processing instruction"
+    CLOSING = "in a closing row tag, after its name"
+    ROW = "in an opening row tag"
+    TAG = "in another tag"
+    DECLARATION = "in a declaration"
+
+
+_INSIDE = {COMMENT: XmlPlace.COMMENT, CDATA: XmlPlace.CDATA, INSTRUCTION: XmlPlace.INSTRUCTION}
+_ENDS = {XmlPlace.COMMENT: b"-->", XmlPlace.CDATA: b"]]>", XmlPlace.INSTRUCTION: b"?>"}
+_BRACKET, _CLOSE, _SLASH, _SUBSET = b"<>/["
+_QUOTES = b"\"'"
 
 
 class XmlReferenceFramer:
-    """Byte-at-a-time framer. Slow; the scanner is compared with it."""
+    """Symbol-at-a-time framer. Slow; the kernel is compared with it.
 
-    def __init__(self, symbols: Symbols) -> None:
-        self._open, self._close = b"<" + symbols.tag, b"</" + symbols.tag
+    Args:
+        symbols: Of the row tag.
+        gives_up: Whether it goes past what it begins with, a record or a mark: up to :attr:`boundary`.
+        longest: How many symbols are not long.
+
+    Attributes:
+        starts: Of the records that begin, in symbols.
+        stops: After each record that ends.
+        opened: The row tags that are open, of those that were met.
+        long: The row tags whose elements are longer than *longest*.
+        place: Markup around the position.
+        quote: The quote of the value around the position; 0 outside of values.
+        depth: How many row tags are open.
+        boundary: Where reading goes on after what is given up.
+        unfinished: Start of a tail that never ends.
+    """
+
+    def __init__(self, symbols: Symbols, *, gives_up: bool = False, longest: int = sys.maxsize) -> None:
         self._symbols = symbols
+        self._width = symbols.encoding.unit_bytes
+        self._open_mark, self._close_mark = b"<" + symbols.tag, b"</" + symbols.tag
+        self._marks = (COMMENT, CDATA, INSTRUCTION, self._open_mark, self._close_mark)
+        self._gives_up = gives_up
+        self._longest = longest
         self._partial = b""  # bytes of a unit that is not complete
-        self._records: list[tuple[int, int]] = []
-        self._unfinished: int | None = None
         self._position = 0
-        self._state = XmlState.TEXT
-        self._seen = b""  # of the mark, of what is inside, or of the tag
-        self._kind = b""  # what began it
-        self._at = 0  # where the mark began
-        self._start = 0
-        self._depth = 0
+        self._mark = b""  # what may be a mark, in text or in a value
+        self._at = 0  # where the last mark began
+        self._last = b""  # symbols of the place right before the position
+        self.starts: list[int] = []
+        self.stops: list[int] = []
+        self.opened: list[int] = []
+        self.long: list[int] = []
+        self.place = XmlPlace.TEXT
+        self.quote = 0
+        self.depth = 0
+        self.boundary: int | None = None
+        self.unfinished: int | None = None
 
     @property
     def records(self) -> list[tuple[int, int]]:
-        width = self._symbols.encoding.unit_bytes
-        return [(start * width, stop * width) for start, stop in self._records]
+        return [(start * self._width, stop * self._width) for start, stop in zip(self.starts, self.stops, strict=False)]
 
     @property
-    def unfinished(self) -> int | None:
-        return None if self._unfinished is None else self._unfinished * self._symbols.encoding.unit_bytes
+    def is_in_mark(self) -> bool:
+        """True if only what follows tells what the last symbols are."""
+        return bool(self._mark)
+
+    @property
+    def is_between(self) -> bool:
+        """True outside of records and of marks."""
+        return self.place is XmlPlace.TEXT and not self.depth and not self._mark
+
+    @property
+    def next_start(self) -> int:
+        """Start in bytes of the record that is not complete, or else of the mark; all before it is dealt with."""
+        if self.depth and self.starts:
+            return self.starts[-1] * self._width
+        return (self._position if self.is_between else self._at) * self._width
+
+    @property
+    def done_bytes(self) -> int:
+        """Number of bytes that are done with: all but what may be a mark."""
+        return (self._at if self._mark else self._position) * self._width
 
     def push(self, byte: int) -> None:
         self._partial += bytes([byte])
-        symbol = self._symbols.of(self._partial)
-        if symbol:
+        if symbol := self._symbols.of(self._partial):
             self._partial = b""
-            self._take(symbol)
-            self._position += 1
+            self.take(symbol[0])
 
     def finish(self) -> None:
-        if self._depth:
-            self._unfinished = self._start
-        elif self._state is not XmlState.TEXT:
-            self._unfinished = self._at
+        self.unfinished = None if self.is_between else self.next_start
 
-    def _take(self, byte: bytes) -> None:
-        if self._state is XmlState.INSIDE:
-            self._seen += byte
-            if self._seen.endswith(ENDS[self._kind]):
-                self._state = XmlState.TEXT
-        elif self._state is XmlState.TAG:
-            self._take_in_tag(byte)
-        elif self._state is XmlState.QUOTED:
-            self._take_in_quotes(byte)
-        elif byte == b"<":
-            self._state, self._seen, self._at = XmlState.MARK, byte, self._position
-        elif self._state is XmlState.MARK:
-            self._take_in_mark(byte)
+    def take(self, symbol: int) -> None:
+        """Take the next symbol."""
+        if self._mark:
+            self._mark += bytes((symbol,))
+            if self.quote:
+                self._decide_in_value(symbol)
+            else:
+                self._decide(symbol)
+        else:
+            self._take(symbol)
+        self._position += 1
 
-    def _take_in_mark(self, byte: bytes) -> None:
-        self._seen += byte
-        seen = self._seen
-        if seen in ENDS:
-            self._state, self._kind, self._seen = XmlState.INSIDE, seen, b""
-        elif seen.rstrip(SPACE + b">") == self._close and byte in SPACE + b">":
-            if byte == b">":
-                self._end_row(self._position + 1)
-        elif seen[:-1] == self._open and byte in SPACE + b"/>":
-            self._begin_row()
-            self._begin_tag(self._open, byte)
-        elif any(mark.startswith(seen) for mark in (COMMENT, CDATA, INSTRUCTION, self._open, self._close)):
+    def rebase(self) -> None:
+        """Count positions from where all before is done with: what may be a mark is to be taken again."""
+        self.starts, self.stops, self.opened, self.long = [], [], [], []
+        self._position, self._mark = 0, b""
+
+    def _take(self, symbol: int) -> None:
+        place = self.place
+        if self.quote:
+            self._take_in_value(symbol)
+        elif place is XmlPlace.TEXT:
+            if symbol == _BRACKET:
+                self._mark, self._at = b"<", self._position
+            elif self._gives_up and not self.depth:
+                self._leave(self._position + 1)
+        elif place in _ENDS:
+            self._last = self._last[-2:] + bytes((symbol,))
+            if self._last.endswith(_ENDS[place]):
+                self._leave(self._position + 1)
+        elif place is not XmlPlace.CLOSING:
+            self._take_in_tag(symbol)
+        elif symbol == _CLOSE:
+            self._close()
+        elif symbol not in SPACE:
+            self._leave(self._position)
+            self._take(symbol)
+
+    def _decide(self, symbol: int) -> None:
+        """Begin what the symbols since the last bracket begin, if they tell."""
+        mark = self._mark
+        if mark in _INSIDE:
+            self._enter(_INSIDE[mark], len(mark))
+        elif mark == self._close_mark:
+            self.depth += self._gives_up and not self.depth
+            self._enter(XmlPlace.CLOSING, len(mark))
+        elif mark[:-1] == self._open_mark and symbol in SPACE + b"/>":
+            if self._gives_up and self.depth:
+                self._mark, self.boundary = b"", self._at
+                return
+            self._open()
+            self._enter(XmlPlace.ROW, len(mark) - 1)
+        elif any(each.startswith(mark) for each in self._marks):
             return
-        elif seen.startswith(DECLARATION):
-            self._begin_tag(DECLARATION, seen[2:])
-        elif NAME_START.match(seen, 1):
-            self._begin_tag(b"<", seen[1:])
+        elif mark.startswith(DECLARATION):
+            self._enter(XmlPlace.DECLARATION, len(DECLARATION))
+        elif NAME_START.match(mark, 1):
+            self._enter(XmlPlace.TAG, 1)
         else:
-            self._state = XmlState.TEXT
+            self._leave(self._at + 1)
+            self._enter(XmlPlace.TEXT, 1)
 
-    def _begin_tag(self, kind: bytes, rest: bytes) -> None:
-        self._state, self._kind, self._seen = XmlState.TAG, kind, b""
-        for byte in rest:
-            self._take(bytes([byte]))
+    def _enter(self, place: XmlPlace, length: int) -> None:
+        """Begin a place after so many symbols of the mark, and take the others in it."""
+        rest, self._mark, self._last, self.place = self._mark[length:], b"", b"", place
+        for position, symbol in enumerate(rest, self._at + length):
+            self._position = position
+            self._take(symbol)
 
-    def _take_in_tag(self, byte: bytes) -> None:
-        if byte == b"<":
-            self._state, self._seen, self._at = XmlState.MARK, byte, self._position
-        elif byte == b">":
-            self._state = XmlState.TEXT
-            if self._kind == self._open and self._seen == b"/":
-                self._end_row(self._position + 1)
-        elif byte == b"[" and self._kind == DECLARATION:
-            self._state = XmlState.TEXT
-        elif byte in b"\"'":
-            self._state, self._seen = XmlState.QUOTED, byte
+    def _take_in_tag(self, symbol: int) -> None:
+        if symbol == _BRACKET:
+            self._leave(self._position)
+            self._take(symbol)
+        elif symbol == _CLOSE and self.place is XmlPlace.ROW and self._last == b"/":
+            self._close()
+        elif symbol == _CLOSE or (symbol == _SUBSET and self.place is XmlPlace.DECLARATION):
+            self._leave(self._position + 1)
         else:
-            self._seen = byte
+            self.quote = symbol if symbol in _QUOTES else 0
+            self._last = bytes((symbol,))
 
-    def _take_in_quotes(self, byte: bytes) -> None:
-        self._seen += byte
-        if byte == self._seen[:1]:
-            self._state, self._seen = XmlState.TAG, byte
-        elif self._depth and self._seen.endswith(self._close + b">"):
-            self._end_row(self._position + 1)
+    def _take_in_value(self, symbol: int) -> None:
+        if symbol == self.quote:
+            self.quote = 0
+            self._last = b""
+        elif symbol == _BRACKET and (self.depth or self._gives_up):
+            self._mark, self._at = b"<", self._position
 
-    def _begin_row(self) -> None:
-        if not self._depth:
-            self._start = self._at
-        self._depth += 1
+    def _decide_in_value(self, symbol: int) -> None:
+        """End the value before a row tag: in a record the closing one, else an opening one."""
+        seen = self._mark
+        if (self._close_mark if self.depth else self._open_mark).startswith(seen):
+            return
+        self._mark = b""
+        if self.depth and seen == self._close_mark + b">":
+            self._close()
+        elif not self.depth and seen[:-1] == self._open_mark and symbol in SPACE + b"/>":
+            self._leave(self._at)
+        else:
+            self._take(symbol)
 
-    def _end_row(self, stop: int) -> None:
-        self._state = XmlState.TEXT
-        if not self._depth:
-            self._begin_row()
-        self._depth -= 1
-        if not self._depth:
-            self._records.append((self._start, stop))
+    def _open(self) -> None:
+        if not self.depth:
+            self.starts.append(self._at)
+        self.depth += 1
+        self.opened.append(self._at)
+
+    def _close(self) -> None:
+        stop = self._position + 1
+        if not self.depth:
+            self._open()
+        self.depth -= 1
+        if self.opened and stop - (start := self.opened.pop()) > self._longest:
+            self.long.append(start)
+        if not self.depth:
+            self.stops.append(stop)
+        self._leave(stop)
+
+    def _leave(self, position: int) -> None:
+        self.place, self.quote, self._last = XmlPlace.TEXT, 0, b""
+        if not self.depth and self.boundary is None:
+            self.boundary = position
+
+
+class XmlReferenceFraming:
+    """Finds records by the state machine: right, and slow."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self._symbols = symbols
+        self._width = symbols.encoding.unit_bytes
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        machine = self._run(data)
+        starts, stops = (np.array(found, dtype=np.int64) * self._width for found in (machine.starts, machine.stops))
+        next_start = len(data) if at_end and machine.is_between else machine.next_start
+        return Frames(starts[: len(stops)], stops, next_start)
+
+    def count(self, data: Buffer) -> CountedRecords:
+        machine = self._run(data)
+        return CountedRecords(len(machine.stops), machine.next_start)
+
+    def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | None:
+        machine = XmlReferenceFramer(self._symbols)
+        for symbol in self._symbols.each(data):
+            machine.take(symbol)
+            if machine.starts:
+                return machine.starts[0] * self._width
+        if not at_end:
+            return None
+        return len(data) if machine.is_between else machine.next_start
+
+    def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
+        machine = self._run(data, longest_bytes // self._width)
+        found = np.array(sorted([*machine.long, *machine.opened]), dtype=np.int64) * self._width
+        return found if len(found) and not found[0] else None
+
+    def pass_over(self, data: Buffer, past: object) -> Passed:
+        begun = past if isinstance(past, XmlReferenceFramer) else XmlReferenceFramer(self._symbols, gives_up=True)
+        machine = copy.copy(begun)
+        machine.rebase()
+        for symbol in self._symbols.each(data):
+            machine.take(symbol)
+            if machine.boundary is not None:
+                resume = machine.boundary * self._width
+                return Passed(resume, resume, past, False)
+        return Passed(None, machine.done_bytes, machine, True)
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """Nothing: one place after the other takes too long, so whoever composes reads instead."""
+        del before, after, mark
+        return Summary(len(data), ())
+
+    def is_between(self, data: Buffer) -> bool:
+        """True if what follows *data* is outside of records and of marks."""
+        return self._run(data).is_between
+
+    def _run(self, data: Buffer, longest: int = sys.maxsize) -> XmlReferenceFramer:
+        machine = XmlReferenceFramer(self._symbols, longest=longest)
+        for symbol in self._symbols.each(data):
+            machine.take(symbol)
+        return machine
