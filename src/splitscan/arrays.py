@@ -6,6 +6,7 @@ a worker that costs 0.3 s of processor time and 60 MB. Nothing between a file an
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -71,6 +72,23 @@ def text_scalar(text: str, kind: pa.DataType = _LARGE) -> pa.Scalar:
         ['a', 'a']
     """
     return text_array([text], kind)[0]
+
+
+def scalar_of(value: str | int | None, kind: pa.DataType) -> pa.Scalar:
+    """A text, a whole number, or nothing, as a scalar of Arrow; moments and days are given as their numbers.
+
+    Example:
+        >>> scalar_of(7, pa.int64()), scalar_of(None, pa.string()).is_valid
+        (<pyarrow.Int64Scalar: 7>, False)
+        >>> scalar_of(1_000_000, pa.timestamp("us", "UTC")).as_py().isoformat()
+        '1970-01-01T00:00:01+00:00'
+    """
+    if value is None:
+        return pa.nulls(1, kind)[0]
+    if isinstance(value, str):
+        return text_scalar(value, kind)
+    data = value.to_bytes(kind.bit_width // 8, sys.byteorder, signed=True)
+    return pa.Array.from_buffers(kind, 1, [None, pa.py_buffer(data)])[0]
 
 
 def numbers_of(array: pa.Array) -> npt.NDArray[Any]:

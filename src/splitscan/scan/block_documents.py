@@ -21,7 +21,7 @@ from splitscan.formats.registry import format_of
 from splitscan.path_text import as_text
 from splitscan.read.contents import open_file, preamble_for
 from splitscan.scan.block_request import BlockRequest
-from splitscan.scan.columns.partitions import Grain, grain_of, metadata_field, metadata_value
+from splitscan.scan.columns.partitions import Grain, grain_of, metadata_field, metadata_scalar
 from splitscan.scan.decoders import check_header
 from splitscan.scan.framework.columns import inner_fields, is_required_somewhere
 from splitscan.scan.spec import Head, ScanDocument, ScanSpec
@@ -108,7 +108,7 @@ def scan_document_with_metadata(spec: ScanSpec) -> str | None:
 
 def _metadata_constants(block: BlockMetadata) -> dict[str, pa.Scalar]:
     names = (name for name in METADATA_MEMBERS if grain_of(name) is not Grain.RECORD)
-    return {f"{METADATA}.{name}": pa.scalar(metadata_value(name, block), metadata_field(name).type) for name in names}
+    return {f"{METADATA}.{name}": metadata_scalar(name, block) for name in names}
 
 
 def block_document(

@@ -27,7 +27,7 @@ from splitscan.scan.columns.partitions import (
     grain_of,
     metadata_field,
     metadata_name,
-    metadata_value,
+    metadata_scalar,
 )
 from splitscan.sizes import count_of
 
@@ -56,10 +56,7 @@ def _scope(partitions: Partitions) -> Callable[[str], Typed]:
         if known is None or grain_of(known) is Grain.RECORD:
             of_files = [each for each in METADATA_TYPES if grain_of(each) is not Grain.RECORD]
             raise _not_of_files(name, [*partitions.fields.names, "dir0", *of_files])
-        kind = metadata_field(known).type
-        if pa.types.is_timestamp(kind):
-            return Typed(kind, lambda block: pa.scalar(metadata_value(known, block), kind).as_py())
-        return Typed(kind, lambda block: metadata_value(known, block))
+        return Typed(metadata_field(known).type, lambda block: metadata_scalar(known, block).as_py())
 
     return find
 

@@ -22,7 +22,7 @@ from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
-from splitscan.scan.columns.partitions import Grain, Partitions, grain_of, metadata_field, metadata_value
+from splitscan.scan.columns.partitions import Grain, Partitions, grain_of, metadata_field, metadata_scalar
 from splitscan.scan.columns.projection import project
 from splitscan.scan.own_formats import ContextReading, ManagedReading, Reading
 
@@ -238,7 +238,7 @@ class ScanSpec:
             if name in self.partitions.fields.names:
                 values[name] = self.partitions.value(name, block.file)
             elif name not in own and grain_of(name) is not Grain.RECORD:
-                values[name] = pa.scalar(metadata_value(name, block), metadata_field(name).type)
+                values[name] = metadata_scalar(name, block)
         return values
 
     def select(self, columns: Sequence[str]) -> ScanSpec:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from splitscan.arrays import scalar_of
 from splitscan.blocks import FileMetadata
 from splitscan.scan.block_documents import METADATA, METADATA_MEMBERS
 from splitscan.scan.columns.partitions import Grain, file_value, grain_of, metadata_field, metadata_name
@@ -122,7 +123,7 @@ def _of_file(name: str, spec: ScanSpec, file: FileMetadata) -> pa.Scalar:
     if name in spec.partitions.fields.names:
         return spec.partitions.value(name, file)
     known = name.removeprefix(f"{METADATA}.")
-    return pa.scalar(file_value(known, file), metadata_field(known).type)
+    return scalar_of(file_value(known, file), metadata_field(known).type)
 
 
 def _comparable(scalar: pa.Scalar) -> Any:

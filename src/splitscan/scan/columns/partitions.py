@@ -6,14 +6,16 @@ import enum
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache, reduce
 from typing import Any, TypeAlias
 from urllib.parse import unquote_to_bytes
 
+import numpy as np
 import pyarrow as pa
 
+from splitscan.arrays import number_array, scalar_of, text_array
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives.member import in_directories
 from splitscan.errors import SchemaError, Where, quote_bytes
@@ -78,6 +80,11 @@ def metadata_value(name: str, block: BlockMetadata) -> Any:
     return file_value(name, block.file) if grain_of(name) is Grain.FILE else _BLOCK_VALUES[name](block)
 
 
+def metadata_scalar(name: str, block: BlockMetadata) -> pa.Scalar:
+    """The value that all records of a block share, in the type of the column."""
+    return scalar_of(metadata_value(name, block), metadata_field(name).type)
+
+
 def file_value(name: str, file: FileMetadata) -> Any:
     """The value that all records of a file share. A table keeps it and people see it, so secrets in it are masked.
 
@@ -135,6 +142,7 @@ _MOST_DIGITS = 38
 _INTEGER = re.compile(r"[+-]?\d+")
 _DOUBLE = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9])?")
 _MOMENT = pa.timestamp("us", "UTC")
 _DIGITS_OF = {pa.int32(): 10, pa.int64(): 20}  # of the decimal that holds every value of the type
@@ -179,12 +187,12 @@ def parse_value(text: str | None, kind: pa.DataType) -> pa.Scalar | None:
         (<pyarrow.Int32Scalar: 7>, None)
     """
     if text is None:
-        return pa.scalar(None, kind)
-    parsed = _own_forms(text, kind)
-    if parsed is not None:
-        return pa.scalar(parsed, kind)
+        return scalar_of(None, kind)
+    own = _own_forms(text, kind)
+    if own is not None:
+        return own
     try:
-        column, bad = convert(pa.array([text]), kind, Rules())
+        column, bad = convert(text_array([text], pa.string()), kind, Rules())
     except pa.ArrowException:
         return None
     return None if bad is not None else column[0]
@@ -221,18 +229,20 @@ def _whole_digits(text: str) -> int | None:
     return count if count <= _MOST_DIGITS else None
 
 
-def _own_forms(text: str, kind: pa.DataType) -> Any:
+def _own_forms(text: str, kind: pa.DataType) -> pa.Scalar | None:
     """Values in the forms that directories have beside those of fields; ``None`` for all others."""
     try:
         if kind in _DIGITS_OF and _INTEGER.fullmatch(text):
-            return pa.scalar(int(text), kind).as_py()
+            return scalar_of(int(text), kind)
         if pa.types.is_float64(kind) and _DOUBLE.fullmatch(text.strip()):
-            return float(text.strip().rstrip("fFdD") if text.strip()[-1:] in "fFdD" else text)
+            number = float(text.strip().rstrip("fFdD") if text.strip()[-1:] in "fFdD" else text)
+            return number_array(np.array([number]))[0]
         if pa.types.is_date32(kind) and _DATE.fullmatch(text):
-            return date.fromisoformat(text)
+            return scalar_of((date.fromisoformat(text) - _EPOCH.date()).days, kind)
         if kind == _MOMENT and _TIMESTAMP.fullmatch(text):
-            return datetime.fromisoformat(text.ljust(23, "0") if "." in text else text).replace(tzinfo=UTC)
-    except (ValueError, pa.ArrowException):
+            moment = datetime.fromisoformat(text.ljust(23, "0") if "." in text else text).replace(tzinfo=UTC)
+            return scalar_of((moment - _EPOCH) // timedelta(microseconds=1), kind)
+    except (ValueError, OverflowError):
         return None
     return None
 

@@ -113,6 +113,14 @@ def test_a_schema_places_and_types_partition_columns(tmp_path: Path) -> None:
     assert caught.value.reason_code == "bad-partition"
 
 
+@pytest.mark.parametrize("number", ["2147483648", "9223372036854775808", "-99999999999999999999"])
+def test_a_number_of_a_directory_that_is_too_large_for_its_type_is_an_error(tmp_path: Path, number: str) -> None:
+    root = write(tmp_path, **{f"n={number}/a.csv": "1\n"})
+    with pytest.raises(SchemaError, match="does not fit the type") as caught:
+        ss.scan_csv(root, "a int, n int").to_arrow()
+    assert caught.value.reason_code == "bad-partition"
+
+
 def test_provided_columns_type_partition_columns(tmp_path: Path) -> None:
     root = write(tmp_path, **{"y=2024/m=01/a.csv": "a,b\n1,2\n"})
     scan = ss.scan_csv(root, header=True, provided_schema="a int, M string")
