@@ -121,6 +121,8 @@ def test_mistakes_of_the_caller_are_found_before_a_job(spark: SparkSession) -> N
     blocks = ss.split_files(frame)
     with pytest.raises(UsageError, match="needs a schema for csv"):
         ss.read_blocks(blocks, format="csv")
+    with pytest.raises(UsageError, match="needs a schema for log"):
+        ss.read_blocks(blocks, format="log", record_pattern="(?P<a>.*)", infer_schema=True)
     with pytest.raises(UsageError, match="call limit on the DataFrame"):
         ss.read_blocks(blocks, format="text", limit=3)
     with pytest.raises(UsageError, match="the column block_id is the block's"):

@@ -16,6 +16,8 @@ from splitscan.errors import SchemaError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, run_ingest
+from splitscan.jobs.watching import Watch
+from splitscan.options.stream import parse_stream_options
 from splitscan.scan import format_ddl
 from splitscan.testing.scan_laws import check_block_law
 
@@ -189,6 +191,31 @@ def test_an_ingest_keeps_the_types_that_it_found(write, ingested):
     write("007 z\n", "in/d.log")
     with pytest.raises(SchemaError, match="do not fit a column of the destination"):
         ingested()
+
+
+def test_a_stream_keeps_the_types_of_its_first_window(write, tmp_path):
+    (tmp_path / "in").mkdir()
+
+    def window(name, text):
+        write(text, f"in/{name}.log")
+        stream, others = parse_stream_options({"scanIntervalMillis": 0})
+        options = {"record_pattern": r"(?P<n>\S+) (?P<t>\w)", **others}
+        watch = Watch(lambda: ss.scan_log(str(tmp_path / "in"), **options).planner, str(tmp_path / "out"), stream)
+        try:
+            (found,) = watch.drain(InProcessRunner())
+        finally:
+            watch.close()
+        return found.report.rows, found.report.rejects
+
+    assert window("a", "1 x\n") == (1, 0)
+    assert window("b", "2 y\n3.5 z\n07 z\n- z\n") == (4, 2)
+    assert pq.read_table(tmp_path / "out").sort_by("t")["n"].to_pylist() == [1, 2, None, None, None]
+
+
+def test_a_check_names_the_types_that_hold(write):
+    path = write("1 a\n007 b\n2.5 c\n")
+    columns = ss.scan_log(path, "n int, t string", record_pattern=r"(?P<n>\S+) (?P<t>\w)").check().columns
+    assert [(each.name, each.holds) for each in columns] == [("n", pa.string()), ("t", pa.string())]
 
 
 def test_the_command_finds_types_unless_told_not_to(write, tmp_path, capsys):
