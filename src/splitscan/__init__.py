@@ -118,36 +118,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Dialect": "splitscan.formats.csv.sniffing.found",
-    "Entity": "splitscan.read.reader_context",
-    "FixedBytesReaderContext": "splitscan.read.framed_contexts",
-    "KafkaScan": "splitscan.api.messages",
-    "LineReaderContext": "splitscan.read.framed_contexts",
-    "ManagedReader": "splitscan.scan.framework",
-    "Origin": "splitscan.scan.framework",
-    "ReadAheadLineReaderContext": "splitscan.read.framed_contexts",
-    "ReaderContext": "splitscan.read.reader_context",
-    "ResultSetLoader": "splitscan.scan.framework",
-    "SchemaNegotiator": "splitscan.scan.framework",
-    "SlowEngineWarning": "splitscan.engine",
-    "TableScan": "splitscan.api.tables",
-    "read_blocks": "splitscan.api.jobs",
-    "rebalance_report": "splitscan.api.jobs",
-    "recommended_conf": "splitscan.api.jobs",
-    "register": "splitscan.api.jobs",
-    "scan_kafka": "splitscan.api.messages",
-    "scan_table": "splitscan.api.tables",
-    "split_files": "splitscan.api.jobs",
-    "verify": "splitscan.jobs.verifying",
-    "watch": "splitscan.api.jobs",
+    "splitscan.api.jobs": ("read_blocks", "rebalance_report", "recommended_conf", "register", "split_files", "watch"),
+    "splitscan.api.messages": ("KafkaScan", "scan_kafka"),
+    "splitscan.api.tables": ("TableScan", "scan_table"),
+    "splitscan.engine": ("SlowEngineWarning",),
+    "splitscan.formats.csv.sniffing.found": ("Dialect",),
+    "splitscan.jobs.verifying": ("verify",),
+    "splitscan.read.framed_contexts": ("FixedBytesReaderContext", "LineReaderContext", "ReadAheadLineReaderContext"),
+    "splitscan.read.reader_context": ("Entity", "ReaderContext"),
+    "splitscan.scan.framework": ("ManagedReader", "Origin", "ResultSetLoader", "SchemaNegotiator"),
 }
-"""The module of every public name that is imported when it is first asked for; of all others, that of files."""
+"""Modules of public names, imported when one is first asked for; all others are of files."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'splitscan' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES.get(name, "splitscan.api.files")), name)
+    home = next((module for module, names in _HOMES.items() if name in names), "splitscan.api.files")
+    value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

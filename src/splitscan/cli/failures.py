@@ -118,15 +118,11 @@ def plain_warnings() -> Iterator[None]:
 
 
 def _spell_advice(record: logging.LogRecord) -> bool:
-    if isinstance(record.args, tuple):
-        record.args = tuple(_spelled(each) if isinstance(each, Advice) else each for each in record.args)
+    if isinstance(record.args, tuple) and any(isinstance(each, Advice) for each in record.args):
+        from splitscan.cli.pasting import spell_hint  # noqa: PLC0415 -- all formats load with it
+
+        record.args = tuple(spell_hint(each) if isinstance(each, Advice) else each for each in record.args)
     return True
-
-
-def _spelled(advice: Advice) -> str:
-    from splitscan.cli.pasting import spell_hint  # noqa: PLC0415 -- all formats load with it
-
-    return spell_hint(advice)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -145,17 +141,12 @@ def report_error(error: Exception) -> int:
         )  # fmt: skip
     if known.reason_code == OUTPUT_FAILED and sys.stdout is not None:
         drop_output()
-    _spell_for_command(known)
-    _print_error(show_text(str(known), keep_lines=True))
-    return known.exit_code
-
-
-def _spell_for_command(error: SplitscanError) -> None:
-    """Write settings and options as the command takes them."""
     from splitscan.cli.pasting import spell_hint, spell_settings  # noqa: PLC0415 -- all formats load with it
 
-    error.rule = spell_settings(error.rule)
-    error.fix = None if error.fix is None else spell_hint(error.fix)
+    known.rule = spell_settings(known.rule)
+    known.fix = None if known.fix is None else spell_hint(known.fix)
+    _print_error(show_text(str(known), keep_lines=True))
+    return known.exit_code
 
 
 def _as_ours(error: Exception) -> SplitscanError | None:

@@ -133,12 +133,9 @@ def _write_other(arguments: ScanArguments, format: str, *, as_json: bool) -> Non
     if as_json:
         write_json({"format": format, "options": options, "schema": schema}, indent=2)
         return
-    named = "".join(f", {_python_name(name)}={value!r}" for name, value in options.items())
-    source = "FILE" if is_spooled(arguments.sources[0]) else arguments.sources[0]
     sys.stdout.write(f"format:  {format}\n")
     sys.stdout.write(f"schema:  {show_text(schema)}\n")
-    sys.stdout.write(f"command: {' '.join(filter(None, (f'-f {format}', pasted(options))))}\n")
-    sys.stdout.write(show_text(f"Python:  ss.scan({source!r}, {format!r}{named})") + "\n")
+    _write_calls(arguments, options, f"-f {format}", "scan", f", {format!r}")
 
 
 def _write(found: Dialect, arguments: ScanArguments) -> None:
@@ -153,17 +150,17 @@ def _write(found: Dialect, arguments: ScanArguments) -> None:
     if found.schema is not None:
         gap = "" if sys.stdout.isatty() else "\n"  # a table ends with an empty line
         sys.stdout.write(f"{gap}schema:  {show_text(format_ddl(found.schema))}\n")
-    options = {**arguments.named_options(), **found.options()}
-    named = "".join(f", {_python_name(name)}={value!r}" for name, value in options.items())
-    sys.stdout.write(f"command: {pasted(options)}\n")
-    source = "FILE" if is_spooled(arguments.sources[0]) else arguments.sources[0]
-    sys.stdout.write(show_text(f"Python:  ss.scan_csv({source!r}{named})") + "\n")
+    _write_calls(arguments, {**arguments.named_options(), **found.options()}, "", "scan_csv", "")
 
 
-def _python_name(name: str) -> str:
+def _write_calls(arguments: ScanArguments, options: Mapping[str, Any], flag: str, function: str, format: str) -> None:
+    """Options as they are pasted into a command, and into Python."""
     from splitscan.options.table import python_twin  # noqa: PLC0415 -- for the few who read it
 
-    return python_twin(name)
+    named = "".join(f", {python_twin(name)}={value!r}" for name, value in options.items())
+    source = "FILE" if is_spooled(arguments.sources[0]) else arguments.sources[0]
+    sys.stdout.write(f"command: {' '.join(filter(None, (flag, pasted(options))))}\n")
+    sys.stdout.write(show_text(f"Python:  ss.{function}({source!r}{format}{named})") + "\n")
 
 
 def _text(value: object) -> str:

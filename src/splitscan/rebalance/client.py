@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import BinaryIO
 
 from splitscan.errors import RebalanceError, SplitscanError
@@ -66,10 +66,10 @@ class Connection:
 
     def close(self) -> None:
         """Close the connection; the next call makes a new one."""
-        for closing in (self._lines, self._socket):
-            if closing is not None:
+        for each in (self._lines, self._socket):
+            if each is not None:
                 with suppress(OSError):
-                    closing.close()
+                    each.close()
         self._socket = self._lines = None
 
     def _exchange(self, line: bytes, seconds: float) -> Message:
@@ -157,15 +157,8 @@ class Claims:
         if stats is not None:
             stats = stats._replace(wait_seconds=self._wait_seconds)
         started = time.perf_counter()
-        answer = self._connection.call(
-            {
-                "op": "next",
-                "scan": self._scan,
-                "partition": self._partition,
-                "index": index,
-                "stats": stats,
-            }
-        )
+        request = {"op": "next", "scan": self._scan, "partition": self._partition, "index": index, "stats": stats}
+        answer = self._connection.call(request)
         self._wait_seconds = time.perf_counter() - started
         if answer.get("end") is True:
             return None
@@ -208,15 +201,8 @@ class Coordinator:
             RebalanceError: ``[coordinator-lost]`` if it cannot be reached: this is the only moment at which reading
                 by fixed ranges instead is right.
         """
-        answer = self._call(
-            {
-                "op": "create",
-                "scan": scan,
-                "segments": messages.encode_segments(segments),
-                "ranges": [list(bounds) for bounds in ranges],
-            }
-        )
-        return answer.get("created") is True
+        plan = {"segments": messages.encode_segments(segments), "ranges": list(ranges)}
+        return self._call({"op": "create", "scan": scan, **plan}).get("created") is True
 
     def scans(self) -> list[str]:
         """All scans that the coordinator knows, in the order in which they were registered."""
@@ -236,8 +222,5 @@ class Coordinator:
         self._call({"op": "ping"})
 
     def _call(self, request: messages.Message) -> messages.Message:
-        connection = Connection(self.address, self._patience_seconds)
-        try:
+        with closing(Connection(self.address, self._patience_seconds)) as connection:
             return connection.call(request)
-        finally:
-            connection.close()

@@ -186,9 +186,6 @@ def remains_of(
     A block that begins where a finished range stops begins with the record at which that range's reader stopped, so
     formats that need context can go on from there.
 
-    Args:
-        finished: Ranges that are finished, by file and offset; they do not overlap.
-
     Example:
         >>> from splitscan.blocks import FileMetadata
         >>> file = FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv")

@@ -112,11 +112,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(line: bytes) -> Message:
-    """Read one line.
-
-    Raises:
-        RebalanceError: ``[bad-message]`` if it is no JSON object.
-    """
+    """Read one line."""
     try:
         message = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError):

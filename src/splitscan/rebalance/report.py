@@ -23,14 +23,11 @@ class ReaderSummary:
 
     Attributes:
         size_bytes: Bytes of the files in them.
-        records: Records in them, as far as reported.
         started: When it claimed the first, in seconds since the first claim of the scan.
         stopped: When it had nothing left to do, in the same seconds.
         busy: Seconds that it was busy with chunks, the work after the read included.
         waiting: Seconds between its chunks: for the coordinator, and for its own task.
         idle: Seconds of the scan before it began and after it stopped.
-        given: Ranges that others took from it.
-        taken: Ranges that it took from others.
     """
 
     partition: int
@@ -265,9 +262,6 @@ class RebalanceReport:
 
 def render_lane(spans: Iterable[tuple[float, float]], seconds: float, width: int) -> str:
     """Draw when something was going on: a character per moment, the fuller the busier.
-
-    Args:
-        seconds: What the whole line stands for.
 
     Example:
         >>> render_lane([(0.0, 2.0), (3.0, 3.5)], seconds=4.0, width=4)

@@ -110,7 +110,8 @@ class StreamPlanner:
         except BaseException:
             self._seen = 0  # its blocks are still to be planned
             raise
-        self._apply(window)
+        self._state.apply(window)
+        self._moves = ()
         _log.info(
             "window %d: %d blocks, %d bytes, %d tasks; left: %d files, %d bytes",
             window.number, len(window.blocks), window.size_bytes, len(window.task_blocks),
@@ -303,12 +304,9 @@ class StreamPlanner:
         while self._state.window < number:
             if self._log is None:
                 raise RuntimeError("the log is open by now")
-            self._apply(self._log.read(self._state.window + 1))
+            self._state.apply(self._log.read(self._state.window + 1))
+            self._moves = ()
             self._seen = 0  # what was found is no longer all there is to plan
-
-    def _apply(self, window: Window) -> None:
-        self._state.apply(window)
-        self._moves = ()
 
     def _check_shape(self) -> None:
         """Refuse options under which the positions of earlier windows would mean something else."""

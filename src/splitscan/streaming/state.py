@@ -18,10 +18,8 @@ class FileWork:
     """A file with something left to plan.
 
     Attributes:
-        window: The window that planned it last, 0 if none did.
         cut: Gives the blocks that are left, in order; called once, when the file's turn has come.
         plan: Describes the file as a window planned it that ends with the given block, and says whether that is all.
-        indivisible: Whether all of it goes into one window.
 
     Thread safety: none; the planner's own.
     """
@@ -89,8 +87,6 @@ class FileProgress:
         file: The version that was planned last: its planned size and fingerprint.
         position: First offset that is not planned.
         blocks: Number of blocks planned of this generation.
-        window: Window that planned it last.
-        finished: Whether nothing of that version is left.
         content: Identity of this generation in its stream, through all renames: the window that planned it first, and
             its number among the files of that. Empty in the state of an earlier splitscan.
         late: Whether that content came late: with a time before that of a file which an earlier listing had shown.

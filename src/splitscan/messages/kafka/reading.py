@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from splitscan.errors import SourceError, Where
@@ -34,7 +35,8 @@ class MessageReading:
 
     def __init__(self, options: KafkaOptions, make_consumer: Callable[[], Any] | None = None) -> None:
         self._options = options
-        self._make = make_consumer or self._make_consumer
+        settings = consumer_settings(options)
+        self._make = make_consumer or partial(make_client, "Consumer", "confluent_kafka", options, settings)
         self._consumer: Any = None
 
     def read(self, wanted: MessageRange) -> Iterator[list[Any]]:
@@ -48,7 +50,7 @@ class MessageReading:
                 the brokers are silent for too long, or refuse.
         """
         library = client_module()
-        consumer = self._connected()
+        self._consumer = consumer = self._consumer or self._make()
         position = wanted.start
         consumer.assign([library.TopicPartition(*wanted.source, position)])
         portion, heard = _FIRST_PORTION, time.monotonic()
@@ -79,14 +81,6 @@ class MessageReading:
             consumer.close()
 
     # ---------------------------------------------------------------- inside
-
-    def _connected(self) -> Any:
-        if self._consumer is None:
-            self._consumer = self._make()
-        return self._consumer
-
-    def _make_consumer(self) -> Any:
-        return make_client("Consumer", "confluent_kafka", self._options, consumer_settings(self._options))
 
     def _poll(self, consumer: Any, most: int, wanted: MessageRange) -> list[Any]:
         try:

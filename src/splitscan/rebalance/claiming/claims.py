@@ -252,9 +252,7 @@ class ClaimLog:
         """Register a scan. The same call again changes nothing.
 
         Args:
-            scan: Its identity, new for each plan.
             ranges: One range of positions per partition; together they tile all positions. May be empty ones.
-            now: Seconds on any clock that does not go back.
             epoch_seconds: The same instant in seconds since the epoch, for the report.
 
         Raises:

@@ -54,7 +54,6 @@ class ChunkStats(NamedTuple):
     Attributes:
         seconds: From the claim to the last record's being taken, so that costs after the read count.
         bytes_read: Bytes of the records' spans.
-        wait_seconds: What the claim itself took.
     """
 
     seconds: float
@@ -68,7 +67,6 @@ class PartitionRecord:
     """Record of one partition, for the report.
 
     Attributes:
-        planned: Its range of positions when the scan was planned.
         records: Records of them, as far as reported.
         bytes_read: Bytes of them, as far as reported.
         wait_seconds: Time spent waiting for claims, as far as reported.

@@ -31,9 +31,6 @@ def start_coordinator(host: str, watch: Sequence[int], leaves: Sequence[str] = (
     Args:
         watch: Processes on this machine; it ends when the first of them ends, and outlives this one.
         leaves: Paths of files that it removes when it ends.
-
-    Raises:
-        RebalanceError: ``[coordinator-failed]`` if it does not start.
     """
     token = new_token()
     settings = {"token": token, "host": host, "port": 0, "watch": [*watch], "leaves": [*leaves]}

@@ -69,9 +69,6 @@ async def start_server(
     """Listen on a TCP port, a free one by default, and answer everybody who knows the token.
 
     Lines that are no requests get an error; a connection without the token gets nothing, and is closed.
-
-    Returns:
-        The server, and the address that was bound.
     """
     server = await asyncio.get_running_loop().create_server(
         lambda: _ClientConnection(answerer.answer, token), host, port, backlog=_BACKLOG
@@ -147,9 +144,8 @@ class _ClientConnection(asyncio.Protocol):
             self._send_away()
             return
         if not messages.proves(greeting.get("proof"), self._token, "client", nonce=self._nonce):
-            self._transport.write(
-                messages.encode(messages.encode_error(messages.refused("a client with another token")))
-            )
+            refusal = messages.encode_error(messages.refused("a client with another token"))
+            self._transport.write(messages.encode(refusal))
             self._transport.close()
             return
         self._proven = True
