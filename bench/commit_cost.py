@@ -17,30 +17,25 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 from deltalake import write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 
-from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import open_storage
 from splitscan.jobs.destination import open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import History, HistoryReader
 from splitscan.jobs.ledger import Ledger, describe_columns
 from splitscan.jobs.parquet import ParquetFileWriter
-from splitscan.jobs.part_writing import BlockRows, PartTarget, run_part
 from splitscan.jobs.partitioning import Layout, parquet_name
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.staging import OutputPart, PartReport, Staging, part_name
+from splitscan.jobs.source import Runner
+from splitscan.jobs.staging import Staging, part_name
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.scan.block_scan import open_reader
-from splitscan.scan.index import IndexTask, Summarised
-from splitscan.scan.rejects import OnRejects
-from splitscan.scan.spec import ScanSpec
 
 FILES = 10
 MOST_GROWTH = 1.5
@@ -152,31 +147,9 @@ def commit_seconds(folder: Path, kind: str, commits: int) -> tuple[list[float], 
     return taken, inside
 
 
-class InProcess:
-    """Runs the tasks of a job in this process."""
-
-    min_tasks = 1
-    can_rebalance = False
-
-    def index(self, tasks: Sequence[IndexTask]) -> list[Summarised]:
-        """Run the tasks of the boundary index."""
-        return [task.run() for task in tasks]
-
-    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[OutputPart]) -> list[PartReport]:
-        """Read each part and write what it holds."""
-
-        def open_block(block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> BlockRows:
-            return open_reader(spec, block, on_reject=on_reject, with_digest=with_digest)
-
-        return [run_part(target, part, open_block) for part in parts]
-
-    def cancel(self) -> None:
-        """Nothing runs beside this."""
-
-
 def window_seconds(folder: Path, windows: int) -> list[float]:
     """Ingest file after file, and tell the CPU time of each job."""
-    runner, history, taken = InProcess(), HistoryReader(), []
+    runner, history, taken = Runner(), HistoryReader(), []
     for number in range(windows):
         source = folder / f"in/{number}.csv"
         source.parent.mkdir(exist_ok=True)

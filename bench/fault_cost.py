@@ -16,7 +16,7 @@ from typing import Any
 
 import splitscan as ss
 from splitscan.content.storage import open_storage
-from splitscan.jobs.parquet import REJECT_SCHEMA, ParquetFileWriter, RejectFileWriter
+from splitscan.jobs.parquet import RejectFileWriter
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
 from splitscan.scan import scan_blocks
@@ -49,14 +49,9 @@ def _works(suffix: str) -> dict[str, Callable[[Path], Any]]:
         deque(scan(path, schema=_SCHEMA).to_batches(on_reject=lambda _: None), 0)
 
     def table(path: Path) -> None:
-        sink = ParquetFileWriter(
-            Staging(open_storage(str(path.parent)), "job"), "rejects", REJECT_SCHEMA, IngestSettings()
-        )
-        with sink:
-            rejects = RejectFileWriter(sink)
+        with RejectFileWriter(Staging(open_storage(str(path.parent)), "job"), "rejects", IngestSettings()) as rejects:
             planner = scan(path, schema=_SCHEMA).planner
             deque(scan_blocks(planner.spec, planner.blocks(), on_reject=rejects.add), 0)
-            rejects.flush()
 
     return {
         "to_arrow": lambda path: scan(path, schema=_SCHEMA).to_arrow(),

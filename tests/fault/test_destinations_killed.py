@@ -29,9 +29,9 @@ from pyiceberg.exceptions import CommitFailedException
 from splitscan.errors import SplitscanError
 from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.part_writing import run_part
+from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.scan import open_reader, ScanPlanner
+from splitscan.scan import ScanPlanner
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.workplace import DestinationStorage
@@ -41,22 +41,6 @@ chance = random.Random(seed)
 ROWS, FOREIGN = 240, 3
 KINDS = ["a/b", "", "100%", "x y", "NA"]
 LAYOUTS = ("flat", "jobs")
-
-
-class Runner:
-    min_tasks = 2
-
-    def index(self, tasks):
-        return [task.run() for task in tasks]
-
-    def run(self, spec, target, parts):
-        def open_block(block, on_reject, with_digest):
-            return open_reader(spec, block, on_reject=on_reject, with_digest=with_digest)
-
-        return [run_part(target, part, open_block) for part in parts]
-
-    def cancel(self):
-        pass
 
 
 def write_source(folder, job):

@@ -32,23 +32,13 @@ from pathlib import Path
 import deltalake, pyiceberg.catalog.sql
 
 import splitscan as ss
-from splitscan.jobs.part_writing import run_part
+from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.tables.ingest_source import TableIngestSource
 from splitscan.jobs.settings import IngestSettings
 
 url, out, kind, jobs, kills, seed = sys.argv[1:4] + [int(each) for each in sys.argv[4:]]
 chance, staging = random.Random(seed), Path(out).parent / ".out.splitscan"
-
-
-class Runner:
-    min_tasks = 2
-
-    def run_with(self, open_block, target, parts):
-        return [run_part(target, part, open_block) for part in parts]
-
-    def cancel(self):
-        pass
 
 
 def begin(job):

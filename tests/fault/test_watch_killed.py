@@ -21,32 +21,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from splitscan.jobs import verify
-from splitscan.jobs.part_writing import run_part
+from splitscan.jobs.source import Runner
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import open_reader, ScanPlanner
+from splitscan.scan import ScanPlanner
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings
 
 root, mode, step, layout = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), Layout(sys.argv[4])
 MUTATIONS = ("link", "replace", "rename", "unlink", "mkdir")
 os.fsync = lambda _: None  # no power fails here: waiting for the disk would be most of the time
-
-
-class Runner:
-    min_tasks = 2
-
-    def index(self, tasks):
-        return [task.run() for task in tasks]
-
-    def run(self, spec, context, parts):
-        def open_block(block, on_reject, with_digest):
-            return open_reader(spec, block, on_reject=on_reject, with_digest=with_digest)
-
-        return [run_part(context, part, open_block) for part in parts]
-
-    def cancel(self):
-        pass
 
 
 def drain(folder, clean):

@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.jobs.history import Growth, History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, describe_columns, field_ids, identify
-from splitscan.jobs.part_writing import PartTarget
+from splitscan.jobs.part_writing import PartTarget, write_files
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.schema_evolution import settle_columns, with_new_columns
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
@@ -33,6 +34,7 @@ from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.path_text import portable_path
 from splitscan.scan import ScanPlanner, ScanSpec
+from splitscan.scan.block_documents import for_tasks
 from splitscan.scan.dialects import contradiction
 from splitscan.scan.index import fill_index
 from splitscan.scan.new_columns import NewColumns
@@ -183,7 +185,7 @@ class FileSource(Source):
         return PlannedDivision(
             plan,
             lambda blocks: self._tasks(blocks, runner.min_tasks),
-            lambda target, parts: runner.run(scan.spec, target, parts),
+            lambda target, parts: runner.run(partial(write_files, for_tasks(scan.spec)), target, parts),
         )
 
     def _window_blocks(self, files: Iterable[FileMetadata]) -> list[BlockMetadata]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import pyarrow as pa
@@ -101,8 +103,35 @@ def open_parquet(output: Any, schema: pa.Schema, settings: IngestSettings) -> pq
     )  # fmt: skip
 
 
-class ParquetFileWriter:
-    """Writes batches to one Parquet file, as a context manager. Without rows there is no file.
+class WholeOrNothing(ABC):
+    """A context manager that closes what it writes, or abandons it where an error ends the block."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.abandon(error)
+            return
+        try:
+            self.close()
+        except BaseException as failure:
+            self.abandon(failure)
+            raise
+
+    @abstractmethod
+    def close(self) -> None:
+        """Take no more; what was written appears."""
+
+    @abstractmethod
+    def abandon(self, error: BaseException) -> None:
+        """Take no more; of what did not appear yet nothing is left."""
+
+
+class ParquetFileWriter(WholeOrNothing):
+    """Writes batches to one Parquet file. Without rows there is no file.
 
     The file appears when the block ends without an error; its bytes depend on the rows, their batches and the settings
     only, so that two attempts at the same work write the same file.
@@ -122,21 +151,6 @@ class ParquetFileWriter:
         self._rows = 0
         self._without_nan = [column.name for column in schema if pa.types.is_floating(column.type)]
         self.written: WrittenFile | None = None
-
-    def __enter__(self) -> ParquetFileWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is not None:
-            self.abandon(error)
-            return
-        try:
-            self.close()
-        except BaseException as failure:
-            self.abandon(failure)
-            raise
 
     @property
     def taken_rows(self) -> int:
@@ -179,7 +193,6 @@ class ParquetFileWriter:
         return self._writer
 
     def close(self) -> None:
-        """Take no more; the file appears."""
         self.flush()
         if self._keep_empty:
             self._open()
@@ -192,7 +205,6 @@ class ParquetFileWriter:
         self.written = WrittenFile(self.name, self._output.size_bytes, self._rows, self._output.sha256)
 
     def abandon(self, error: BaseException) -> None:
-        """Take no more; there is no file."""
         if self._writer is not None:
             with suppress(Exception):
                 self._writer.close()  # or it would try when it is collected
@@ -200,15 +212,15 @@ class ParquetFileWriter:
             self._stack.__exit__(type(error), error, error.__traceback__)
 
 
-class RejectFileWriter:
+class RejectFileWriter(ParquetFileWriter):
     """Writes the reject table of a part; pass :meth:`add` to the reader."""
 
-    def __init__(self, sink: ParquetFileWriter) -> None:
-        self._sink = sink
+    def __init__(self, staging: Staging, name: str, settings: IngestSettings) -> None:
+        small = replace(settings, row_group_bytes=min(settings.row_group_bytes, REJECT_PORTION_BYTES))
+        super().__init__(staging, name, REJECT_SCHEMA, small)
         self._loose: list[Reject] = []  # not yet rows
-        self._pending: list[pa.RecordBatch] = []
-        self._pending_rows = self._pending_bytes = self._loose_bytes = 0
-        self.name = sink.name
+        self._portion: list[pa.RecordBatch] = []
+        self._portion_rows = self._portion_bytes = self._loose_bytes = 0
         self.count = 0
         self.dropped = 0
         self.examples: list[str] = []
@@ -234,10 +246,10 @@ class RejectFileWriter:
             if self._is_full(len(self._loose), self._loose_bytes):
                 self._gather()
 
-    def flush(self) -> None:
-        """Hand what is held to the file."""
+    def close(self) -> None:
         self._gather()
-        self._write()
+        self._write_portion()
+        super().close()
 
     def _gather(self) -> None:
         if self._loose:
@@ -249,24 +261,24 @@ class RejectFileWriter:
         """Take rows; whenever there is a portion of them it is written, however they come."""
         sizes = numbers_of(pc.binary_length(rows["raw"]))
         while rows.num_rows:
-            full = int(np.searchsorted(np.cumsum(sizes), REJECT_PORTION_BYTES - self._pending_bytes)) + 1
-            taken = rows.slice(0, min(full, _REJECT_PORTION - self._pending_rows))
+            full = int(np.searchsorted(np.cumsum(sizes), REJECT_PORTION_BYTES - self._portion_bytes)) + 1
+            taken = rows.slice(0, min(full, _REJECT_PORTION - self._portion_rows))
             count = taken.num_rows
-            self._pending.append(taken)
-            self._pending_rows += count
-            self._pending_bytes += int(sizes[:count].sum())
+            self._portion.append(taken)
+            self._portion_rows += count
+            self._portion_bytes += int(sizes[:count].sum())
             rows, sizes = rows.slice(count), sizes[count:]
             if self._is_full():
-                self._write()
+                self._write_portion()
 
     def _is_full(self, more_rows: int = 0, more_bytes: int = 0) -> bool:
-        rows, size = self._pending_rows + more_rows, self._pending_bytes + more_bytes
+        rows, size = self._portion_rows + more_rows, self._portion_bytes + more_bytes
         return rows >= _REJECT_PORTION or size >= REJECT_PORTION_BYTES
 
-    def _write(self) -> None:
-        if self._pending:
-            self._sink.write(pa.concat_batches(self._pending))
-        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
+    def _write_portion(self) -> None:
+        if self._portion:
+            self.write(pa.concat_batches(self._portion))
+        self._portion, self._portion_rows, self._portion_bytes = [], 0, 0
 
 
 def reject_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:

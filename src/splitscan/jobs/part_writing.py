@@ -1,18 +1,14 @@
 """Parts are written here and nowhere else: rows and rejects to Parquet, and a line of the ledger for each block."""
 
-# Over 400 lines: all writing of parts is here.
-
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import pairwise
-from types import TracebackType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,23 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.arrays import flags_of, number_array, numbers_of, text_scalar
-from splitscan.blocks import BlockMetadata, BlockReport, Reject
+from splitscan.blocks import BlockReport, Reject
 from splitscan.content.storage import locate, open_storage
 from splitscan.errors import InvariantError, Where
 from splitscan.jobs.ledger import REJECT_FOLDER, REJECT_SUFFIX, LedgerBlock, RowRange, WrittenFile
-from splitscan.jobs.parquet import (
-    REJECT_PORTION_BYTES,
-    REJECT_SCHEMA,
-    ParquetFileWriter,
-    RejectFileWriter,
-    check_schema,
-)
+from splitscan.jobs.parquet import ParquetFileWriter, RejectFileWriter, WholeOrNothing, check_schema
 from splitscan.jobs.partitioning import Partitioning, parquet_name
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.staging import ClaimedPart, OutputPart, PartProgress, PartReport, Staging
+from splitscan.jobs.staging import OutputPart, PartProgress, PartReport, Staging
 from splitscan.redaction import redact
+from splitscan.scan.block_scan import ConsecutiveBlocks
 from splitscan.scan.oddities import of_file, total_oddities
-from splitscan.scan.rejects import OnRejects
+from splitscan.scan.spec import ScanSpec
 
 MOST_OPEN = 32
 """Files that one part writes at a time: each holds a handle, and in an object store a buffer of some MB."""
@@ -53,7 +44,7 @@ REMOTE_TELL_SECONDS = 5.0
 
 
 class PartFiles:
-    """Routes the rows of a part to the files of their partitions, as a context manager.
+    """Routes the rows of a part to the files of their partitions.
 
     Rows of one partition keep their order. They are sorted by partition in portions of a row group, wait until their
     partition has a row group of its own, and are written earlier when the rows that wait reach four portions. So
@@ -78,21 +69,6 @@ class PartFiles:
         self.taken_rows = 0
         self.written: list[WrittenFile] = []
 
-    def __enter__(self) -> PartFiles:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            try:
-                self._close()
-            except BaseException as failure:
-                self._abandon(failure)
-                raise
-        else:
-            self._abandon(error)
-
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows of the block that is being read."""
         if not batch.num_rows:
@@ -115,6 +91,17 @@ class PartFiles:
     def ranges(self, block: int) -> tuple[RowRange, ...]:
         """Rows of a block in the written files, by the order of the blocks, once all files are finished."""
         return tuple(self._ranges.get(block, {}).values())
+
+    def close(self) -> None:
+        """Take no more; the files appear."""
+        self._route()
+        for folder in list(self._sinks):
+            self._finish(folder)
+
+    def abandon(self, error: BaseException) -> None:
+        """Take no more; of what is not finished there is no file."""
+        for sink in self._sinks.values():
+            sink.abandon(error)
 
     # ------------------------------------------------------------- routing
 
@@ -181,15 +168,6 @@ class PartFiles:
         if sink.written is not None:
             self.written.append(sink.written)
 
-    def _close(self) -> None:
-        self._route()
-        for folder in list(self._sinks):
-            self._finish(folder)
-
-    def _abandon(self, error: BaseException) -> None:
-        for sink in self._sinks.values():
-            sink.abandon(error)
-
 
 def _combine(texts: Iterable[pa.DictionaryArray]) -> npt.NDArray[np.int64]:
     """A number for each row, equal for rows of the same values."""
@@ -241,31 +219,6 @@ class PartTarget:
         data = open_storage(self.data_root, self.storage_options) if self.data_root else None
         return Staging(open_storage(self.staging_root, self.storage_options), self.job_id, data, self.plan_id)
 
-    @contextmanager
-    def open_part(self, staging: Staging, part: OutputPart | ClaimedPart) -> Iterator[PartWriter]:
-        """Write a part. Its files appear whole when the ``with`` block ends without an error, or not at all.
-
-        The same rows in the same batches leave the same bytes under the same names, unless *own_names* is set.
-        """
-        attempt = f"-{secrets.token_hex(4)}" if self.own_names else ""
-        schema = self.partitioning.file_schema(self.schema)
-
-        own_part, codec = part.file_part + attempt, self.settings.compression
-
-        def open_file(folder: str, number: int) -> ParquetFileWriter:
-            name = parquet_name(self.job_id, f"{own_part}-{number}" if number else own_part, codec)
-            return ParquetFileWriter(staging, f"{folder}{name}", schema, self.settings)
-
-        rejects = parquet_name(self.job_id, own_part, codec, REJECT_SUFFIX)
-        small = replace(self.settings, row_group_bytes=min(self.settings.row_group_bytes, REJECT_PORTION_BYTES))
-        table = ParquetFileWriter(staging, f"{REJECT_FOLDER}/{rejects}", REJECT_SCHEMA, small)
-        with PartFiles(open_file, self.partitioning, self.settings) as data, table:
-            tell = partial(staging.write_progress, part.name)
-            seconds = TELL_SECONDS if locate(self.staging_root).is_local else REMOTE_TELL_SECONDS
-            writer = PartWriter(self.schema, data, table, tell, seconds)
-            yield writer
-            writer.finish()
-
     def write_empty(self, staging: Staging, name: str) -> WrittenFile:
         """Write Parquet without rows, under this name in the destination."""
         schema = self.partitioning.file_schema(self.schema)
@@ -275,42 +228,45 @@ class PartTarget:
         return data.written
 
 
-class PartWriter:
-    """Takes the rows and rejects of a part, block after block: its batches, then :meth:`end_block`."""
+class PartWriter(WholeOrNothing):
+    """Writes a part, as a context manager: block after block, its batches and then :meth:`end_block`; at last a report.
 
-    def __init__(
-        self,
-        schema: pa.Schema,
-        data: PartFiles,
-        table: ParquetFileWriter,
-        tell: Callable[[PartProgress], None],
-        tell_seconds: float,
-    ) -> None:
-        self._schema, self._data, self._table = schema, data, table
-        self._tell, self._tell_seconds = tell, tell_seconds
-        self._next_tell = time.monotonic() + tell_seconds
+    The files appear whole when the ``with`` block ends without an error, or not at all. The same rows in the same
+    batches leave the same bytes under the same names, unless the target has *own_names*.
+    """
+
+    def __init__(self, target: PartTarget, staging: Staging, part: OutputPart) -> None:
+        self.target, self._staging, self._part = target, staging, part
+        self._file_part = part.file_part + (f"-{secrets.token_hex(4)}" if target.own_names else "")
+        codec = target.settings.compression
+        rejects = parquet_name(target.job_id, self._file_part, codec, REJECT_SUFFIX)
+        self._data = PartFiles(self._open_file, target.partitioning, target.settings)
+        self._rejects = RejectFileWriter(staging, f"{REJECT_FOLDER}/{rejects}", target.settings)
+        self._tell_seconds = TELL_SECONDS if locate(target.staging_root).is_local else REMOTE_TELL_SECONDS
+        self._next_tell = time.monotonic() + self._tell_seconds
         self._bytes_done = 0  # of the blocks that have ended
-        self._rejects = RejectFileWriter(table)
         self._row = self._reject = 0  # the first that is of no block yet
         self._ended: list[tuple[BlockReport, LedgerBlock]] = []  # without the ranges of rows: those are known at last
+
+    def _open_file(self, folder: str, number: int) -> ParquetFileWriter:
+        target, part = self.target, f"{self._file_part}-{number}" if number else self._file_part
+        name = parquet_name(target.job_id, part, target.settings.compression)
+        schema = target.partitioning.file_schema(target.schema)
+        return ParquetFileWriter(self._staging, f"{folder}{name}", schema, target.settings)
 
     def take_rejects(self, rejects: Sequence[Reject]) -> None:
         """Add rejects. Those of a block may come before the block in front of it is ended."""
         self._rejects.add(rejects)
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Add rows of the block that is being read."""
-        check_schema(batch, self._schema)
+    def write(self, batch: pa.RecordBatch, passed_bytes: int = 0) -> None:
+        """Add rows of the block that is being read, of which so many bytes are done; and tell so, if it is time."""
+        check_schema(batch, self.target.schema)
         self._data.write(batch)
-
-    def tell(self, passed_bytes: int = 0) -> None:
-        """Let those who watch the job know how far the part is, if it is time."""
-        if time.monotonic() < self._next_tell:
-            return
-        rows, rejects = self._data.taken_rows, self._rejects
-        done = self._bytes_done + passed_bytes
-        self._tell(PartProgress(done, len(self._ended), rows, rejects.count, rejects.dropped))
-        self._next_tell = time.monotonic() + self._tell_seconds
+        if time.monotonic() >= self._next_tell:
+            done, rejects = self._bytes_done + passed_bytes, self._rejects
+            progress = PartProgress(done, len(self._ended), self._data.taken_rows, rejects.count, rejects.dropped)
+            self._staging.write_progress(self._part.name, progress)
+            self._next_tell = time.monotonic() + self._tell_seconds
 
     def end_block(self, read: BlockReport, file_index: int, index: int = 0) -> None:
         """Say what was read; all rows since the block before are its own.
@@ -322,7 +278,7 @@ class PartWriter:
         if row != self._data.taken_rows or reject > self._rejects.count:
             raise _miscounted(read, self._data.taken_rows - self._row, self._rejects.count - self._reject)
         self._data.end_block()
-        rejects = RowRange(self._table.name, self._reject, reject) if reject > self._reject else None
+        rejects = RowRange(self._rejects.name, self._reject, reject) if reject > self._reject else None
         line = LedgerBlock(
             file_index, index, read.block.start, read.block.stop, read.span_start, read.span_stop, read.rows,
             read.rejects, read.digest, (), rejects, read.missing, read.content_bytes, read.damage,
@@ -331,30 +287,39 @@ class PartWriter:
         self._row, self._reject = row, reject
         self._bytes_done += line.size_bytes
 
-    def finish(self) -> None:
-        """Refuse rows and rejects that are of no block."""
+    def close(self) -> None:
         rows, rejects = self._data.taken_rows - self._row, self._rejects.count - self._reject
         if rows or rejects:
             raise InvariantError(
-                "rows or rejects of a part are of none of its blocks", Where(path=self._table.name),
+                "rows or rejects of a part are of none of its blocks", Where(path=self._rejects.name),
                 f"{rows} rows and {rejects} rejects", "report it with the options",
             )  # fmt: skip
-        self._rejects.flush()
+        self._rejects.close()
+        self._data.close()
 
-    def report(self, number: int) -> PartReport:
-        """Make the report, once all files are there."""
+    def abandon(self, error: BaseException) -> None:
+        self._rejects.abandon(error)
+        self._data.abandon(error)
+
+    def leave_report(
+        self, times: tuple[float, float] | None = None, chunks: int = 0, files: Sequence[str] = ()
+    ) -> PartReport:
+        """Make the report, once all files are there, and leave it: from now on the part is finished."""
         lines = (line for _, line in self._ended)
         blocks = tuple(replace(line, data=self._data.ranges(order)) for order, line in enumerate(lines))
-        written = (*self._data.written, *([] if self._table.written is None else [self._table.written]))
+        written = (*self._data.written, *([] if self._rejects.written is None else [self._rejects.written]))
         reads = [read for read, _ in self._ended]
         noticed = (read for read in reads if read.noticed)
         have_odd = (read for read in reads if read.oddities)
         odd = [each for read in have_odd for each in of_file(redact(read.block.file.path), read.oddities)]
-        return PartReport(
-            number, blocks, written, self._rejects.dropped, tuple(self._rejects.examples),
+        report = PartReport(
+            self._part.number, blocks, written, self._rejects.dropped, tuple(self._rejects.examples),
+            self._part.partition, chunks, tuple(files), times,
             noticed=tuple((redact(each.block.file.path), each.block.start, each.noticed) for each in noticed),
             odd=tuple((each.code, each.records, each.path, each.offset) for each in (odd and total_oddities(odd))),
         )  # fmt: skip
+        self._staging.write_report(self._part, report)
+        return report
 
 
 def _miscounted(read: BlockReport, rows: int, rejects: int) -> InvariantError:
@@ -366,25 +331,11 @@ def _miscounted(read: BlockReport, rows: int, rejects: int) -> InvariantError:
     )
 
 
-class BlockRows(Protocol):
-    """The rows of one block: iterate once, then ask for the report."""
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
-
-    @property
-    def passed_bytes(self) -> int:
-        """Bytes of the block that were read."""
-
-    @property
-    def report(self) -> BlockReport:
-        """Span, rows and rejects; known once iteration has ended."""
+WritePart: TypeAlias = Callable[[PartWriter, OutputPart], None]
+"""Reads the blocks of a part, and gives rows, rejects and reports to its writer. Pickling: yes."""
 
 
-OpenBlock: TypeAlias = Callable[[BlockMetadata, OnRejects, bool], BlockRows]
-"""Opens a block: the block, who takes rejects, whether to hash the source bytes."""
-
-
-def run_part(target: PartTarget, part: OutputPart, open_block: OpenBlock) -> PartReport:
+def run_part(target: PartTarget, part: OutputPart, write_part: WritePart) -> PartReport:
     """Read the blocks of a part and write what they hold.
 
     The files appear whole, and the report after them; a part whose report is there is not read again. Running the
@@ -395,13 +346,17 @@ def run_part(target: PartTarget, part: OutputPart, open_block: OpenBlock) -> Par
     if report is not None:
         return report
     began = time.time()
-    with target.open_part(staging, part) as writer:
+    with PartWriter(target, staging, part) as writer:
+        write_part(writer, part)
+    return writer.leave_report((began, time.time()))
+
+
+def write_files(spec: ScanSpec, writer: PartWriter, part: OutputPart) -> None:
+    """Write a part whose blocks are of files."""
+    with closing(ConsecutiveBlocks(spec)) as blocks:
         for file_index, block in part.blocks:
-            rows = open_block(block, writer.take_rejects, target.settings.source_digests)
+            with_digest = writer.target.settings.source_digests
+            rows = blocks.open(block, on_reject=writer.take_rejects, with_digest=with_digest)
             for batch in rows:
-                writer.write(batch)
-                writer.tell(rows.passed_bytes)
+                writer.write(batch, rows.passed_bytes)
             writer.end_block(rows.report, file_index, block.index)
-    report = replace(writer.report(part.number), times=(began, time.time()))
-    staging.write_report(part, report)
-    return report

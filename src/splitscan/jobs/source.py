@@ -5,22 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable
-from splitscan.jobs.part_writing import OpenBlock, PartTarget
+from splitscan.jobs.part_writing import PartTarget, WritePart, run_part
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.staging import BlockKey, OutputPart, PartReport, Staging, plan_parts, report_folders
 from splitscan.jobs.tiling import check_matches_plan
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.scan import ScanPlanner
-from splitscan.scan.index import IndexTask, Summarised
-from splitscan.scan.spec import ScanSpec
+from splitscan.scan.index import IndexTask, Summarised, index_here
 
 if TYPE_CHECKING:
     from splitscan.rebalance.report import RebalanceReport  # an optional room
@@ -100,26 +99,27 @@ class PlannedDivision(Division):
         return ordered
 
 
-class Runner(Protocol):
-    """Runs tasks: on Spark, or in this process."""
+class Runner:
+    """Runs tasks: in this process, one after the other; others run them elsewhere."""
 
     @property
     def min_tasks(self) -> int:
         """Number of tasks that can run at a time."""
+        return 1
 
     def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
         """Run the tasks of the boundary index, in order."""
+        return index_here(tasks)
 
-    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
-        """Read each part of files and write what it holds, one task per part; called in a thread of its own."""
-
-    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
-        """Read parts of a source that is no file, one task per part: *open_block* travels to the tasks."""
+    def run(self, write_part: WritePart, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
+        """Read and write parts, one task each; called in a thread of its own. *write_part* travels to the tasks."""
+        return [run_part(target, part, write_part) for part in parts]
 
     def divide_claimed(
         self, scan: ScanPlanner, files: Sequence[FileMetadata], blocks: Sequence[BlockMetadata] | None
     ) -> Division | None:
         """Let tasks claim what they read; ``None``, with a warning, if they cannot. Blocks are planned if not given."""
+        return None
 
     def cancel(self) -> None:
         """End running tasks soon; called from another thread."""

@@ -31,30 +31,42 @@ _SCAN_DIGITS = 16  # runs of one job with the same digits would write over each 
 
 @dataclass(frozen=True, slots=True)
 class OutputPart:
-    """Blocks that lie next to each other in the plan of a job, and go to one Parquet file together.
+    """Blocks or chunks that lie next to each other, and go to one Parquet file together.
+
+    Blocks are of the plan of a job, and chunks of the log of a partition.
+    Which chunks those are follows from the log alone, so every attempt of a partition makes the same parts.
 
     Attributes:
-        number: Number of its first block in the plan, from 0. With the number of blocks it is the part's identity.
-        blocks: File index and block, in the order of the plan.
+        number: Number of its first block in the plan, or of its first chunk in the log; from 0.
+        blocks: File index and block, in the order of the plan; their number is part of its identity. None of chunks.
+        partition: Number of the log; ``None`` for a part that is planned.
+        scan: Identity of the scan, which is another one in each run of the job; empty for a part that is planned.
     """
 
     number: int
-    blocks: tuple[tuple[int, BlockMetadata], ...]
+    blocks: tuple[tuple[int, BlockMetadata], ...] = ()
+    partition: int | None = None
+    scan: str = ""
 
     @property
     def name(self) -> str:
-        """Its identity in its job, by :func:`part_name`."""
-        return part_name(self.number, len(self.blocks))
+        """Its identity in its job, or in its scan, by :func:`part_name`."""
+        return part_name(self.number, len(self.blocks), self.partition)
 
     @property
     def folder(self) -> str:
-        """The folder of its report, by its number."""
-        return f"{self.number // REPORTS_PER_FOLDER:06d}"
+        """The folder of its report: by its number, or that of its scan."""
+        return log_folder(self.scan) if self.scan else f"{self.number // REPORTS_PER_FOLDER:06d}"
 
     @property
     def file_part(self) -> str:
-        """Its identity in its destination, given the job."""
-        return self.name
+        """Its identity in its destination, given the job.
+
+        Example:
+            >>> OutputPart(17, partition=3, scan="5ca1ab1e5ca1ab1e00").file_part
+            '5ca1ab1e5ca1ab1e-00003-00000017'
+        """
+        return f"{self.scan[:_SCAN_DIGITS]}-{self.name}" if self.scan else self.name
 
     def to_json(self) -> bytes:
         """Write it, for the task that reads it."""
@@ -69,60 +81,11 @@ class OutputPart:
         return cls(number, tuple(zip(files, read_blocks(blocks), strict=True)))
 
     def is_told_by(self, report: PartReport) -> bool:
-        """Return whether a report tells of exactly these blocks."""
+        """Return whether a report tells of exactly these blocks, or of chunks of the log from that number on."""
+        if self.partition is not None:
+            return report.part_name == self.name and report.chunks > 0
         mine = [(file_index, block.index, block.start, block.stop) for file_index, block in self.blocks]
         return mine == [(*line.key, line.start, line.stop) for line in report.blocks]
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedPart:
-    """Chunks that lie next to each other in the log of a partition, and go to one Parquet file together.
-
-    Which chunks those are follows from the log alone, so every attempt of a partition makes the same parts.
-
-    Attributes:
-        scan: Identity of the scan, which is another one in each run of the job.
-        partition: Number of the log.
-        entry: Number of the first chunk in the log.
-    """
-
-    scan: str
-    partition: int
-    entry: int
-
-    @property
-    def name(self) -> str:
-        """Its identity in its scan, by :func:`log_part_name`."""
-        return log_part_name(self.partition, self.entry)
-
-    @property
-    def folder(self) -> str:
-        """The folder of the reports of its scan."""
-        return log_folder(self.scan)
-
-    @property
-    def file_part(self) -> str:
-        """Its identity in its destination.
-
-        Example:
-            >>> ClaimedPart("5ca1ab1e5ca1ab1e00", 3, 17).file_part
-            '5ca1ab1e5ca1ab1e-00003-00000017'
-        """
-        return f"{self.scan[:_SCAN_DIGITS]}-{self.name}"
-
-    def is_told_by(self, report: PartReport) -> bool:
-        """Return whether a report tells of chunks from that entry on."""
-        return report.part_name == self.name and report.chunks > 0
-
-
-def log_part_name(partition: int, entry: int) -> str:
-    """Spell the identity of a part of a log in its scan.
-
-    Example:
-        >>> log_part_name(3, 17)
-        '00003-00000017'
-    """
-    return f"{partition:05d}-{entry:08d}"
 
 
 def log_folder(scan: str) -> str:
@@ -130,9 +93,14 @@ def log_folder(scan: str) -> str:
     return f"scan-{scan}"
 
 
-def part_name(number: int, block_count: int) -> str:
-    """Spell the identity of a part: the number of its first block, and how many there are."""
-    return f"{number:08d}-{block_count:05d}"
+def part_name(number: int, block_count: int, partition: int | None = None) -> str:
+    """Spell the identity of a part: the number of its first block, and how many there are; or its log, and where in it.
+
+    Example:
+        >>> part_name(17, 2), part_name(17, 2, partition=3)
+        ('00000017-00002', '00003-00000017')
+    """
+    return f"{number:08d}-{block_count:05d}" if partition is None else f"{partition:05d}-{number:08d}"
 
 
 def plan_parts(
@@ -218,9 +186,7 @@ class PartReport:
     @property
     def part_name(self) -> str:
         """The identity of its part in its job, or of its part of a log in its scan."""
-        if self.partition is None:
-            return part_name(self.number, len(self.blocks))
-        return log_part_name(self.partition, self.number)
+        return part_name(self.number, len(self.blocks), self.partition)
 
     def to_json(self) -> str:
         """Render as one line of JSON."""
@@ -290,7 +256,7 @@ class Staging:
             return self.storage, self.file_name(name)
         return self._data, name
 
-    def report_name(self, part: OutputPart | ClaimedPart) -> str:
+    def report_name(self, part: OutputPart) -> str:
         """Path of the report of a part."""
         return f"{self._reports}/{part.folder}/{part.name}.json"
 
@@ -303,7 +269,7 @@ class Staging:
         """Read a report."""
         return PartReport.from_json(self.storage.read_bytes(f"{self._reports}/{folder}/{part_name}.json"))
 
-    def write_report(self, part: OutputPart | ClaimedPart, report: PartReport) -> None:
+    def write_report(self, part: OutputPart, report: PartReport) -> None:
         """Leave a report: from now on the part is finished."""
         self.storage.write_bytes_atomic(self.report_name(part), report.to_json().encode("ascii"))
 
@@ -331,7 +297,7 @@ class Staging:
     def _progress(self) -> str:
         return f"{self.job_id}/progress"
 
-    def read_finished(self, part: OutputPart | ClaimedPart) -> PartReport | None:
+    def read_finished(self, part: OutputPart) -> PartReport | None:
         """Read the report of a part, if it is finished for good and every file that it names is here too."""
         with suppress(SourceMissingError, IngestError):  # a report that cannot be read is work to be done again
             report = self.read_report(part.folder, part.name)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Protocol
 
 from splitscan.blocks import BlockMetadata, FileMetadata, Reject, next_start
 from splitscan.errors import InvariantError, RebalanceError
 from splitscan.jobs.ledger import LedgerBlock, identify
 from splitscan.jobs.part_writing import PartTarget, PartWriter
 from splitscan.jobs.source import Division, ReadTasks, Runner
-from splitscan.jobs.staging import ClaimedPart, PartReport, Staging, log_folder
+from splitscan.jobs.staging import OutputPart, PartReport, Staging, log_folder
 from splitscan.rebalance.chunk_reader import ChunkReader, ChunkScan
 from splitscan.rebalance.claiming.values import Chunk, ChunkStats, NextChunk
 from splitscan.rebalance.planning import RebalancePlan, plan_blocks, plan_ranges
@@ -41,15 +41,18 @@ class ClaimedRun:
     secrets: tuple[str, ...] = field(repr=False)
 
 
-class ClaimRunner(Runner, Protocol):
+class ClaimRunner(Runner, ABC):
     """Runs tasks that can reach a coordinator."""
 
+    @abstractmethod
     def register(self, plan: RebalancePlan) -> str:
         """Tell the coordinator what there is to claim. Returns the identity of the scan: it has logs of its own."""
 
+    @abstractmethod
     def run_claimed(self, spec: ScanSpec, target: PartTarget, run: ClaimedRun) -> Iterable[PartReport]:
         """Read what its log says of each partition, one task per partition; called in a thread of its own."""
 
+    @abstractmethod
     def describe_claims(self, scan: str) -> RebalanceReport | None:
         """Report the claims of a scan; ``None`` where the coordinator does not answer to this process."""
 
@@ -254,8 +257,8 @@ class _PartitionWork:
             self.reports.append(report)
         return self._skipped > before
 
-    def _part(self, entry: int) -> ClaimedPart:
-        return ClaimedPart(self._run.scan, self._partition, entry)
+    def _part(self, entry: int) -> OutputPart:
+        return OutputPart(entry, partition=self._partition, scan=self._run.scan)
 
     def take_rejects(self, rejects: Sequence[Reject]) -> None:
         """Write rejects to the table of the part that is being written."""
@@ -265,16 +268,14 @@ class _PartitionWork:
 
     def write_part(self, first: ChunkScan, rest: Iterator[ChunkScan]) -> None:
         """Write chunks until they are enough for a file, or the log ends; the chunk after them begins another part."""
-        entry, files, chunks = self._entry, dict[str, int](), 0
-        with self._target.open_part(self._staging, self._part(entry)) as writer:
+        files, chunks = dict[str, int](), 0
+        with PartWriter(self._target, self._staging, self._part(self._entry)) as writer:
             self._writer = writer
             for chunks, chunk in enumerate(self._enough(first, rest), start=1):  # noqa: B007 -- how many it were
                 _write_chunk(writer, chunk, files)
         self._writer = None
-        report = replace(writer.report(entry), partition=self._partition, chunks=chunks, files=tuple(files))
-        self._staging.write_report(self._part(entry), report)
         self._begins_part = True
-        self.reports.append(report)
+        self.reports.append(writer.leave_report(chunks=chunks, files=tuple(files)))
 
     def _enough(self, first: ChunkScan, rest: Iterator[ChunkScan]) -> Iterator[ChunkScan]:
         """Chunks until they are enough for a file. Only their lengths count, so it is the same for every attempt."""
@@ -292,7 +293,6 @@ def _write_chunk(writer: PartWriter, chunk: ChunkScan, files: dict[str, int]) ->
     for batch in chunk:
         ended = _end_blocks(writer, chunk, files, ended)
         writer.write(batch)
-        writer.tell()
     _end_blocks(writer, chunk, files, ended)
 
 

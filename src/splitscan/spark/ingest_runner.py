@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
-from splitscan.jobs.part_writing import BlockRows, OpenBlock, PartTarget, run_part
+from splitscan.jobs.part_writing import PartTarget, WritePart, run_part
 from splitscan.jobs.source import Division
 from splitscan.jobs.staging import OutputPart, PartReport
 from splitscan.rebalance.client import Claims
-from splitscan.rebalance.ingest import ClaimedDivision, ClaimedRun, run_partition
+from splitscan.rebalance.ingest import ClaimedDivision, ClaimedRun, ClaimRunner, run_partition
 from splitscan.rebalance.messages import CoordinatorAddress
 from splitscan.rebalance.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_documents import for_tasks
-from splitscan.scan.block_scan import ConsecutiveBlocks
 from splitscan.scan.index import IndexTask, Summarised, index_here
-from splitscan.scan.rejects import OnRejects
 from splitscan.scan.spec import ScanSpec
 
 T = TypeVar("T")
@@ -33,7 +30,7 @@ if TYPE_CHECKING:  # the session comes from the caller, so verifying and plannin
     from pyspark.sql import SparkSession
 
 
-class SparkRunner:
+class SparkRunner(ClaimRunner):
     """Runs parts on Spark: one Spark task per part.
 
     Args:
@@ -67,16 +64,11 @@ class SparkRunner:
         indexer = spark_indexer(self._spark)
         return self._run(lambda: indexer(tasks))
 
-    def run(self, spec: ScanSpec, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
-        return self._run_parts(partial(_ingest, for_tasks(spec), target), parts)
-
-    def run_with(self, open_block: OpenBlock, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
-        return self._run_parts(partial(_ingest_with, open_block, target), parts)
-
-    def _run_parts(self, work: Callable[[bytes], str], parts: Sequence[OutputPart]) -> list[PartReport]:
+    def run(self, write_part: WritePart, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
         from splitscan.spark.jobs import run_tasks  # noqa: PLC0415 -- Spark is optional
 
         payloads = [part.to_json() for part in parts]
+        work = partial(_ingest, write_part, target)
         return [PartReport.from_json(text) for text in self._run(lambda: run_tasks(self._spark, payloads, work))]
 
     def divide_claimed(
@@ -166,22 +158,12 @@ class SparkRunner:
             self._remove_tag()
 
 
-def _ingest(spec: ScanSpec, target: PartTarget, payload: bytes) -> str:
+def _ingest(write_part: WritePart, target: PartTarget, payload: bytes) -> str:
     """The work of one task. All arguments were made by this module and travelled inside Spark's own function.
 
     Spark pickles the first two, so a format may be a class of the user's script or notebook.
     """
-    with closing(ConsecutiveBlocks(spec)) as blocks:
-
-        def open_block(block: BlockMetadata, on_reject: OnRejects, with_digest: bool) -> BlockRows:
-            return blocks.open(block, on_reject=on_reject, with_digest=with_digest)
-
-        return _ingest_with(open_block, target, payload)
-
-
-def _ingest_with(open_block: OpenBlock, target: PartTarget, payload: bytes) -> str:
-    """Run a part, whatever opens its blocks."""
-    return run_part(target, OutputPart.from_json(payload), open_block).to_json()
+    return run_part(target, OutputPart.from_json(payload), write_part).to_json()
 
 
 def _ingest_claimed(

@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -24,14 +24,13 @@ from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable, describe_columns, field_ids, identify, table_path
-from splitscan.jobs.part_writing import PartTarget
+from splitscan.jobs.part_writing import PartTarget, PartWriter
 from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
-from splitscan.jobs.staging import BlockKey, Staging
+from splitscan.jobs.staging import BlockKey, OutputPart, Staging
 from splitscan.options.database import Snapshot
 from splitscan.redaction import redact
-from splitscan.scan.rejects import OnRejects
 from splitscan.scan.schema.resolution import shown_type
 from splitscan.tables.address import Relation
 from splitscan.tables.planning import TablePlan, TableSpec
@@ -101,30 +100,17 @@ class SavedPlan:
         }
 
 
-class TableRows:
-    """The rows of one block of a table. None of them is a reject, and there are no bytes of a file to hash."""
-
-    def __init__(
-        self, spec: TableSpec, plan: SavedPlan, block: BlockMetadata, on_reject: OnRejects, with_digest: bool
-    ) -> None:
-        # with or without rows that lack a key as it was planned: the table of now may be without
-        key = None if spec.key is None else replace(spec.key, nullable=plan.table.nullable)
-        self._spec, self._plan, self._block = replace(spec, key=key), plan, block
-        self._rows = self._bytes = 0
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch in read_pieces(self._spec, self._plan.table.ranges[self._block.index], self._plan.version):
-            self._rows += batch.num_rows
-            self._bytes += batch.nbytes
-            yield batch
-
-    @property
-    def passed_bytes(self) -> int:
-        return min(self._bytes, self._block.length_bytes)
-
-    @property
-    def report(self) -> BlockReport:
-        return BlockReport(self._block, self._block.start, self._block.stop, self._rows, 0, "")
+def write_rows(spec: TableSpec, plan: SavedPlan, writer: PartWriter, part: OutputPart) -> None:
+    """Write a part whose blocks are ranges of keys. No row is a reject, and there are no bytes of a file to hash."""
+    # with or without rows that lack a key as it was planned: the table of now may be without
+    spec = replace(spec, key=None if spec.key is None else replace(spec.key, nullable=plan.table.nullable))
+    for file_index, block in part.blocks:
+        rows = size_bytes = 0
+        for batch in read_pieces(spec, plan.table.ranges[block.index], plan.version):
+            rows += batch.num_rows
+            size_bytes += batch.nbytes
+            writer.write(batch, min(size_bytes, block.length_bytes))
+        writer.end_block(BlockReport(block, block.start, block.stop, rows, 0, ""), file_index, block.index)
 
 
 @dataclass(frozen=True)
@@ -253,7 +239,7 @@ class TableIngestSource(Source):
         division = PlannedDivision(
             plan.blocks,
             lambda blocks: [(block,) for block in blocks],
-            partial(runner.run_with, partial(TableRows, spec, plan)),
+            partial(runner.run, partial(write_rows, spec, plan)),
         )
         target = target.named(target.job_id, plan.identity)
         if not is_new and not self._can_be_finished(plan, division, target.open_staging()):

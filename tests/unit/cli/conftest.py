@@ -1,11 +1,9 @@
-import functools
 from types import SimpleNamespace
 
 import pytest
 
 from splitscan.cli import main, runs
 from splitscan.jobs.part_writing import run_part
-from splitscan.scan import open_reader
 from splitscan.spark import ingest_runner
 
 BASIC = b'id,name\n1,ada\n2,"grace\nhopper"\n3,\n'
@@ -47,13 +45,8 @@ class InProcessRunner(ingest_runner.SparkRunner):
     def min_tasks(self):
         return 2 if self._spark else 0
 
-    def run(self, spec, target, parts):
-        open_block = functools.partial(self._open, spec)
-        return [run_part(target, part, open_block) for part in parts] if self._spark else []
-
-    @staticmethod
-    def _open(spec, block, on_reject, with_digest):
-        return open_reader(spec, block, on_reject=on_reject, with_digest=with_digest)
+    def run(self, write_part, target, parts):
+        return [run_part(target, part, write_part) for part in parts] if self._spark else []
 
 
 @pytest.fixture

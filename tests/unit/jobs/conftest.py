@@ -3,6 +3,7 @@
 import json
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,16 +11,15 @@ import pytest
 from splitscan.content.storage.destination import LocalStorage
 from splitscan.errors import IngestError
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.part_writing import run_part
 from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.scan.block_scan import open_reader
 
 ROWS = 100
 
 
-class InProcessRunner:
+class InProcessRunner(Runner):
     """Runs parts in this process. Remembers the blocks that it opened; may stop after some, or spoil a report."""
 
     min_tasks = 2
@@ -30,27 +30,19 @@ class InProcessRunner:
         self._stop_after = stop_after
         self._spoil = spoil
 
-    def index(self, tasks):
-        return [task.run() for task in tasks]
+    def run(self, write_part, target, parts):
+        def write(writer, part):
+            write_part(writer, replace(part, blocks=self._opening(part.blocks)))
 
-    def run(self, spec, context, parts):
-        def open_block(block, on_reject, with_digest):
+        reports = super().run(write, target, parts)
+        return reports if self._spoil is None else self._spoil(reports)
+
+    def _opening(self, blocks):
+        for file_index, block in blocks:
             if len(self.opened) == self._stop_after:
                 raise IngestError("the power failed")
             self.opened.append((block.file.name, block.index))
-            return open_reader(spec, block, on_reject=on_reject, with_digest=with_digest)
-
-        reports = [run_part(context, part, open_block) for part in parts]
-        return reports if self._spoil is None else self._spoil(reports)
-
-    def run_with(self, open_block, context, parts):
-        def opened(block, on_reject, with_digest):
-            if len(self.opened) == self._stop_after:
-                raise IngestError("the power failed")
-            self.opened.append(block.index)
-            return open_block(block, on_reject, with_digest)
-
-        return [run_part(context, part, opened) for part in parts]
+            yield file_index, block
 
     def cancel(self):
         self.cancelled = True
@@ -119,29 +111,21 @@ def kill_before_position(monkeypatch):
     return until
 
 
-class SlowRows:
-    """The rows of a block, which arrive slowly."""
-
-    def __init__(self, rows):
-        self._rows = rows
-
-    def __iter__(self):
-        for batch in self._rows:
-            time.sleep(0.2)
-            yield batch
-
-    def __getattr__(self, name):
-        return getattr(self._rows, name)
-
-
 class SlowRunner(InProcessRunner):
     """Runs parts whose rows arrive slowly."""
 
-    def run(self, spec, context, parts):
-        def open_block(block, on_reject, with_digest):
-            return SlowRows(open_reader(spec, block, on_reject=on_reject, with_digest=with_digest))
+    def run(self, write_part, target, parts):
+        def write_slowly(writer, part):
+            write = writer.write
 
-        return [run_part(context, part, open_block) for part in parts]
+            def later(batch, passed_bytes):
+                time.sleep(0.2)
+                write(batch, passed_bytes)
+
+            writer.write = later
+            write_part(writer, part)
+
+        return super().run(write_slowly, target, parts)
 
 
 @pytest.fixture

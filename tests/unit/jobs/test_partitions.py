@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import duckdb
@@ -367,7 +367,7 @@ def test_memory_does_not_depend_on_the_number_of_values(tmp_path, values, rows):
 
     most_open = most_held = 0
     before = pa.total_allocated_bytes()
-    with PartFiles(open_file, Partitioning(("kind",)), settings) as files:
+    with closing(PartFiles(open_file, Partitioning(("kind",)), settings)) as files:
         for start in range(0, rows, 500):
             ids = range(start, start + 500)
             kinds = [f"value {number * 7919 % values}" for number in ids]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,11 @@ from splitscan.blocks import Reject
 from splitscan.content.storage import open_storage
 from splitscan.formats.decoding.contract import Fault, Faults
 from splitscan.jobs.ledger import REJECT_SUFFIX
-from splitscan.jobs.parquet import REJECT_PORTION_BYTES, REJECT_SCHEMA, ParquetFileWriter, RejectFileWriter
-from splitscan.jobs.part_writing import PartTarget, run_part
+from splitscan.jobs.parquet import REJECT_PORTION_BYTES, RejectFileWriter
+from splitscan.jobs.part_writing import PartTarget, run_part, write_files
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging, plan_parts
 from splitscan.scan import scan_blocks
-from splitscan.scan.block_scan import open_reader
 from splitscan.scan.rejects import OnRejects, RejectBatch
 
 ODD = [
@@ -38,7 +38,7 @@ FILES = {
 SCHEMA = "id int, name string, amount double"
 
 
-class Portions(ParquetFileWriter):
+class Portions(RejectFileWriter):
     """Remembers what it is given."""
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -51,18 +51,15 @@ class Portions(ParquetFileWriter):
 def table(folder: Path, read: Callable[[OnRejects], Any], *, as_objects: bool) -> tuple[Any, ...]:
     """The file's bytes, the portions it was written in, and what the sink knows of it."""
     settings = IngestSettings(row_group_rows=1000)
-    sink = Portions(Staging(open_storage(str(folder)), f"job{as_objects}"), "r.parquet", REJECT_SCHEMA, settings)
-    with sink:
-        rejects = RejectFileWriter(sink)
+    with Portions(Staging(open_storage(str(folder)), f"job{as_objects}"), "r.parquet", settings) as rejects:
 
         def one_by_one(some: Any) -> None:
             for reject in list(some):
                 rejects.add([reject])
 
         read(one_by_one if as_objects else rejects.add)
-        rejects.flush()
     written = (folder / f"job{as_objects}/files/r.parquet").read_bytes()
-    return written, sink.__dict__["portions"], rejects.count, rejects.dropped, rejects.examples
+    return written, rejects.__dict__["portions"], rejects.count, rejects.dropped, rejects.examples
 
 
 def scanned(path: Path, **options: Any) -> Callable[[OnRejects], None]:
@@ -142,7 +139,7 @@ def test_a_task_holds_little_of_the_table_beside_its_rows(tmp_path: Path) -> Non
     scan = ss.scan_csv(path, schema=SCHEMA).planner
     (part,) = plan_parts({(0, block.index): block for block in scan.plan()}, scan.tasks(scan.plan()), set())
     target = PartTarget("j" * 8, str(tmp_path / "out"), IngestSettings(), scan.spec.schema)
-    run_part(target, part, lambda block, on_reject, _: open_reader(scan.spec, block, on_reject=on_reject))
+    run_part(target, part, partial(write_files, scan.spec))
     footer = pq.read_metadata(next((tmp_path / "out").rglob(f"*{REJECT_SUFFIX}")))
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
     assert sum(group.num_rows for group in groups) == 9_000

@@ -14,34 +14,15 @@ from splitscan.jobs import replacing, verify
 from splitscan.jobs.destination import open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import parse_ledger, read_ledgers, render_ledger
-from splitscan.jobs.part_writing import run_part
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.rejected import list_rejects
 from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution
+from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.scan import ScanPlanner
-from splitscan.scan.block_scan import open_reader
 
 KINDS = ["flat", "jobs", "delta", "iceberg"]
 SCHEMA = "id long, kind string"
-
-
-class Runner:
-    """Runs parts in this process."""
-
-    min_tasks = 1
-
-    def index(self, tasks):
-        return [task.run() for task in tasks]
-
-    def run(self, spec, context, parts):
-        def open_block(block, on_reject, with_digest):
-            return open_reader(spec, block, on_reject=on_reject, with_digest=with_digest)
-
-        return [run_part(context, part, open_block) for part in parts]
-
-    def cancel(self):
-        pass
 
 
 class World:

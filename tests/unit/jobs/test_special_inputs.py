@@ -123,10 +123,10 @@ def test_a_job_whose_only_file_vanished_can_be_done_again_and_again(folder, vani
 
 def test_a_file_that_vanishes_while_it_is_read_publishes_nothing(folder, vanishing, tmp_path, run, runner):
     class Removing(runner):
-        def run(self, spec, context, parts):
-            first = super().run(spec, context, parts[:1])
+        def run(self, write_part, context, parts):
+            first = super().run(write_part, context, parts[:1])
             move(folder, True)
-            return first + super().run(spec, context, parts[1:])
+            return first + super().run(write_part, context, parts[1:])
 
     cut = {"blockSize": "30", "taskSize": "30", "openCostInBytes": 0}
     (folder / "a.csv").unlink()
@@ -144,13 +144,13 @@ def test_attempts_that_may_read_different_bytes_never_write_over_each_other(fold
     class Twice(runner):
         min_tasks = 1
 
-        def run(self, spec, context, parts):
+        def run(self, write_part, context, parts):
             assert len(parts) == 1
-            first = super().run(spec, context, parts)
+            first = super().run(write_part, context, parts)
             move(folder, True)
             for report in (tmp_path / ".out.splitscan").glob("*/reports/*/*.json"):
                 report.unlink()  # a speculative attempt does not see that the other has finished
-            super().run(spec, context, parts)
+            super().run(write_part, context, parts)
             move(folder, False)
             return first
 

@@ -190,13 +190,15 @@ def test_what_a_broken_run_left_half_done_is_done_again(tmp_path, make_scan, run
 
 def test_two_attempts_at_the_same_blocks_write_the_same_files(tmp_path, make_scan, run, runner, seen):
     class Twice(runner):
-        def run(self, spec, context, tasks):
-            done = [threading.Thread(target=lambda: super(Twice, self).run(spec, context, tasks)) for _ in range(3)]
+        def run(self, write_part, context, tasks):
+            done = [
+                threading.Thread(target=lambda: super(Twice, self).run(write_part, context, tasks)) for _ in range(3)
+            ]
             for thread in done:
                 thread.start()
             for thread in done:
                 thread.join()
-            return super().run(spec, context, tasks)
+            return super().run(write_part, context, tasks)
 
     run(make_scan(), tmp_path / "out", Twice())
     run(make_scan(), tmp_path / "once")
@@ -249,7 +251,7 @@ def test_a_progress_function_that_raises_ends_the_job(tmp_path, make_scan, run, 
     waiting = threading.Event()
 
     class Slow(runner):
-        def run(self, spec, context, tasks):
+        def run(self, write_part, context, tasks):
             waiting.wait(120)
             raise IngestError("cancelled by the caller")
 
@@ -277,8 +279,8 @@ def test_a_job_that_spent_its_budget_is_ended_early(tmp_path, make_scan, run, ru
     spent = threading.Event()
 
     class Endless(runner):
-        def run(self, spec, context, tasks):
-            super().run(spec, context, tasks)
+        def run(self, write_part, context, tasks):
+            super().run(write_part, context, tasks)
             assert spent.wait(120)
             raise IngestError("cancelled by the caller")
 

@@ -26,9 +26,9 @@ source, out, table = sys.argv[1:4]
 table = None if table == "none" else table
 
 class Elsewhere(InProcessRunner):
-    def run(self, spec, target, parts):
+    def run(self, write_part, target, parts):
         sys.setprofile(None)  # in a thread of its own
-        return super().run(spec, target, parts)
+        return super().run(write_part, target, parts)
 
 class Here:
     spark, log = "here", None

@@ -7,7 +7,7 @@ import pytest
 from splitscan.blocks import Reject
 from splitscan.content.storage import open_storage
 from splitscan.errors import InvariantError
-from splitscan.jobs.parquet import REJECT_SCHEMA, ParquetFileWriter, RejectFileWriter, check_schema
+from splitscan.jobs.parquet import ParquetFileWriter, RejectFileWriter, check_schema
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
 
@@ -93,12 +93,9 @@ def reject(offset, raw=b"x", delivered=True, path="/in/a.csv"):
 
 
 def test_rejects_become_rows_with_their_bytes(tmp_path):
-    sink = ParquetFileWriter(Staging(open_storage(tmp_path), "job"), "r.parquet", REJECT_SCHEMA, IngestSettings())
-    with sink:
-        rejects = RejectFileWriter(sink)
+    with RejectFileWriter(Staging(open_storage(tmp_path), "job"), "r.parquet", IngestSettings()) as rejects:
         rejects.add([reject(3, b"\xff\x00", delivered=False)])
         rejects.add([reject(9, path="/in/\udcff.csv")])
-        rejects.flush()
     rows = pq.read_table(tmp_path / "job/files/r.parquet").to_pylist()
     assert rows[0] == {
         "path": "/in/a.csv", "offset": 3, "length": 2, "code": "ragged", "reason": "too few fields",
@@ -112,21 +109,18 @@ def test_rejects_become_rows_with_their_bytes(tmp_path):
 def test_many_rejects_are_not_held_in_memory(tmp_path):
     sizes = []
 
-    class Counting(ParquetFileWriter):
+    class Counting(RejectFileWriter):
         def write(self, batch):
             sizes.append(batch.num_rows)
             super().write(batch)
 
-    sink = Counting(Staging(open_storage(tmp_path), "job"), "r.parquet", REJECT_SCHEMA, IngestSettings())
-    with sink:
-        rejects = RejectFileWriter(sink)
+    with Counting(Staging(open_storage(tmp_path), "job"), "r.parquet", IngestSettings()) as rejects:
         for offset in range(10_000):
             rejects.add([reject(offset)])
         for offset in range(40):
             rejects.add([reject(offset, b"y" * 1024 * 1024)])
-        rejects.flush()
     assert max(sizes) == 4096
-    assert sum(sizes) == 10_040 == sink.written.rows
+    assert sum(sizes) == 10_040 == rejects.written.rows
     assert len(sizes) >= 2 + 40 // 8
 
 

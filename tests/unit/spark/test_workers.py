@@ -8,22 +8,19 @@ import pytest
 
 WORK = """
     import sys
+    from functools import partial
     import splitscan as ss
-    from splitscan.jobs.part_writing import run_part
-    from splitscan.jobs.part_writing import PartTarget
+    from splitscan.jobs.part_writing import PartTarget, run_part, write_files
     from splitscan.jobs.partitioning import Partitioning
     from splitscan.jobs.staging import plan_parts
     from splitscan.jobs.settings import IngestSettings
-    from splitscan.scan.block_scan import open_reader
     from splitscan.spark.jobs import answer_batch
 
     scan = getattr(ss, sys.argv[1])(sys.argv[2], **eval(sys.argv[4])).planner
     plan = {(0, block.index): block for block in scan.plan()}
     (part,) = plan_parts(plan, scan.tasks(plan.values()), set())
     target = PartTarget("j" * 8, sys.argv[3], IngestSettings(), scan.spec.schema, partitioning=Partitioning(("b",)))
-    report = run_part(
-        target, part, lambda block, on_reject, _: open_reader(scan.spec, block, on_reject=on_reject)
-    )
+    report = run_part(target, part, partial(write_files, scan.spec))
     answer_batch(report.to_json())
     (block,) = report.blocks
     print(block.rows, block.rejects, "pandas" in sys.modules)

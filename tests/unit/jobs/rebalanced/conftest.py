@@ -10,6 +10,7 @@ from splitscan.errors import IngestError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, run_ingest
+from splitscan.rebalance import ingest
 from splitscan.rebalance.claiming.claims import ClaimLog
 from splitscan.rebalance.claiming.values import Sizing
 from splitscan.rebalance.ingest import ClaimedDivision, run_partition
@@ -18,19 +19,20 @@ from splitscan.rebalance.report import RebalanceReport
 SMALL = Sizing(min_positions=64, first_positions=64, max_positions=700, min_seconds=0.0)
 
 
-class ClaimRunner:
+class ClaimRunner(ingest.ClaimRunner):
     """Runs partitions in threads, which claim from one log. May fail after some chunks, or run partitions twice."""
 
     def __init__(self, slots=3, stop_after=None, attempts=1):
-        self.min_tasks = slots
+        self.slots = slots
         self.log = ClaimLog(SMALL)
         self.lock = threading.Lock()
         self.claimed = 0
         self.asked = []
         self._stop_after, self._attempts = stop_after, attempts
 
-    def index(self, tasks):
-        return [task.run() for task in tasks]
+    @property
+    def min_tasks(self):
+        return self.slots
 
     def divide_claimed(self, scan, files, blocks):
         return ClaimedDivision(scan, files, blocks, self)
@@ -51,9 +53,6 @@ class ClaimRunner:
 
     def describe_claims(self, scan):
         return RebalanceReport(self.log.record(scan))
-
-    def cancel(self):
-        pass
 
 
 class PartitionLog:

@@ -245,14 +245,14 @@ def twins(monkeypatch, table, make_scan, runner):
             return original(*waiting[0], announce)
 
         class First(runner):
-            def run(self, spec, context, parts):
+            def run(self, write_part, context, parts):
                 with monkeypatch.context() as patched:
                     patched.setattr(TableDestination, "commit", wait)
                     with pytest.raises(Death):
                         table.ingest(scan)
                 for reports in table.out.parent.glob(".out.splitscan/*/reports"):  # none was there when this one looked
                     shutil.rmtree(reports)
-                return super().run(spec, context, parts)
+                return super().run(write_part, context, parts)
 
         def commit(sink, staging, ledger, announce):
             assert not {each.name for each in ledger.data_files} & {each.name for each in waiting[0][2].data_files}
@@ -328,10 +328,10 @@ def test_a_twin_that_comes_too_late_reports_what_was_ingested(monkeypatch, table
     done = []
 
     class Late(runner):
-        def run(self, spec, context, parts):
+        def run(self, write_part, context, parts):
             done.append(table.ingest(scan))
             (tmp_path / "in/b.csv").unlink()
-            return super().run(spec, context, parts)
+            return super().run(write_part, context, parts)
 
     late = table.ingest(scan, Late())
     assert (late.rows, late.files, late.files_missing) == (done[0].rows, 2, 0) == (200, 2, 0)
