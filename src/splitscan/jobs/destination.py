@@ -99,17 +99,27 @@ class Destination(ABC):
         """
 
     @abstractmethod
-    def recover(self, history: History) -> bool:
-        """Finish what a killed commit has begun. Returns whether anything was done.
+    def unfinished(self, history: History) -> list[int]:
+        """Numbers of the jobs whose commit was killed, in order. Nothing is locked or written to find out.
 
         Raises:
-            IngestError: ``[data-file-missing]`` if a file is nowhere; ``[table-behind]``, ``[ledger-damaged]`` if table
-                and ledgers contradict each other.
+            IngestError: ``[table-behind]``, ``[ledger-damaged]`` if table and ledgers contradict each other.
         """
 
     @abstractmethod
-    def unfinished(self, history: History) -> list[int]:
-        """Numbers of the jobs that :meth:`recover` would work on. Nothing is locked or written to find out."""
+    def finish(self, number: int, history: History) -> None:
+        """Finish the commit of one of these jobs, all before it being finished.
+
+        Raises:
+            IngestError: ``[data-file-missing]`` if a file is nowhere; ``[ledger-damaged]``.
+        """
+
+    def recover(self, history: History) -> bool:
+        """Finish what killed commits have begun. Returns whether anything was done."""
+        numbers = self.unfinished(history)
+        for number in numbers:
+            self.finish(number, history)
+        return bool(numbers)
 
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
         """Look up the state of data files, by name."""

@@ -1,7 +1,7 @@
 """A plain folder of Parquet: its columns, its partitions, and commits in the layout that it has.
 
 A killed commit leaves the destination as before or as after. What it prepared beside the destination is thrown away or
-used again by the next run; what it had announced in a ledger is moved in by :meth:`FolderDestination.recover`.
+used again by the next run; what it had announced in a ledger is moved in by :meth:`FolderDestination.finish`.
 """
 
 from __future__ import annotations
@@ -107,13 +107,12 @@ class FolderDestination(Destination):
             layout.add(self.place, staging, ledger, announce)
         return ledger
 
-    def recover(self, history: History) -> bool:
-        self._check_no_table(history)
-        return LAYOUTS[history.partitioning.layout].finish(self.place, history)
-
     def unfinished(self, history: History) -> list[int]:
         self._check_no_table(history)
         return LAYOUTS[history.partitioning.layout].unfinished(self.place, history)
+
+    def finish(self, number: int, history: History) -> None:
+        LAYOUTS[history.partitioning.layout].finish(self.place, number, history)
 
     def _no_rename(self) -> UsageError:
         return UsageError(

@@ -51,11 +51,9 @@ class FlatLayout:
         """Return the numbers of jobs that a killed run has not finished, or has announced only."""
         return unfinished_moves(place, history)
 
-    def finish(self, place: DestinationStorage, history: History) -> bool:
-        """Finish them. Returns whether anything was done."""
-        numbers = self.unfinished(place, history)
-        move_in_rest(place, numbers)
-        return bool(numbers)
+    def finish(self, place: DestinationStorage, number: int, history: History) -> None:
+        """Finish one of them."""
+        move_in_rest(place, number)
 
 
 class JobFolderLayout(FlatLayout):
@@ -120,17 +118,15 @@ class JobFolderLayout(FlatLayout):
             numbers.add(history.last + 1)
         return sorted(numbers)
 
-    def finish(self, place: DestinationStorage, history: History) -> bool:
-        """Copy ledgers, move in rejects, and take back the columns of a job that was not history."""
-        numbers = self.unfinished(place, history)
-        for number in numbers:
-            if number > history.last:
-                for name in announced_names(history):
-                    place.destination.delete_tree(name)
-            elif not place.destination.exists(ledger_name(number)):
-                publish_ledger(place.destination, read_ledger(place.destination, number), is_local=place.is_local)
-        move_in_rest(place, [number for number in numbers if number <= history.last], only_rejects=True)
-        return bool(numbers)
+    def finish(self, place: DestinationStorage, number: int, history: History) -> None:
+        """Copy its ledger and move in its rejects; or take back the columns of a job that was not history."""
+        if number > history.last:
+            for name in announced_names(history):
+                place.destination.delete_tree(name)
+            return
+        if not place.destination.exists(ledger_name(number)):
+            publish_ledger(place.destination, read_ledger(place.destination, number), is_local=place.is_local)
+        move_in_rest(place, number, only_rejects=True)
 
 
 LAYOUTS: dict[Layout, FlatLayout] = {Layout.FLAT: FlatLayout(), Layout.JOBS: JobFolderLayout()}
@@ -240,21 +236,18 @@ def unfinished_moves(place: DestinationStorage, history: History) -> list[int]:
     return sorted(history.jobs[job_id] for job_id in waiting if job_id in history.jobs)
 
 
-def move_in_rest(place: DestinationStorage, sequences: Iterable[int], *, only_rejects: bool = False) -> int:
-    """Move in what still waits of committed jobs: their rejects only, where data files become visible otherwise.
+def move_in_rest(place: DestinationStorage, sequence: int, *, only_rejects: bool = False) -> None:
+    """Move in what still waits of a committed job: its rejects only, where data files become visible otherwise.
 
-    Returns how many files were moved; ``[data-file-missing]`` if one is neither in the destination nor waiting.
+    Raises:
+        IngestError: ``[data-file-missing]`` if a file is neither in the destination nor waiting.
     """
-    moved = 0
-    for sequence in sequences:
-        ledger = read_ledger(place.destination, sequence)
-        staging = Staging(place.staging, ledger.job_id)
-        waiting = [written for written in ledger.written if written.is_reject_table or not only_rejects]
-        moved += move_in(place, staging, waiting)
-        if not ledger.table:
-            remove_replaced(place, ledger)
-        staging.delete()
-    return moved
+    ledger = read_ledger(place.destination, sequence)
+    staging = Staging(place.staging, ledger.job_id)
+    move_in(place, staging, [written for written in ledger.written if written.is_reject_table or not only_rejects])
+    if not ledger.table:
+        remove_replaced(place, ledger)
+    staging.delete()
 
 
 def remove_replaced(place: DestinationStorage, ledger: Ledger, announce: Announce = lambda _: None) -> None:
@@ -267,18 +260,15 @@ def remove_replaced(place: DestinationStorage, ledger: Ledger, announce: Announc
 
 def move_in(
     place: DestinationStorage, staging: Staging, files: Iterable[WrittenFile], announce: Announce = lambda _: None
-) -> int:
-    """Move the files of a committed job that still wait to where its ledger says. Returns how many."""
-    moved = 0
+) -> None:
+    """Move the files of a committed job that still wait to where its ledger says."""
     for written in sorted(files, key=lambda each: each.rows > 0):  # who tells the columns comes before their values
         check_written_name(written.name)  # it was read from a disk: nothing but Parquet of ours is moved or replaced
         if staging.storage.exists(staging.file_name(written.name)):
             announce(f"move {written.name}")
             _move(place, staging, written)
-            moved += 1
         elif not place.destination.exists(written.name):
             raise missing_error(written.name, place.destination.root)
-    return moved
 
 
 def is_moved_in(place: DestinationStorage, ledger: Ledger) -> bool:

@@ -181,33 +181,23 @@ class TableDestination(Destination):
         return ledger
 
     @_translating_errors
-    def recover(self, history: History) -> bool:
-        """Publish the ledger of a commit that happened, and move in what waits of it."""
-        rejects = move_in_rest(self.place, unfinished_moves(self.place, history), only_rejects=True)
-        table = self.open_table()
-        if table is None:
-            return rejects > 0
-        number = self._check_number(table, history)
-        if number == history.last:
-            return rejects > 0
-        ledger = self._find_ledger(table, number)
-        publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
-        staging = Staging(self.place.staging, ledger.job_id)
-        move_in(self.place, staging, [each for each in ledger.written if each.is_reject_table])
-        staging.delete()
-        self._forget_prepared(number)
-        return True
-
-    @_translating_errors
     def unfinished(self, history: History) -> list[int]:
         waiting = unfinished_moves(self.place, history)
         table = self.open_table()
-        if table is None:
-            if history.jobs:
-                raise self._behind(0, history.last)
-            return waiting
-        ahead = self._check_number(table, history)
-        return waiting + list(range(history.last + 1, ahead + 1))
+        if table is not None:
+            return waiting + list(range(history.last + 1, self._check_number(table, history) + 1))
+        if history.jobs:
+            raise self._behind(0, history.last)
+        return waiting
+
+    @_translating_errors
+    def finish(self, number: int, history: History) -> None:
+        """Publish the ledger, if the commit to the table was the last that happened, and move in the rejects."""
+        if number > history.last:
+            ledger = self._find_ledger(self._open(number), number)
+            publish_ledger(self.place.destination, ledger, is_local=self.place.is_local)
+        move_in_rest(self.place, number, only_rejects=True)
+        self._forget_prepared(number)
 
     @_translating_errors
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
