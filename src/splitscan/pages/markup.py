@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from splitscan.pages.timeline import CLASSES, WIDTH, Shape, Timeline, lay_out
+from splitscan.pages.timeline import CLASSES, WIDTH, Timeline, draw, lay_out
 
 _FONT = 'system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif'
 _NAMES = ("ground", "ink", "dim", "line", "track", "move", "ideal", *(f"c{number}" for number in range(CLASSES)))
@@ -80,20 +80,13 @@ def draw_timelines(timelines: Sequence[Timeline]) -> str:
     """An SVG document with these timelines, on a ground of its own, light or dark as the reader prefers."""
     shapes, height = lay_out(timelines)
     spoken = "; ".join(f"{timeline.title}: {timeline.subtitle}" for timeline in timelines)
-    ground = Shape("rect", "ground", {"x": 0, "y": 0, "width": WIDTH, "height": height})
-    drawn = "\n".join(map(_draw, (ground, *shapes)))
+    ground = draw("rect", "ground", x=0, y=0, width=WIDTH, height=height)
+    drawn = "\n".join((ground, *shapes))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="tl" viewBox="0 0 {WIDTH} {height:.0f}" '
         f'width="{WIDTH}" height="{height:.0f}" role="img" aria-label="{escape(spoken)}">\n'
         f"<style>{_SVG_STYLE}</style>\n{drawn}\n</svg>\n"
     )
-
-
-def _draw(shape: Shape) -> str:
-    place = {name: value if isinstance(value, str) else f"{round(value, 2):g}" for name, value in shape.place.items()}
-    start = "".join(f' {name}="{value}"' for name, value in {"class": shape.kind, **place}.items() if value)
-    title = f"<title>{escape(shape.title)}</title>" if shape.title else ""
-    return f"<{shape.tag}{start}>{title}{escape(shape.text)}{''.join(map(_draw, shape.inside))}</{shape.tag}>"
 
 
 def render_page(title: str, body: Iterable[str]) -> str:

@@ -1,11 +1,12 @@
-"""Timelines and their shapes: names, bars, arrows and their places. Pure."""
+"""Timelines drawn as elements of SVG: names, bars, arrows and their places. Pure."""
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import NamedTuple
 
 from splitscan.sizes import show_cost, show_seconds
@@ -146,18 +147,7 @@ def ticks(seconds: float) -> list[tuple[float, str]]:
     return [(moment, f"{moment:.{digits}f}" + ("" if moment else " s")) for moment in moments]
 
 
-# ------------------------------------------------------------------ shapes
-
-
-class Shape(NamedTuple):
-    """One thing that is drawn: its tag, its class, where it is, what it says, what is in it."""
-
-    tag: str
-    kind: str = ""
-    place: Mapping[str, float | str] = {}
-    text: str = ""
-    title: str = ""
-    inside: Sequence[Shape] = ()
+# --------------------------------------------------------------------- SVG
 
 
 class Plot(NamedTuple):
@@ -187,20 +177,20 @@ class Plot(NamedTuple):
         """The middle of a lane."""
         return self.top + (lane + 0.5) * self.lane
 
-    def box(self, kind: str, lane: int, x: float, width: float, title: str = "") -> Shape:
+    def box(self, kind: str, lane: int, x: float, width: float, title: str = "") -> str:
         """A box as high as the bars of a lane."""
         height = self.lane - 2 * min(3.0, self.lane / 8)
         return _box(kind, x, self.middle(lane) - height / 2, width, height, title)
 
 
-def lay_out(timelines: Sequence[Timeline]) -> tuple[list[Shape], float]:
+def lay_out(timelines: Sequence[Timeline]) -> tuple[list[str], float]:
     """Lay out timelines one below the other, with the same seconds and the same colours.
 
     Returns the shapes, in the order in which they are drawn, and how high the picture is.
     """
     seconds = max((timeline.seconds for timeline in timelines), default=0.0) or 1.0
     scale = CostScale.of(bar.cost for timeline in timelines for bar in timeline.bars)
-    shapes: list[Shape] = []
+    shapes: list[str] = []
     top = 8.0
     for timeline in timelines:
         plot = Plot.of(len(timeline.lanes), top, seconds)
@@ -209,7 +199,7 @@ def lay_out(timelines: Sequence[Timeline]) -> tuple[list[Shape], float]:
         shapes += tracks(timeline, plot)
         shapes += [draw_bar(bar, plot, scale) for bar in timeline.bars]
         arrows = [draw_arrow(arrow, plot) for arrow in timeline.arrows]
-        shapes.append(Shape("g", "faint" if len(arrows) > _MANY_ARROWS else "", inside=arrows))
+        shapes.append(draw("g", "faint" if len(arrows) > _MANY_ARROWS else "", inside="".join(arrows)))
         shapes += ends(timeline, plot)
         top = plot.bottom + _BELOW + _BETWEEN
     legend_top = top - _BETWEEN + 20
@@ -217,14 +207,14 @@ def lay_out(timelines: Sequence[Timeline]) -> tuple[list[Shape], float]:
     return shapes, legend_top + _LEGEND
 
 
-def axis(plot: Plot, seconds: float) -> Iterator[Shape]:
+def axis(plot: Plot, seconds: float) -> Iterator[str]:
     """Moments, as lines over all lanes with their names below."""
     for moment, name in ticks(seconds):
         yield _upright("grid", plot.x(moment), plot.top, plot.bottom + 5)
         yield _text(plot.x(moment), plot.bottom + 19, name, anchor="middle")
 
 
-def tracks(timeline: Timeline, plot: Plot) -> Iterator[Shape]:
+def tracks(timeline: Timeline, plot: Plot) -> Iterator[str]:
     """The ground of every lane, with its name and its note; where lanes are thin, only some have them."""
     named = math.ceil(_NAMED_LANE / plot.lane)
     for number, lane in enumerate(timeline.lanes):
@@ -234,7 +224,7 @@ def tracks(timeline: Timeline, plot: Plot) -> Iterator[Shape]:
             yield _text(WIDTH - _RIGHT + 8, plot.middle(number) + 4, lane.note)
 
 
-def draw_bar(bar: Bar, plot: Plot, scale: CostScale) -> Shape:
+def draw_bar(bar: Bar, plot: Plot, scale: CostScale) -> str:
     """A bar, as long as what it stands for, in the colour of its cost."""
     width = (bar.stop - bar.start) * plot.per_second
     shown = max(_LEAST_BAR, width - (_HAIRLINE if width > 2.5 else 0.0))
@@ -242,20 +232,19 @@ def draw_bar(bar: Bar, plot: Plot, scale: CostScale) -> Shape:
     return plot.box(kind, bar.lane, plot.x(bar.start), shown, bar.title)
 
 
-def draw_arrow(arrow: Arrow, plot: Plot) -> Shape:
+def draw_arrow(arrow: Arrow, plot: Plot) -> str:
     """A bent line from a point in the middle of one lane to the middle of another."""
     x, source, target = plot.x(arrow.seconds), plot.middle(arrow.source), plot.middle(arrow.target)
     down = 1 if target > source else -1
     bent, tip = x - min(18.0, 6 + abs(target - source) / 12), target - down
-    return Shape("g", title=arrow.title, inside=[
-        _path("arrow", f"M{x:.1f} {source:.1f} "
-                       f"C{bent:.1f} {source + down * 8:.1f} {bent:.1f} {tip - down * 12:.1f} {x:.1f} {tip:.1f}"),
-        Shape("circle", "tip", {"cx": x, "cy": source, "r": 2.2}),
-        _path("tip", f"M{x + 1.5:.1f} {tip:.1f} l-7.5 {-down * 2.6:.1f} l3.6 {-down * 6.4:.1f} z"),
-    ])  # fmt: skip
+    bend = f"C{bent:.1f} {source + down * 8:.1f} {bent:.1f} {tip - down * 12:.1f} {x:.1f} {tip:.1f}"
+    line = f"M{x:.1f} {source:.1f} {bend}"
+    head = f"M{x + 1.5:.1f} {tip:.1f} l-7.5 {-down * 2.6:.1f} l3.6 {-down * 6.4:.1f} z"
+    inside = draw("path", "arrow", d=line) + draw("circle", "tip", cx=x, cy=source, r=2.2) + draw("path", "tip", d=head)
+    return draw("g", title=arrow.title, inside=inside)
 
 
-def ends(timeline: Timeline, plot: Plot) -> Iterator[Shape]:
+def ends(timeline: Timeline, plot: Plot) -> Iterator[str]:
     """Lines where it ended, and where evenly shared work would have ended."""
     top, bottom = plot.top - 4, plot.bottom + 5
     if timeline.ideal is not None:
@@ -273,7 +262,7 @@ def ends(timeline: Timeline, plot: Plot) -> Iterator[Shape]:
         yield _text(x + 6, top - 3, f"ended {show_seconds(timeline.seconds)}", "")
 
 
-def legend(scale: CostScale, y: float, *, moved: bool) -> Iterator[Shape]:
+def legend(scale: CostScale, y: float, *, moved: bool) -> Iterator[str]:
     """Legend of the colours and lines, in one line."""
     x, base = float(_LEFT), y + 10
     if scale.is_even:
@@ -296,23 +285,32 @@ def legend(scale: CostScale, y: float, *, moved: bool) -> Iterator[Shape]:
     x += 180
     if moved:
         middle = y + _BOX_HEIGHT / 2
-        yield Shape("circle", "tip", {"cx": x, "cy": middle, "r": 2.2})
-        yield _path("arrow", f"M{x:.1f} {middle:.1f} h16")
-        yield _path("tip", f"M{x + 22:.1f} {middle:.1f} l-7 -3.2 v6.4 z")
+        yield draw("circle", "tip", cx=x, cy=middle, r=2.2)
+        yield draw("path", "arrow", d=f"M{x:.1f} {middle:.1f} h16")
+        yield draw("path", "tip", d=f"M{x + 22:.1f} {middle:.1f} l-7 -3.2 v6.4 z")
         yield _text(x + 30, base, "a range that moved")
 
 
-def _text(x: float, y: float, text: str, kind: str = "dim", anchor: str = "start") -> Shape:
-    return Shape("text", kind, {"x": x, "y": y, "text-anchor": anchor}, text)
+def draw(tag: str, kind: str = "", text: str = "", *, title: str = "", inside: str = "", **place: float | str) -> str:
+    """Spell an element: its class, where it is, what is shown of it on demand, what it says and what is in it.
+
+    Example:
+        >>> draw("text", "dim", "a < b", x=96, y=1 / 3, text_anchor="end")
+        '<text class="dim" x="96" y="0.33" text-anchor="end">a &lt; b</text>'
+    """
+    said = {"class": kind, **{name.replace("_", "-"): each if isinstance(each, str) else f"{round(each, 2):g}"
+                              for name, each in place.items()}}  # fmt: skip
+    start = "".join(f' {name}="{value}"' for name, value in said.items() if value)
+    return f"<{tag}{start}>{f'<title>{escape(title)}</title>' if title else ''}{escape(text)}{inside}</{tag}>"
 
 
-def _box(kind: str, x: float, y: float, width: float, height: float, title: str = "") -> Shape:
-    return Shape("rect", kind, {"x": x, "y": y, "width": width, "height": height}, title=title)
+def _text(x: float, y: float, text: str, kind: str = "dim", anchor: str = "start") -> str:
+    return draw("text", kind, text, x=x, y=y, text_anchor=anchor)
 
 
-def _upright(kind: str, x: float, top: float, bottom: float) -> Shape:
-    return Shape("line", kind, {"x1": x, "x2": x, "y1": top, "y2": bottom})
+def _box(kind: str, x: float, y: float, width: float, height: float, title: str = "") -> str:
+    return draw("rect", kind, title=title, x=x, y=y, width=width, height=height)
 
 
-def _path(kind: str, path: str) -> Shape:
-    return Shape("path", kind, {"d": path})
+def _upright(kind: str, x: float, top: float, bottom: float) -> str:
+    return draw("line", kind, x1=x, x2=x, y1=top, y2=bottom)
