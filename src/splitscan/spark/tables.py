@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -33,20 +33,39 @@ from splitscan.spark.jobs import classic_context, default_parallelism, task_fram
 from splitscan.spark.schemas import arrow_schema, spark_schema
 from splitscan.tables import DatabaseScan, KeyPartition, TableSpec, TableVersion, key_pieces, read_pieces
 
+_Register: TypeAlias = Callable[[Sequence[Segment], Sequence[tuple[int, int]]], RegisteredScan | None]
+
 _READ_STRETCHES = 1024  # neighbouring chunks touch the same ones
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimedKeys:
-    """All that a task must know to claim keys of its partition.
+class TableReading:
+    """How the tasks of a table read it, for all of them: each gets its share of the keys beside it.
 
-    Pickling: with the password, so only inside Spark's own tasks; ``repr`` does not show it.
+    Pickling: with the password. So it travels in functions and partitions of Spark's own, which nobody is shown, and
+    never in the payload of a task; ``repr`` does not show it.
+
+    Attributes:
+        registered: The scan at the coordinator, where tasks claim what they read; ``None`` where that is planned.
     """
 
     spec: TableSpec = field(repr=False)
     version: TableVersion | None
-    registered: RegisteredScan
-    number: int
+    registered: RegisteredScan | None = None
+
+    def read(self, share: Sequence[KeyRange] | int) -> Iterator[pa.RecordBatch]:
+        """The rows of ranges of keys; or those of a partition by its number, chunk after chunk as it is claimed.
+
+        Every run of a partition gives the same rows. The task must fail where the coordinator cannot say what comes
+        next.
+        """
+        if self.registered is None:
+            assert not isinstance(share, int)
+            yield from read_pieces(self.spec, share, self.version)
+        else:
+            assert isinstance(share, int)
+            with Claims(reachable(self.registered.address), self.registered.scan, share) as claims:
+                yield from read_chunks(self.spec, self.version, claims.next)
 
 
 def share_out_keys(
@@ -58,16 +77,6 @@ def share_out_keys(
     """
     segments = tuple(_segment_of(stretch) for stretch in stretches)
     return segments, tuple(PositionSpace(segments).even_ranges(partitions))
-
-
-def read_claimed_keys(partition: ClaimedKeys) -> Iterator[pa.RecordBatch]:
-    """Claim chunk after chunk and read it; every run of a partition gives the same rows.
-
-    The task must fail where the coordinator cannot say what comes next.
-    """
-    registered = partition.registered
-    with Claims(reachable(registered.address), registered.scan, partition.number) as claims:
-        yield from read_chunks(partition.spec, partition.version, claims.next)
 
 
 def read_chunks(
@@ -133,15 +142,17 @@ def table_to_spark(
     applied = as_applied(apply, as_schema(apply_schema), scan.row_limit)
     schema = spark_schema(scan.schema if applied is None else applied.schema)
     _let_go()
-    read_task, tasks, version = _planned(scan, spark, scan.options.rebalance if rebalance is None else rebalance)
+    wanted = scan.options.rebalance if rebalance is None else rebalance
+    register = partial(register_scan, spark) if wanted else None
+    reading, shares = _share_out(scan, default_parallelism(spark), register)
 
     def read(payload: bytes) -> Iterator[pa.RecordBatch]:
-        batches = read_task(pickle.loads(payload))
+        batches = reading.read(pickle.loads(payload))
         return batches if applied is None else applied(batches)
 
-    frame = task_frame(spark, [pickle.dumps(task) for task in tasks], read, schema)
-    if version is not None:
-        _keep(frame, version)
+    frame = task_frame(spark, [pickle.dumps(share) for share in shares], read, schema)
+    if reading.version is not None:
+        _keep(frame, reading.version)
     return frame if scan.row_limit is None else frame.limit(scan.row_limit)
 
 
@@ -167,31 +178,17 @@ def _let_go() -> None:
     _KEPT[:] = [(used, version) for used, version in _KEPT if used is None or used.get() is not None]
 
 
-def _planned(
-    scan: DatabaseScan, spark: SparkSession, rebalance: bool
-) -> tuple[Callable[[Any], Iterator[pa.RecordBatch]], Sequence[Any], TableVersion | None]:
-    slots = default_parallelism(spark)
-    claimed = _plan_claimed(scan, slots, partial(register_scan, spark)) if rebalance else None
-    if claimed is not None:
-        return read_claimed_keys, claimed, claimed[0].version
-    plan = scan.plan(slots)
-    spec, version = plan.spec, plan.version
-    return (lambda task: read_pieces(spec, task, version)), plan.tasks, version
-
-
-def _plan_claimed(
-    scan: DatabaseScan,
-    slots: int,
-    register: Callable[[Sequence[Segment], Sequence[tuple[int, int]]], RegisteredScan | None],
-    watch: int | None = None,
-) -> list[ClaimedKeys] | None:
-    """The partitions of a table that is divided while it is read; ``None`` if there can be no coordinator."""
-    segments, ranges = share_out_keys(scan.stretches(), max(slots, scan.options.min_partitions or 1))
-    registered = register(segments, ranges)
-    if registered is None:
-        return None
-    version = scan.take_version(watch)
-    return [ClaimedKeys(scan.spec, version, registered, number) for number in range(len(ranges))]
+def _share_out(
+    scan: DatabaseScan, slots: int, register: _Register | None, watch: int | None = None
+) -> tuple[TableReading, Sequence[Sequence[KeyRange] | int]]:
+    """Share a table out: by numbers of partitions that claim, if *register* finds a coordinator; else by a plan."""
+    if register is not None:
+        segments, ranges = share_out_keys(scan.stretches(), max(slots, scan.options.min_partitions or 1))
+        registered = register(segments, ranges)
+        if registered is not None:
+            return TableReading(scan.spec, scan.take_version(watch), registered), range(len(ranges))
+    plan = scan.plan(slots, watch)
+    return TableReading(plan.spec, plan.version), plan.tasks
 
 
 class TableSource:
@@ -230,17 +227,11 @@ class TableReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Share the table out. A snapshot lives as long as the virtual machine that plans: this process ends soon."""
-        slots, jvm = os.cpu_count() or 1, find_jvm()
-        claimed = _plan_claimed(self._scan, slots, register_in_planner, jvm) if self._scan.options.rebalance else None
-        if claimed is not None:
-            return [InputPartition(partition) for partition in claimed]
-        plan = self._scan.plan(slots, jvm)
-        return [InputPartition((plan.spec, task, plan.version)) for task in plan.tasks]
+        register = register_in_planner if self._scan.options.rebalance else None
+        reading, shares = _share_out(self._scan, os.cpu_count() or 1, register, find_jvm())
+        return [InputPartition((reading, share)) for share in shares]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one partition."""
-        if isinstance(partition.value, ClaimedKeys):
-            yield from read_claimed_keys(partition.value)
-            return
-        spec, task, version = partition.value
-        yield from read_pieces(spec, task, version)
+        reading, share = partition.value
+        yield from reading.read(share)
