@@ -126,41 +126,19 @@ fn text_of(env: &mut Env<'_>, text: JObject<'_>) -> Result<Option<String>, Fault
     Ok(Some(env.cast_local::<JString>(text)?.try_to_string(env)?))
 }
 
-/// A file of a task; its bytes end where the task is killed.
-pub struct TaskFile {
-    host: Arc<dyn Host>,
-    bytes: Bytes,
-    failed: Failed,
-}
-
 /// What the host said of a read that failed, until it is said again.
 pub type Failed = Arc<Mutex<Option<String>>>;
 
-enum Bytes {
-    Local(LocalFile),
-    Remote(u64), // so many
-}
-
-impl TaskFile {
-    /// A file that the kernel reads itself.
-    pub fn local(host: Arc<dyn Host>, file: LocalFile) -> TaskFile {
-        let (bytes, failed) = (Bytes::Local(file), Failed::default());
-        TaskFile {
-            host,
-            bytes,
-            failed,
-        }
-    }
-
-    /// The file that the host has open, up to the size that was planned.
-    pub fn remote(host: Arc<dyn Host>, size: u64, failed: Failed) -> TaskFile {
-        let bytes = Bytes::Remote(size);
-        TaskFile {
-            host,
-            bytes,
-            failed,
-        }
-    }
+/// A file of a task; its bytes end where the task is killed.
+pub struct TaskFile {
+    /// Who says whether it was killed, and has the file open where that is not local.
+    pub host: Arc<dyn Host>,
+    /// The file where the kernel reads it itself.
+    pub local: Option<LocalFile>,
+    /// Bytes that were there when it was planned; of a local file as many are read as there are.
+    pub size: u64,
+    /// Takes what the host says.
+    pub failed: Failed,
 }
 
 impl ReadAt for TaskFile {
@@ -168,11 +146,10 @@ impl ReadAt for TaskFile {
         if self.host.is_interrupted() {
             return Err(HostError("the task was killed".into()));
         }
-        let size = match &mut self.bytes {
-            Bytes::Local(file) => return file.read_at(offset, into),
-            Bytes::Remote(size) => *size,
-        };
-        let left = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        if let Some(file) = &mut self.local {
+            return file.read_at(offset, into);
+        }
+        let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let wanted = left.min(into.len());
         let into = into.get_mut(..wanted).unwrap_or_default();
         if into.is_empty() {

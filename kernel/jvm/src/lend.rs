@@ -5,6 +5,8 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use serde_json::Value;
 
+const OFFSET: usize = size_of::<i32>(); // of a text or a list
+
 /// Say where the buffers of an array are, and those of its children, depth first.
 ///
 /// Five numbers for each array, as `ArrowColumn` of the connector takes them: nulls, address of the validity, its first
@@ -22,28 +24,16 @@ pub fn lend(array: &ArrayRef, wanted: &Value, places: &mut Vec<i64>) -> Result<(
     });
     places.extend([array.null_count() as i64, validity, first_valid]);
     let buffer = |number: usize| address(data.buffers()[number].as_ptr());
+    let from = |row_bytes: usize| buffer(0) + (data.offset() * row_bytes) as i64;
     match array.data_type() {
         DataType::Boolean => {
             let values = array.as_boolean().values();
             places.extend([address(values.values().as_ptr()), values.offset() as i64]);
         }
-        DataType::Utf8 => {
-            let texts = array.as_string::<i32>();
-            places.extend([
-                address(texts.value_offsets().as_ptr()),
-                address(texts.value_data().as_ptr()),
-            ]);
-        }
-        DataType::Binary => {
-            let values = array.as_binary::<i32>();
-            places.extend([
-                address(values.value_offsets().as_ptr()),
-                address(values.value_data().as_ptr()),
-            ]);
-        }
+        DataType::Utf8 | DataType::Binary => places.extend([from(OFFSET), buffer(1)]),
         DataType::Struct(_) => {
             places.extend([0, 0]);
-            for member in wanted["fields"].as_array().into_iter().flatten() {
+            for member in list(&wanted["fields"]) {
                 let name = member["name"].as_str().unwrap_or_default();
                 let child = array.as_struct().column_by_name(name);
                 let child = child.ok_or_else(|| format!("a struct has no member {name}"))?;
@@ -51,25 +41,25 @@ pub fn lend(array: &ArrayRef, wanted: &Value, places: &mut Vec<i64>) -> Result<(
             }
         }
         DataType::List(_) => {
-            let list = array.as_list::<i32>();
-            places.extend([address(list.value_offsets().as_ptr()), 0]);
-            lend(list.values(), &wanted["elementType"], places)?;
+            places.extend([from(OFFSET), 0]);
+            lend(
+                array.as_list::<i32>().values(),
+                &wanted["elementType"],
+                places,
+            )?;
         }
         DataType::Map(_, _) => {
-            let map = array.as_map();
-            places.extend([address(map.value_offsets().as_ptr()), 0]);
-            lend(map.keys(), &wanted["keyType"], places)?;
-            lend(map.values(), &wanted["valueType"], places)?;
+            places.extend([from(OFFSET), 0]);
+            lend(array.as_map().keys(), &wanted["keyType"], places)?;
+            lend(array.as_map().values(), &wanted["valueType"], places)?;
         }
         DataType::Null => places.extend([0, 0]),
         kind => {
-            let bytes = match kind {
-                DataType::Decimal128(_, _) => 16,
-                _ => kind
-                    .primitive_width()
-                    .ok_or_else(|| format!("Java is lent no {kind}"))?,
-            };
-            places.extend([buffer(0) + (data.offset() * bytes) as i64, 0]);
+            let bytes = kind.primitive_width();
+            places.extend([
+                from(bytes.ok_or_else(|| format!("Java is lent no {kind}"))?),
+                0,
+            ]);
         }
     }
     Ok(())
@@ -78,6 +68,11 @@ pub fn lend(array: &ArrayRef, wanted: &Value, places: &mut Vec<i64>) -> Result<(
 /// A struct without a null, whose members follow.
 pub fn lend_struct(places: &mut Vec<i64>) {
     places.extend([0; 5]);
+}
+
+/// What a document lists; nothing if that is no list.
+pub fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 fn address<T>(pointer: *const T) -> i64 {

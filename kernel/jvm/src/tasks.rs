@@ -1,22 +1,28 @@
 //! The blocks of one Spark task, read one after the other.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::Path;
+use std::slice;
 use std::sync::{Arc, PoisonError};
 
 use arrow_array::ArrayRef;
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use splitscan_kernel_core::block::{
     BlockError, BlockReader, COMMENT_RECORD, HEADER_AGAIN, HEADER_RECORD, LocalFile, Noticed,
-    Reject, SKIPPED_RECORD, metadata_members, project,
+    SKIPPED_RECORD, metadata_members, project,
 };
 
 use crate::Fault;
 use crate::host::{Failed, Host, Remote, TaskFile};
-use crate::lend::{lend, lend_struct};
+use crate::lend::{lend, lend_struct, list};
 use crate::memory::Bytes;
+
+const SCAN: &str = "a scan";
+const COLUMNS: &str = "the columns of a scan";
+const BLOCKS: &str = "the blocks of a task";
 
 /// Version of the documents; others are refused.
 const VERSION: u64 = 1;
@@ -60,38 +66,37 @@ pub struct TaskReader {
     metadata: Option<usize>, // which of the wanted columns has members that are columns of a batch
     lent: Vec<ArrayRef>,
     numbers: Vec<i64>,
-    passed_bytes: u64, // of blocks that were read to their end
-    losses: Losses,
-    others: Others,
-    odd: Vec<Odd>,
+    passed_bytes: u64,                  // of blocks that were read to their end
+    lost: Tally,                        // broken records that are no rows
+    delivered: Tally,                   // those that have nulls where their values do not fit
+    others: Tally,                      // some of those with parts that no column takes
+    columns: Vec<(String, bool)>,       // that there are: name; whether it has parts itself
+    odd: BTreeMap<&'static str, Tally>, // by the code of the oddity
 }
 
-/// Records of a task that have one oddity.
-struct Odd {
-    code: &'static str,
+/// Records of a task that have something in common.
+#[derive(Default)]
+struct Tally {
     records: u64,
     first: String,
 }
 
-/// Records that have parts which no column takes; in each block some are looked at.
-#[derive(Default)]
-struct Others {
-    columns: Vec<(String, bool)>, // name; whether it has parts itself
-    records: u64,
-    first: Option<String>,
-}
+impl Tally {
+    fn take(&mut self, records: u64, first: impl FnOnce() -> String) {
+        if self.records == 0 {
+            self.first = first();
+        }
+        self.records += records;
+    }
 
-/// The broken records: those that are no rows, and those that have nulls where their values do not fit.
-#[derive(Default)]
-struct Losses {
-    lost: Broken,
-    delivered: Broken,
-}
-
-#[derive(Default)]
-struct Broken {
-    records: u64,
-    first: Option<String>,
+    /// How many they are, in the words of one and of several; `None` if there is none.
+    fn which(&self, one: &str, several: &str) -> Option<String> {
+        match self.records {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            records => Some(format!("{records} {several}")),
+        }
+    }
 }
 
 impl TaskReader {
@@ -106,38 +111,27 @@ impl TaskReader {
         limit: Option<u64>,
         host: Arc<dyn Host>,
     ) -> Result<TaskReader, Fault> {
-        let scan: Value = serde_json::from_str(scan)
-            .map_err(|error| bad_document("a scan", &error.to_string()))?;
-        let wanted: Value = serde_json::from_str(wanted)
-            .map_err(|error| bad_document("the columns of a scan", &error.to_string()))?;
-        let blocks: Blocks = serde_json::from_str(blocks)
-            .map_err(|error| bad_document("the blocks of a task", &error.to_string()))?;
-        if blocks.version != VERSION {
-            return Err(bad_document(
-                "the blocks of a task",
-                &format!("version {}", blocks.version),
-            ));
+        let scan: Value = parsed(SCAN, scan)?;
+        let wanted: Value = parsed(COLUMNS, wanted)?;
+        let blocks: Blocks = parsed(BLOCKS, blocks)?;
+        let asked = list(&wanted["fields"]);
+        if blocks.version != VERSION || (blocks.rows > 0 && !asked.is_empty()) {
+            let (version, rows, columns) = (blocks.version, blocks.rows, asked.len());
+            let seen =
+                format!("version {version}, {rows} rows without a column, {columns} columns");
+            return Err(bad_document(BLOCKS, &seen));
         }
-        if blocks.rows > 0
-            && wanted["fields"]
-                .as_array()
-                .is_none_or(|fields| !fields.is_empty())
-        {
-            return Err(bad_document(
-                "the blocks of a task",
-                "rows, and columns that they do not have",
-            ));
-        }
-        let metadata = {
-            let known = scan["columns"].as_array().map_or(&[][..], Vec::as_slice);
-            let mut asked = wanted["fields"].as_array().into_iter().flatten();
-            asked.position(|column| metadata_members(column, known).is_some())
-        };
-        let scan = project(scan, &wanted)
-            .ok_or_else(|| bad_document("the columns of a scan", &wanted.to_string()))?;
-        let has = |what: &dyn Fn(&Value) -> bool| {
-            let columns = scan["columns"].as_array();
-            columns.is_some_and(|columns| columns.iter().any(|column| what(&column["source"])))
+        let known = list(&scan["columns"]);
+        let is_metadata = |column: &Value| metadata_members(column, known).is_some();
+        let metadata = asked.iter().position(is_metadata);
+        let scan =
+            project(scan, &wanted).ok_or_else(|| bad_document(COLUMNS, &wanted.to_string()))?;
+        let columns = list(&scan["columns"]);
+        let has = |what: &dyn Fn(&Value) -> bool| columns.iter().any(|each| what(&each["source"]));
+        let name_of = |column: &Value| {
+            let [name, kind] =
+                ["name", "type"].map(|part| column[part].as_str().unwrap_or_default());
+            (name.to_string(), kind.contains('<'))
         };
         let has_values = has(&|source| source["field"].is_u64() || *source == "rescued");
         let shows_faults = has(&|source| *source == "corrupt" || *source == "reason");
@@ -157,9 +151,11 @@ impl TaskReader {
             lent: Vec::new(),
             numbers: Vec::new(),
             passed_bytes: 0,
-            losses: Losses::default(),
-            odd: Vec::new(),
-            others: Others::of(&scan),
+            lost: Tally::default(),
+            delivered: Tally::default(),
+            others: Tally::default(),
+            columns: columns.iter().map(name_of).collect(),
+            odd: BTreeMap::new(),
             scan: scan.to_string(),
         })
     }
@@ -190,29 +186,42 @@ impl TaskReader {
             };
             let batch = reader.next_batch();
             for reject in reader.take_rejects() {
-                self.losses.take(&reject, reader, &self.path);
+                let kind = if reject.delivered {
+                    &mut self.delivered
+                } else {
+                    &mut self.lost
+                };
+                let (offset, path) = (reject.offset, &self.path);
+                kind.take(1, || {
+                    let reason = reader.reason(&reject);
+                    format!(
+                        "begins at byte {offset} of {path}: {reason} [{}]",
+                        reject.code
+                    )
+                });
             }
             for record in reader.take_noticed() {
-                self.others.take(&record, &self.path);
+                let name = other_column(&self.columns, &record);
+                if let Some(name) = name.filter(|_| self.others.records < SOME_RECORDS) {
+                    let (offset, path) = (record.offset, &self.path);
+                    let first = || format!("{name}, is at byte {offset} of {path}");
+                    self.others.take(1, first);
+                }
             }
             if self.others.records >= SOME_RECORDS {
                 reader.stop_noticing();
             }
             let batch = match batch {
-                Ok(batch) => batch,
+                Ok(Some(batch)) if batch.rows == 0 => continue,
+                Ok(Some(batch)) => batch,
+                Ok(None) => {
+                    self.passed_bytes += reader.passed_bytes();
+                    self.leave();
+                    continue;
+                }
                 Err(error) => return Err(self.fault(error)),
             };
-            let Some(batch) = batch else {
-                self.passed_bytes += reader.passed_bytes();
-                self.leave();
-                continue;
-            };
-            if batch.rows == 0 {
-                continue;
-            }
-            if let Some(left) = self.left.as_mut() {
-                *left = left.saturating_sub(batch.rows as u64);
-            }
+            self.left = self.left.map(|left| left.saturating_sub(batch.rows as u64));
             self.lent = batch.columns;
             self.numbers.resize(PROGRESS, 0);
             self.lend().map_err(Fault::Said)?;
@@ -224,22 +233,16 @@ impl TaskReader {
     /// Say where the arrays of the batch are, in the shape of the wanted columns.
     fn lend(&mut self) -> Result<(), String> {
         let mut columns = self.lent.iter();
-        let lacks = || "a batch has fewer columns than are wanted".to_string();
-        for (number, wanted) in self.wanted["fields"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .enumerate()
-        {
+        for (number, wanted) in list(&self.wanted["fields"]).iter().enumerate() {
+            let mut parts = slice::from_ref(wanted);
             if self.metadata == Some(number) {
                 lend_struct(&mut self.numbers);
-                for member in wanted["type"]["fields"].as_array().into_iter().flatten() {
-                    let column = columns.next().ok_or_else(lacks)?;
-                    lend(column, &member["type"], &mut self.numbers)?;
-                }
-            } else {
-                let column = columns.next().ok_or_else(lacks)?;
-                lend(column, &wanted["type"], &mut self.numbers)?;
+                parts = list(&wanted["type"]["fields"]);
+            }
+            for part in parts {
+                let column = columns.next();
+                let column = column.ok_or("a batch has fewer columns than are wanted")?;
+                lend(column, &part["type"], &mut self.numbers)?;
             }
         }
         Ok(())
@@ -264,7 +267,7 @@ impl TaskReader {
     /// where the arrays of the batch are.
     pub fn numbers(&mut self) -> &[i64] {
         let open = self.open.as_ref().map_or(0, BlockReader::passed_bytes);
-        let broken = self.losses.lost.records + self.losses.delivered.records;
+        let broken = self.lost.records + self.delivered.records;
         self.numbers.resize(self.numbers.len().max(PROGRESS), 0);
         self.numbers[0] = (self.passed_bytes + open) as i64;
         self.numbers[1] = broken as i64;
@@ -275,70 +278,76 @@ impl TaskReader {
     /// Which records are no rows, or have nulls where their values do not fit, as a warning; `None` if there is none.
     pub fn losses(&mut self) -> Option<String> {
         self.leave();
-        let Losses { lost, delivered } = &self.losses;
-        let said = [
-            lost.first.as_ref().filter(|_| !self.drops).map(|first| {
-                let which = match lost.records {
-                    1 => "1 record is no row".into(),
-                    records => format!("{records} records are no rows"),
-                };
-                format!("{which}; the first {first}. mode=FAILFAST stops there, and an ingest keeps them as rejects")
-            }),
-            delivered.first.as_ref().map(|first| {
-                let which = match delivered.records {
-                    1 => "1 record breaks a rule".into(),
-                    records => format!("each of {records} records breaks a rule"),
-                };
-                format!(
-                    "{which}, and has nulls where its values do not fit; the first {first}. scan.rejects() lists them, \
-                     rejectReasonColumn=_reject_reason says why in each row"
-                )
-            }),
-        ];
-        let said: Vec<String> = said
+        let lost = self.lost.which("record is no row", "records are no rows");
+        let lost = lost.filter(|_| !self.drops).map(|which| {
+            let first = &self.lost.first;
+            format!("{which}; the first {first}. mode=FAILFAST stops there, and an ingest keeps them as rejects")
+        });
+        let delivered = &self.delivered;
+        let several = format!("each of {} records breaks a rule", delivered.records);
+        let delivered = (delivered.records > 0).then(|| {
+            let which = if delivered.records == 1 { "1 record breaks a rule" } else { &several };
+            format!(
+                "{which}, and has nulls where its values do not fit; the first {}. scan.rejects() lists them, \
+                 rejectReasonColumn=_reject_reason says why in each row",
+                delivered.first
+            )
+        });
+        let several = if self.others.records < SOME_RECORDS {
+            "records have"
+        } else {
+            "records or more have"
+        };
+        let others = self.others.which("record has", several).map(|which| {
+            format!(
+                "{which} columns that no sample has shown, and they are not read; the first, {}. To read them, raise \
+                 sampleBytes or sampleFiles, or give a schema that has them",
+                self.others.first
+            )
+        });
+        let odd = self.odd.iter().map(|(code, odd)| said_of(code, odd));
+        let said: Vec<String> = [lost, delivered, others]
             .into_iter()
             .flatten()
-            .chain(self.others.said())
-            .chain(self.odd.iter().map(Odd::said))
+            .chain(odd)
             .collect();
         (!said.is_empty()).then(|| said.join("\n"))
     }
 
     /// End the block that is open, if one is, and take what is odd about its records.
     fn leave(&mut self) {
-        let Some(reader) = self.open.take() else {
-            return;
-        };
-        for each in reader.oddities() {
-            match self.odd.iter_mut().find(|known| known.code == each.code) {
-                Some(known) => known.records += each.records,
-                None => self.odd.push(Odd {
-                    code: each.code,
-                    records: each.records,
-                    first: format!("{}, byte {}", self.path, each.offset),
-                }),
-            }
+        for each in self.open.take().iter().flat_map(BlockReader::oddities) {
+            let first = || format!("{}, byte {}", self.path, each.offset);
+            self.odd
+                .entry(each.code)
+                .or_default()
+                .take(each.records, first);
         }
     }
 
     /// Open a file, and make sure that it is the one that was planned.
     fn open_file(&self, path: &str, file: &Value, planned: &str) -> Result<TaskFile, Fault> {
-        let shown = &self.path;
+        let (shown, size) = (&self.path, file[1].as_u64().unwrap_or_default());
+        let opened = |local| {
+            let (host, failed) = (self.host.clone(), self.failed.clone());
+            Ok(TaskFile {
+                host,
+                local,
+                size,
+                failed,
+            })
+        };
         if !path.starts_with('/') {
-            let size = file[1].as_u64().unwrap_or_default();
-            let opened = self.host.open(&Remote {
+            let modified = file[2].as_i64().unwrap_or_default();
+            let asked = Remote {
                 path,
                 shown,
                 size,
-                modified: file[2].as_i64().unwrap_or_default(),
+                modified,
                 fingerprint: planned,
-            });
-            return match opened {
-                Ok(()) => Ok(TaskFile::remote(
-                    self.host.clone(),
-                    size,
-                    self.failed.clone(),
-                )),
+            };
+            return match self.host.open(&asked) {
+                Ok(()) => opened(None),
                 Err(_) if self.host.is_interrupted() => Err(Fault::Interrupted),
                 Err(text) => Err(Fault::Said(text)),
             };
@@ -363,7 +372,7 @@ impl TaskReader {
                  whatever is there now"
             )));
         }
-        Ok(TaskFile::local(self.host.clone(), file))
+        opened(Some(file))
     }
 
     /// What ended a block: that the task was killed, what the host said of its file, or the kernel of its records.
@@ -377,113 +386,60 @@ impl TaskReader {
     }
 }
 
-impl Odd {
-    /// As `splitscan.scan.oddities` says it.
-    fn said(&self) -> String {
-        let (one, several, what, then) = match self.code {
-            HEADER_AGAIN => (
-                "1 record is",
-                "records are",
-                "the header of the file again",
-                "files were joined, and these are rows: leave them out by a condition, or read the parts one by one",
-            ),
-            COMMENT_RECORD => (
-                "1 line is",
-                "lines are",
-                "skipped as a comment, with the fields of a record",
-                "samples have shown the option comment: to read such lines give comment='', else the one that was found",
-            ),
-            SKIPPED_RECORD => (
-                "1 line is",
-                "lines are",
-                "skipped at the head of a file, with the fields of a record",
-                "samples of other files have shown the option skipRows or header: read this file by itself, or give them",
-            ),
-            HEADER_RECORD => (
-                "1 record looks",
-                "records look",
-                "like the header of a file",
-                "samples of other files have shown header=false: read this file by itself, with header=true",
-            ),
-            _ => (
-                "1 record has",
-                "records have",
-                "bytes that are no UTF-8",
-                "in texts they became U+FFFD: give the encoding of the files, perhaps encoding=windows-1252",
-            ),
-        };
-        let which = match self.records {
-            1 => one.into(),
-            records => format!("{records} {several}"),
-        };
-        format!(
-            "{which} {what}, the first at {}; {then} [{}]",
-            self.first, self.code
-        )
-    }
+/// What is odd about records, as `splitscan.scan.oddities` says it.
+fn said_of(code: &str, odd: &Tally) -> String {
+    let (one, several, what, then) = match code {
+        HEADER_AGAIN => (
+            "record is",
+            "records are",
+            "the header of the file again",
+            "files were joined, and these are rows: leave them out by a condition, or read the parts one by one",
+        ),
+        COMMENT_RECORD => (
+            "line is",
+            "lines are",
+            "skipped as a comment, with the fields of a record",
+            "samples have shown the option comment: to read such lines give comment='', else the one that was found",
+        ),
+        SKIPPED_RECORD => (
+            "line is",
+            "lines are",
+            "skipped at the head of a file, with the fields of a record",
+            "samples of other files have shown the option skipRows or header: read this file by itself, or give them",
+        ),
+        HEADER_RECORD => (
+            "record looks",
+            "records look",
+            "like the header of a file",
+            "samples of other files have shown header=false: read this file by itself, with header=true",
+        ),
+        _ => (
+            "record has",
+            "records have",
+            "bytes that are no UTF-8",
+            "in texts they became U+FFFD: give the encoding of the files, perhaps encoding=windows-1252",
+        ),
+    };
+    let which = odd.which(one, several).unwrap_or_default();
+    format!(
+        "{which} {what}, the first at {}; {then} [{code}]",
+        odd.first
+    )
 }
 
-impl Others {
-    fn of(scan: &Value) -> Others {
-        let columns = scan["columns"].as_array().map(Vec::as_slice);
-        let column = |column: &Value| {
-            let kind = column["type"].as_str().unwrap_or_default();
-            let name = column["name"].as_str().unwrap_or_default();
-            (name.to_string(), kind.contains('<'))
-        };
-        Others {
-            columns: columns.unwrap_or_default().iter().map(column).collect(),
-            ..Others::default()
-        }
-    }
-
-    /// Count a record, unless values alone do not fit.
-    fn take(&mut self, record: &Noticed, path: &str) {
-        let kept: Value = serde_json::from_str(&record.kept).unwrap_or_default();
-        let is_new = |(name, value): &(&String, &Value)| {
-            let known = self.columns.iter().find(|(column, _)| column == *name);
-            let has_parts = value.is_object() || value.is_array();
-            known.map_or(*name != FILE_PATH, |(_, nested)| *nested && has_parts)
-        };
-        let Some((name, _)) = kept.as_object().and_then(|kept| kept.iter().find(is_new)) else {
-            return;
-        };
-        self.first
-            .get_or_insert_with(|| format!("{name}, is at byte {} of {path}", record.offset));
-        self.records += 1;
-    }
-
-    fn said(&self) -> Option<String> {
-        let which = match self.records {
-            1 => "1 record has columns".into(),
-            SOME_RECORDS.. => format!("{SOME_RECORDS} records or more have columns"),
-            records => format!("{records} records have columns"),
-        };
-        let first = self.first.as_ref()?;
-        Some(format!(
-            "{which} that no sample has shown, and they are not read; the first, {first}. To read them, raise \
-             sampleBytes or sampleFiles, or give a schema that has them"
-        ))
-    }
+/// The part of a record that no column takes; `None` where values alone do not fit.
+fn other_column(columns: &[(String, bool)], record: &Noticed) -> Option<String> {
+    let kept: Map<String, Value> = serde_json::from_str(&record.kept).unwrap_or_default();
+    let is_new = |(name, value): &(String, Value)| {
+        let known = columns.iter().find(|(column, _)| column == name);
+        let has_parts = value.is_object() || value.is_array();
+        known.map_or(name != FILE_PATH, |(_, nested)| *nested && has_parts)
+    };
+    kept.into_iter().find(is_new).map(|(name, _)| name)
 }
 
-impl Losses {
-    fn take(&mut self, reject: &Reject, reader: &BlockReader, path: &str) {
-        let broken = if reject.delivered {
-            &mut self.delivered
-        } else {
-            &mut self.lost
-        };
-        broken.records += 1;
-        broken.first.get_or_insert_with(|| {
-            format!(
-                "begins at byte {} of {path}: {} [{}]",
-                reject.offset,
-                reader.reason(reject),
-                reject.code
-            )
-        });
-    }
+fn parsed<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Fault> {
+    serde_json::from_str(text).map_err(|error| bad_document(what, &error.to_string()))
 }
 
 fn bad_document(what: &str, seen: &str) -> Fault {
