@@ -24,6 +24,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 
+from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
 from splitscan.jobs.destination import open_destination
 from splitscan.jobs.file_source import FileSource
@@ -35,7 +36,6 @@ from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.source import Runner
 from splitscan.jobs.staging import Staging, part_name
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.scan import ScanPlanner
 
 FILES = 10
 MOST_GROWTH = 1.5
@@ -154,7 +154,7 @@ def window_seconds(folder: Path, windows: int) -> list[float]:
         source = folder / f"in/{number}.csv"
         source.parent.mkdir(exist_ok=True)
         source.write_text(f"id\n{number}\n")
-        scan = ScanPlanner.of(str(source), "csv", "id long", {"header": True})
+        scan = Scan.of(str(source), "csv", "id long", {"header": True})
         started = time.process_time()
         run_ingest(FileSource(scan), IngestTarget(folder / "out", history=history, table="none"), runner)
         taken.append(time.process_time() - started)

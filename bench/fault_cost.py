@@ -50,7 +50,7 @@ def _works(suffix: str) -> dict[str, Callable[[Path], Any]]:
 
     def table(path: Path) -> None:
         with RejectFileWriter(Staging(open_storage(str(path.parent)), "job"), "rejects", IngestSettings()) as rejects:
-            planner = scan(path, schema=_SCHEMA).planner
+            planner = scan(path, schema=_SCHEMA)
             deque(scan_blocks(planner.spec, planner.blocks(), on_reject=rejects.add), 0)
 
     return {

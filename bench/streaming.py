@@ -24,8 +24,8 @@ from pyspark.sql.streaming import DataStreamReader
 from rich.console import Console
 from rich.table import Table
 
+from splitscan.api.files import Scan
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import ScanPlanner
 from splitscan.streaming import StreamPlanner
 
 _RESULTS = Path(__file__).parent / "results"
@@ -104,7 +104,7 @@ def latest_offset_ms(folder: Path, known: int) -> dict[str, float]:
     write_files(folder / "in", known, 1)
     raw = {"stateLocation": str(folder / "state"), "scanIntervalMillis": 0}
     planner = StreamPlanner(
-        ScanPlanner.of(str(folder / "in"), "text", None, {"recursiveFileLookup": True}), parse_stream_options(raw)[0]
+        Scan.of(str(folder / "in"), "text", None, {"recursiveFileLookup": True}), parse_stream_options(raw)[0]
     )
     position = planner.latest(planner.initial())
     costs: dict[str, list[float]] = {}

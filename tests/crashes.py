@@ -23,6 +23,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from tests.file_changes import Fault, is_supported, run_watched
 from tests.unit.jobs.conftest import InProcessRunner
 
+from splitscan.api.files import Scan
 from splitscan.errors import SplitscanError
 from splitscan.jobs import verify, workplace
 from splitscan.jobs.file_source import FileSource
@@ -30,7 +31,6 @@ from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution
 from splitscan.jobs.single_file import FileTarget, write_file
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.scan import ScanPlanner
 
 TABLES = ("delta", "iceberg")
 DESTINATIONS = {
@@ -83,7 +83,7 @@ class Ingests:
 
     def _ingest(self, number, schema, also=None):
         numbers = [number] if also is None else [number, also]
-        scan = ScanPlanner.of(
+        scan = Scan.of(
             [str(self._folder / "in" / f"{each}.csv") for each in numbers], "csv", schema,
             {"blockSize": 16, "taskSize": 32 if self._job != "replace" else 1000, "openCostInBytes": 0},
         )  # fmt: skip

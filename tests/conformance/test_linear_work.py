@@ -194,10 +194,10 @@ def test_blocks_without_a_record_start_read_hardly_more_than_themselves(tmp_path
     monkeypatch.setattr(block_reader, "_LONGEST_LOOK_BYTES", BLOCK_BYTES // 2)
     reports, counted = [], 0
     for block in blocks:
-        reader = loop(BlockRequest(scan.planner.spec, block))
+        reader = loop(BlockRequest(scan.spec, block))
         rows = sum(batch.num_rows for batch in reader)
         reports.append(reader.result)
-        counted += loop(BlockRequest(scan.planner.spec.select(()), block)).count().rows - rows
+        counted += loop(BlockRequest(scan.spec.select(()), block)).count().rows - rows
     check_ledger_law(scan, reports)
     assert counted == 0
     assert reads["bytes"] < 2 * 6 * len(data), reads

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from splitscan.api.files import Scan
 from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.scan import ScanPlanner
 
 from ..unit.jobs.conftest import InProcessRunner
 
@@ -112,7 +112,7 @@ def write_source(folder, name, first):
 
 def ingest(tmp_path, table, more=""):
     options = {"blockSize": "2k", "taskSize": "8k", "openCostInBytes": 0}
-    scan = ScanPlanner.of(str(tmp_path / "in"), "json", SCHEMA + more, options)
+    scan = Scan.of(str(tmp_path / "in"), "json", SCHEMA + more, options)
     settings = IngestSettings(partition_by=("kind",), schema_evolution_mode=SchemaEvolution.ADD)
     return run_ingest(FileSource(scan), IngestTarget(tmp_path / "out", settings, table=table), InProcessRunner())
 

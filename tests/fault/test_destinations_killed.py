@@ -31,7 +31,7 @@ from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.scan import ScanPlanner
+from splitscan.api.files import Scan
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.workplace import DestinationStorage
@@ -51,7 +51,7 @@ def write_source(folder, job):
 
 def ingest(folder, table, partition_by):
     options = {"blockSize": 400, "taskSize": 900, "openCostInBytes": 0, "nullValue": "NA"}
-    scan = ScanPlanner.of(str(folder / "in"), "csv", "id long, kind string", options)
+    scan = Scan.of(str(folder / "in"), "csv", "id long, kind string", options)
     plain = table in LAYOUTS
     settings = IngestSettings(partition_by=partition_by, layout=Layout(table) if plain else None)
     run_ingest(FileSource(scan), IngestTarget(folder / "out", settings, table=None if plain else table), Runner())

@@ -58,7 +58,7 @@ def test_a_file_that_changes_while_it_is_indexed_is_told(path, content, when):
         return pieces
 
     with pytest.raises(SourceChangedError, match="source-changed"):
-        list(fill_index(scan.blocks(), scan.planner.framing, scan.options, indexer))
+        list(fill_index(scan.blocks(), scan.framing, scan.options, indexer))
 
 
 WHEN = ["before the summaries", "after the first", "after the summaries"]
@@ -80,9 +80,9 @@ def vanishing(path, when):
 def test_a_file_that_vanishes_while_it_is_indexed_is_missing_where_it_may_be(path, when):
     (path.parent / "b.csv").write_text(RECORD * 50)
     scan = listed(path.parent, ignoreMissingFiles=True)
-    blocks = list(fill_index(scan.blocks(), scan.planner.framing, scan.options, vanishing(path, when)))
+    blocks = list(fill_index(scan.blocks(), scan.framing, scan.options, vanishing(path, when)))
     assert [block.first_record_start is None for block in blocks] == [True] * 7 + [False] * 4
-    assert sum(batch.num_rows for block in blocks for batch in open_reader(scan.planner.spec, block)) == 50
+    assert sum(batch.num_rows for block in blocks for batch in open_reader(scan.spec, block)) == 50
 
 
 @pytest.mark.parametrize("when", WHEN)
@@ -91,14 +91,14 @@ def test_a_file_that_vanishes_while_it_is_counted_counts_nothing_where_it_may(pa
     for mode in ("PERMISSIVE", "DROPMALFORMED"):
         path.write_text(RECORD * 100)
         scan = listed(path.parent, ignoreMissingFiles=True, mode=mode)
-        assert scan.planner.count_with(8, vanishing(path, when)) == 50
+        assert scan.count_with(8, vanishing(path, when)) == 50
 
 
 @pytest.mark.parametrize("when", WHEN)
 def test_a_file_that_vanishes_while_it_is_indexed_is_an_error_that_names_it(path, when):
     scan = listed(path)
     with pytest.raises(SourceMissingError, match=r"a\.csv"):
-        list(fill_index(scan.blocks(), scan.planner.framing, scan.options, vanishing(path, when)))
+        list(fill_index(scan.blocks(), scan.framing, scan.options, vanishing(path, when)))
 
 
 def test_with_onFileChange_ignore_what_is_there_now_is_indexed(path):  # noqa: N802 -- the option's name

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.errors import IngestError
 from splitscan.jobs import parquet, verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.scan import ScanPlanner
 
 from ..unit.jobs.conftest import InProcessRunner
 
@@ -110,7 +110,7 @@ def ingest(tmp_path, table, store, s3_root):
             if (tmp_path / f"in/{name}.csv").exists():
                 continue
             (tmp_path / f"in/{name}.csv").write_text("".join(f"{number},{name}\n" for number in range(50)))
-        scan = ScanPlanner.of(str(tmp_path / "in"), "csv", "id long, text string", {})
+        scan = Scan.of(str(tmp_path / "in"), "csv", "id long, text string", {})
         return run_ingest(
             FileSource(scan), IngestTarget(where, IngestSettings(), options, table=table), InProcessRunner()
         )
@@ -165,7 +165,7 @@ def test_where_conditional_requests_are_refused_nothing_is_committed(ingest, sto
 @pytest.mark.parametrize("table", ["none", "delta", "iceberg"])
 def test_a_disk_that_is_full_in_a_task_leaves_the_destination_as_it_was(tmp_path, table, monkeypatch):
     (tmp_path / "a.csv").write_text("".join(f"{number},a\n" for number in range(50)))
-    scan = ScanPlanner.of(str(tmp_path / "a.csv"), "csv", "id long, text string", {})
+    scan = Scan.of(str(tmp_path / "a.csv"), "csv", "id long, text string", {})
     request = FileSource(scan), IngestTarget(tmp_path / "out", IngestSettings(), table=table)
 
     def full(*_):

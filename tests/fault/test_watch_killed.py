@@ -24,7 +24,7 @@ from splitscan.jobs import verify
 from splitscan.jobs.source import Runner
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import ScanPlanner
+from splitscan.api.files import Scan
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings
 
@@ -38,7 +38,7 @@ def drain(folder, clean):
         {"scanIntervalMillis": 0, "maxFilesPerTrigger": 2, "cleanSource": clean, "blockSize": 64, "fileMode": mode})
     source = str(folder / "in")
     settings = IngestSettings(layout=layout)
-    watch = Watch(lambda: ScanPlanner.of(source, "text", None, others), str(folder / "out"), stream, settings)
+    watch = Watch(lambda: Scan.of(source, "text", None, others), str(folder / "out"), stream, settings)
     for _ in watch.drain(Runner()):
         pass
     watch.close()

@@ -54,7 +54,7 @@ def check_reading(
         scan = ss.scan(
             str(path), format=format, blockBytes=block_bytes, metadataColumns="record_offset,record_length", **given
         )
-        blocks, spec = list(scan.plan()), scan.planner.spec
+        blocks, spec = list(scan.plan()), scan.spec
         if scan_document(spec) is None:
             return Counter(python=1)
         met = Counter(kernel=1)

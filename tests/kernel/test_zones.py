@@ -68,7 +68,7 @@ def differences(path: Path, name: str, days: int) -> list[str]:
         texts = [f"{time:%Y-%m-%d %H:%M:%S}".rjust(19, "0") + zone_text for time in times]
         path.write_text("\n".join(texts))
         scan = ss.scan_csv(path, "c timestamp", header=False, multiLine=False, **options)
-        assert scan_document(scan.planner.spec) is not None
+        assert scan_document(scan.spec) is not None
         found = scan.to_arrow()["c"].cast(pa.int64()).to_pylist()
         wrong += [text for text, one, other in zip(texts, found, expected, strict=True) if one != other]
     return wrong

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import fsspec
 
+from splitscan.api.files import Scan
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import ScanPlanner
 
 from ..unit.jobs.conftest import InProcessRunner
 
@@ -48,13 +48,13 @@ def put_first_sources():
 
 def ingest(out):
     """One job of all files."""
-    return run_ingest(FileSource(ScanPlanner.of(SOURCE, "csv", SCHEMA, OPTIONS)), IngestTarget(out), InProcessRunner())
+    return run_ingest(FileSource(Scan.of(SOURCE, "csv", SCHEMA, OPTIONS)), IngestTarget(out), InProcessRunner())
 
 
 def watch(out):
     """All windows that are left."""
     stream, others = parse_stream_options({"scanIntervalMillis": 0, "maxFilesPerTrigger": 1, **OPTIONS})
-    watching = Watch(lambda: ScanPlanner.of(SOURCE, "csv", SCHEMA, others), str(out), stream)
+    watching = Watch(lambda: Scan.of(SOURCE, "csv", SCHEMA, others), str(out), stream)
     try:
         return list(watching.drain(InProcessRunner()))
     finally:

@@ -125,7 +125,7 @@ def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
         scan = ss.scan(
             str(path), format="csv", schema=schema, blockBytes=block_bytes, metadataColumns=",".join(METADATA), **given
         )
-        blocks, spec = list(scan.plan()), scan.planner.spec
+        blocks, spec = list(scan.plan()), scan.spec
     except SplitscanError as error:
         event(str(error.reason_code))  # the random text has no header that ends, or the options do not fit together
         return
@@ -169,7 +169,7 @@ def test_both_loops_read_text_alike(  # noqa: PLR0917 - drawn by name
         event(str(error.reason_code))  # a mark may be part of a character
         return
     for block in blocks:
-        both(scan.planner.spec, block, limit, told=True)
+        both(scan.spec, block, limit, told=True)
 
 
 JSON = [
@@ -258,7 +258,7 @@ def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
         event(str(error.reason_code))  # marks may be part of characters
         return
     notices = 0 if rescues else notices
-    spec = replace(scan.planner.spec, notices=notices)
+    spec = replace(scan.spec, notices=notices)
     for block in blocks:
         both(spec, block, limit, told)
 
@@ -343,7 +343,7 @@ def test_both_loops_read_xml_alike(  # noqa: PLR0917 - drawn by name
         event(str(error.reason_code))  # the row tag cannot be written in the encoding
         return
     notices = 0 if rescues or "columns" in given else notices
-    spec = replace(scan.planner.spec, notices=notices)
+    spec = replace(scan.spec, notices=notices)
     for block in blocks:
         both(spec, block, limit, told)
 
@@ -419,7 +419,7 @@ def test_both_loops_read_records_of_fixed_places_alike(  # noqa: PLR0917 - drawn
         **shows,
     )
     for block in scan.plan():
-        both(scan.planner.spec, block, limit, told)
+        both(scan.spec, block, limit, told)
 
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -473,7 +473,7 @@ def test_both_loops_read_compressed_and_damaged_files_alike(
             ignoreCorruptFiles=True,
             **given,
         )
-        blocks, spec = list(scan.plan()), scan.planner.spec
+        blocks, spec = list(scan.plan()), scan.spec
     except SplitscanError as error:
         event(str(error.reason_code))  # of so little nothing can be planned
         return
@@ -492,7 +492,7 @@ def test_both_loops_read_the_planned_part_of_a_file_that_grows_alike(
     path.write_bytes(data)
     format = "json" if kind == "values" else kind
     scan = ss.scan(str(path), format=format, readBytes=5, maxRecordBytes=12, onFileChange="ignore", **given)
-    blocks, spec = list(scan.plan()), scan.planner.spec
+    blocks, spec = list(scan.plan()), scan.spec
     with path.open("ab") as file:
         file.write(more)
     for block in blocks:
@@ -568,4 +568,4 @@ def test_both_loops_read_logs_alike(  # noqa: PLR0917 - drawn by name
         str(path), format="log", blockBytes=block_bytes, metadataColumns=",".join(METADATA), **lines, **options, **shows
     )
     for block in scan.plan():
-        both(scan.planner.spec, block, limit, told)
+        both(scan.spec, block, limit, told)

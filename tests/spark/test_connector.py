@@ -51,7 +51,7 @@ def _file(path: Path, chance: random.Random, records: int = 40) -> str:
 
 
 def _by_connector(scan: ss.Scan, spark: SparkSession) -> DataFrame:
-    assert why_python(scan.planner, spark) is None
+    assert why_python(scan, spark) is None
     frame = scan.to_spark(spark)
     assert _LAST_OF_PLAN in frame._jdf.queryExecution().toString()
     return frame
@@ -195,7 +195,7 @@ def test_what_the_connector_does_not_read_is_read_by_python(
 ) -> None:
     path = tmp_path / "a.csv"
     path.write_text("1\n")
-    said = why_python(ss.scan_csv(path, **{"schema": "k int", "dialect": "spark", **options}).planner, spark)
+    said = why_python(ss.scan_csv(path, **{"schema": "k int", "dialect": "spark", **options}), spark)
     assert said is not None
     assert reason in said
 
@@ -213,7 +213,7 @@ def test_files_that_are_no_plain_text_are_read_by_python(
     spark: SparkSession, tmp_path: Path, name: str, data: bytes, reason: str
 ) -> None:
     (tmp_path / name).write_bytes(data)
-    said = why_python(ss.scan_csv(tmp_path / name, "k int", dialect="spark").planner, spark)
+    said = why_python(ss.scan_csv(tmp_path / name, "k int", dialect="spark"), spark)
     assert said is not None
     assert reason in said
 
@@ -224,13 +224,13 @@ def test_members_of_archives_are_read_by_python(spark: SparkSession, tmp_path: P
         member.size = 2
         archive.addfile(member, io.BytesIO(b"1\n"))
     scan = ss.scan_csv(tmp_path, "k int", dialect="spark", archive_path_filter="*")
-    assert "is in an archive" in str(why_python(scan.planner, spark))
+    assert "is in an archive" in str(why_python(scan, spark))
     assert scan.to_spark(spark).collect() == [(1,)]
 
 
 def test_other_ways_of_a_call_and_a_session_are_python(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1\n")
-    planner = ss.scan_csv(tmp_path / "a.csv", "k int").planner
+    planner = ss.scan_csv(tmp_path / "a.csv", "k int")
     assert why_python(planner, spark, rebalance=True) == "rebalance=True"
     assert "function" in str(why_python(planner, spark, applies=True))
     spark.conf.set(connector.SETTING, "false")

@@ -87,7 +87,7 @@ def test_rows_are_those_of_the_same_files_on_a_mounted_file_system(
         (tmp_path / name).write_text(_notes(chance, 60) if name != "empty.csv" else "", newline="")
     cut = {"block_size": chance.choice([37, 256, 1 << 20]), "read_bytes": 4096}
     scan = ss.scan_csv(store, _SCHEMA, **_OPTIONS, **cut)
-    assert why_python(scan.planner, spark) is None
+    assert why_python(scan, spark) is None
     assert "connector" in str(scan.explain(spark).reader)
     expected = _rows(ss.scan_csv(tmp_path, _SCHEMA, **_OPTIONS, **cut).to_spark(spark))
     assert _rows(scan.to_spark(spark)) == expected
@@ -167,7 +167,7 @@ def test_python_reads_what_hadoop_does_not_see_or_is_not_asked_for(
     (tmp_path / "b.csv.gz").write_bytes(b"\x1f\x8b")
 
     def why(path: str, **options: Any) -> str:
-        return str(why_python(ss.scan_csv(path, _SCHEMA, dialect="spark", **options).planner, spark))
+        return str(why_python(ss.scan_csv(path, _SCHEMA, dialect="spark", **options), spark))
 
     name = f"other{uuid.uuid4().hex}"
     _ROOTS[name] = tmp_path

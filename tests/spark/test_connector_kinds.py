@@ -152,7 +152,7 @@ def test_every_projection_in_every_mode_has_the_rows_of_python(
         if make not in {_lines, _fixed} and chance.random() < 0.3:
             options["reject_reason_column"] = "why"
         scan = make(folder, chance, options)
-        assert why_python(scan.planner, spark) is None
+        assert why_python(scan, spark) is None
         frame, names = scan.to_spark(spark), scan.schema.names
         assert "BatchScan splitscan" in frame._jdf.queryExecution().toString()
         expected = _rows(lambda scan=scan: rows_of(scan.to_arrow()))
@@ -180,7 +180,7 @@ def test_w3c_logs(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_text((fields + rows) * 20)
     scan = ss.scan_log(str(path), log_format="w3c", block_bytes=100)
-    assert why_python(scan.planner, spark) is None
+    assert why_python(scan, spark) is None
     found = [tuple(row) for row in scan.to_spark(spark).collect()]
     assert found == [tuple(row.values()) for row in scan.to_arrow().to_pylist()]
     assert len(found) == 60

@@ -63,7 +63,7 @@ def test_one_task_per_byte_reads_each_record_once(spark: SparkSession, tmp_path:
 def test_the_index_made_by_spark_is_the_index_made_here(spark: SparkSession, tmp_path: Path) -> None:
     path = write_csv(tmp_path, 300)
     scan = csv_scan(path, block_size=97)
-    blocks = scan.planner.plan(indexer=spark_indexer(spark, min_job_bytes=0))
+    blocks = scan.plan(indexer=spark_indexer(spark, min_job_bytes=0))
     assert blocks == scan.plan()
     assert len({block.first_record_start for block in blocks}) > 20
 
@@ -198,8 +198,8 @@ def test_it_works_without_a_spark_context(spark: SparkSession, tmp_path: Path) -
     session: Any = WithoutContext(spark)
     scan = csv_scan(write_csv(tmp_path, 30), block_size=100, open_cost_in_bytes=0)
     assert default_parallelism(session) == 2
-    assert to_spark(scan.planner, session).count() == 30
-    assert count_rows(scan.planner, session) == 30
+    assert to_spark(scan, session).count() == 30
+    assert count_rows(scan, session) == 30
 
 
 def test_the_configured_parallelism_counts(spark: SparkSession) -> None:

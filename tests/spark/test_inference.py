@@ -120,7 +120,7 @@ def test_tasks_find_the_columns_that_are_found_here(
     csv = ss.scan_csv(str(tmp_path / "a.csv"), header=True, infer_schema=True, multi_line=True, block_size=8000)
     for scan in (csv, ss.scan_xml(str(tmp_path / "a.xml"), row_tag="r", block_size=8000)):
         jobs.clear()
-        found = scan.planner.found_by(spark_workers(spark, min_job_bytes=0)).schema
+        found = scan.found_by(spark_workers(spark, min_job_bytes=0)).schema
         assert found == scan.schema
         assert len(jobs) == 1  # where blocks begin, and what is in them
         assert jobs[0] > 1

@@ -38,7 +38,7 @@ def content(rows):
 
 def test_spark_reads_back_exactly_what_one_pass_over_the_files_gives(spark, folder, tmp_path):
     told = []
-    report = ingest(scan(folder).planner, spark, tmp_path / "out", on_progress=told.append)
+    report = ingest(scan(folder), spark, tmp_path / "out", on_progress=told.append)
     assert (report.rows, report.rejects, report.files, report.accounted) == (6000, 0, 2, True)
     assert report.blocks > 10
     rows = [row.asDict() for row in spark.read.parquet(str(tmp_path / "out")).collect()]
@@ -74,13 +74,13 @@ def test_the_second_run_starts_no_task(spark, folder, tmp_path):
 
 
 def test_the_parquet_bytes_are_the_same_in_every_run_and_the_rows_however_tasks_are_packed(spark, folder, tmp_path):
-    ingest(scan(folder).planner, spark, tmp_path / "1")
-    ingest(scan(folder).planner, spark, tmp_path / "2")
+    ingest(scan(folder), spark, tmp_path / "1")
+    ingest(scan(folder), spark, tmp_path / "2")
     first, second = (
         {path.name: path.read_bytes() for path in (tmp_path / name).glob("*.parquet")} for name in "12"
     )  # fmt: skip
     assert first == second
-    packed = ingest(scan(folder, taskSize="1m", openCostInBytes=0).planner, spark, tmp_path / "3")
+    packed = ingest(scan(folder, taskSize="1m", openCostInBytes=0), spark, tmp_path / "3")
     assert packed.data_files < len(first)
     assert content(pq.read_table(tmp_path / "3").to_pylist()) == content(pq.read_table(tmp_path / "1").to_pylist())
     assert verify(tmp_path / "3", deep=True).ok
@@ -94,7 +94,7 @@ def test_the_boundary_index_may_run_as_a_spark_job(spark, folder, tmp_path, monk
     original = indexing.run_tasks
     monkeypatch.setattr(indexing, "run_tasks", lambda *args: ran.append(1) or original(*args))
     monkeypatch.setitem(indexing.spark_indexer.__kwdefaults__, "min_job_bytes", 0)
-    assert ingest(scan(folder).planner, spark, tmp_path / "out").rows == 6000
+    assert ingest(scan(folder), spark, tmp_path / "out").rows == 6000
     assert ran
     assert verify(tmp_path / "out", deep=True).ok
 
@@ -103,7 +103,7 @@ def test_an_error_in_a_worker_arrives_with_our_class_and_message_and_publishes_n
     with (folder / "b.csv").open("a") as output:
         output.write("no number,x\n")
     with pytest.raises(RecordError) as caught:
-        ingest(scan(folder, mode="FAILFAST").planner, spark, tmp_path / "out")
+        ingest(scan(folder, mode="FAILFAST"), spark, tmp_path / "out")
     text = str(caught.value)
     assert "in/b.csv" in text
     assert "mode=FAILFAST" in text
@@ -115,9 +115,9 @@ def test_rejects_are_kept_beside_the_data_and_a_budget_can_end_the_job(spark, fo
     with (folder / "b.csv").open("a") as output:
         output.write("no number,x\nonly one\n")
     with pytest.raises(IngestError, match="reject-budget"):
-        ingest(scan(folder).planner, spark, tmp_path / "out", max_rejects=1)
+        ingest(scan(folder), spark, tmp_path / "out", max_rejects=1)
     assert not (tmp_path / "out").exists()
-    report = ingest(scan(folder).planner, spark, tmp_path / "out", max_rejects=2)
+    report = ingest(scan(folder), spark, tmp_path / "out", max_rejects=2)
     assert report.rejects == 2
     assert report.blocks_resumed > 0  # what was read before the budget was spent
     table = pq.read_table(tmp_path / "out/_splitscan/rejects").to_pylist()
@@ -128,11 +128,11 @@ def test_rejects_are_kept_beside_the_data_and_a_budget_can_end_the_job(spark, fo
 
 
 def test_another_schema_is_refused_before_any_task_runs(spark, folder, tmp_path):
-    ingest(scan(folder).planner, spark, tmp_path / "out")
+    ingest(scan(folder), spark, tmp_path / "out")
     (folder / "c.csv").write_text("id,text\n1,x\n")
     other = ss.scan(str(folder), "csv", "id string, text string", header=True)
     with pytest.raises(SchemaError, match="destination-schema"):
-        ingest(other.planner, spark, tmp_path / "out")
+        ingest(other, spark, tmp_path / "out")
 
 
 def test_a_job_can_be_stopped_while_its_tasks_run_and_continued_later(spark, folder, tmp_path, monkeypatch):
@@ -144,8 +144,8 @@ def test_a_job_can_be_stopped_while_its_tasks_run_and_continued_later(spark, fol
 
     small = {"blockSize": "1k", "taskSize": "2k", "openCostInBytes": 0}
     with pytest.raises(KeyboardInterrupt):
-        ingest(scan(folder, **small).planner, spark, tmp_path / "out", on_progress=stop)
+        ingest(scan(folder, **small), spark, tmp_path / "out", on_progress=stop)
     assert not (tmp_path / "out").exists()
-    report = ingest(scan(folder, **small).planner, spark, tmp_path / "out")
+    report = ingest(scan(folder, **small), spark, tmp_path / "out")
     assert report.rows == 6000
     assert 0 < report.blocks_resumed < report.blocks  # the tasks that had not started never ran

@@ -238,7 +238,7 @@ def test_a_row_that_belies_the_length_of_its_file_is_an_error(tmp_path: Path) ->
     (block,) = ss.scan_text(path).blocks()
     row = {"file_path": path, "start": 0, "stop": 20, "file_size": 20, "fingerprint": block.file.fingerprint}
     with pytest.raises(SourceChangedError, match=r"planned .*, 20 bytes"):
-        list(scan_blocks(ss.scan_text(path).planner.spec, blocks_in(row)))
+        list(scan_blocks(ss.scan_text(path).spec, blocks_in(row)))
 
 
 def test_blocks_become_rows_and_blocks_again(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_reader_gives_the_rows_of_one_pass(spark: SparkSession, path: str) -> 
     assert frame.where("value is null").count() == 2
     assert scan.select("value").limit(3).to_spark(spark).count() == 3
     assert scan.select().to_spark(spark).count() == 200
-    assert why_python(scan.planner, spark) == "the kernel's block reader does not read such scans"
+    assert why_python(scan, spark) == "the kernel's block reader does not read such scans"
 
 
 def test_an_ingest_by_a_reader_has_rejects_and_a_ledger(spark: SparkSession, path: str, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_pieces_survive_json(tmp_path: Path) -> None:
         seen.extend(answers)
         return answers
 
-    scan.planner.plan(indexer=look)
+    scan.plan(indexer=look)
     assert len(seen) > 10
     assert [read_answer(json.loads(json.dumps(plain_answer(answer)))) for answer in seen] == seen
 

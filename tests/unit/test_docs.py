@@ -331,9 +331,7 @@ def test_the_figure_of_records_and_blocks_is_true(tmp_path: Path) -> None:
     cuts = [int(cut) for cut in lines["cuts"].split()]
     options = {"multi_line": True, "block_size": cuts[1], "metadata_columns": ["record_offset"]}
     scan = ss.scan_csv(str(file), schema="number int, text string", **options)
-    blocks = [
-        [row for batch in open_reader(scan.planner.spec, block) for row in batch.to_pylist()] for block in scan.plan()
-    ]
+    blocks = [[row for batch in open_reader(scan.spec, block) for row in batch.to_pylist()] for block in scan.plan()]
     offsets = [row["record_offset"] for block in blocks for row in block]
 
     assert cuts == [0, 14, 28, file.stat().st_size]

@@ -100,7 +100,7 @@ def first_byte(path: str | Path) -> bytes:
 def ingest(scan: ss.Scan, out: Path, **settings: Any) -> Any:
     table = settings.pop("table", None)
     delivery = IngestTarget(out, IngestSettings(**settings), table=table)
-    return run_ingest(FileSource(scan.planner), delivery, InProcessRunner())
+    return run_ingest(FileSource(scan), delivery, InProcessRunner())
 
 
 def read(path: Any, schema: Any = None, **options: Any) -> pa.Table:
@@ -299,7 +299,7 @@ def _(place):
 def _(place):
     scan = ss.scan_csv(csv(place), "id long, name string")
     wrong = [replace(file, size_bytes=-1) for file in scan.files()]
-    return lambda: list(scan.planner.with_files(wrong).blocks()), lambda: list(scan.blocks())
+    return lambda: list(scan.with_files(wrong).blocks()), lambda: list(scan.blocks())
 
 
 @case("bad-read", "")

@@ -208,19 +208,15 @@ def test_an_ingest_of_an_address_with_a_secret_writes_it_nowhere(source, tmp_pat
     out = tmp_path / "out"
     progress = []
     delivery = IngestTarget(out, IngestSettings(max_reject_ratio=1), on_progress=progress.append)
-    report = run_ingest(FileSource(scan.planner), delivery, InProcessRunner())
+    report = run_ingest(FileSource(scan), delivery, InProcessRunner())
     write_page(tmp_path / "out.html", report)
     rejects = []
     rows = [batch.to_pylist() for batch in scan.to_batches(on_reject=rejects.append)]
-    again = plan_ingest(FileSource(scan.planner), delivery)
+    again = plan_ingest(FileSource(scan), delivery)
     checked = splitscan.verify(out, deep=True)
     path.write_text("id,name\n")
-    changed = raised(
-        run_ingest, FileSource(splitscan.scan_csv(path, SCHEMA, **OPTIONS).planner), delivery, InProcessRunner()
-    )
-    shown = everything(
-        scan, scan.planner, scan.planner.spec, *scan.files(), *scan.blocks(), report, again, checked, rows
-    )
+    changed = raised(run_ingest, FileSource(splitscan.scan_csv(path, SCHEMA, **OPTIONS)), delivery, InProcessRunner())
+    shown = everything(scan, scan, scan.spec, *scan.files(), *scan.blocks(), report, again, checked, rows)
     shown += (
         everything(*rejects, *progress)
         + changed
@@ -238,9 +234,9 @@ def test_a_file_that_an_earlier_version_ingested_under_its_unmasked_path_is_know
     delivery = IngestTarget(tmp_path / "out", IngestSettings(max_reject_ratio=1))
     with monkeypatch.context() as earlier:
         earlier.setattr("splitscan.redaction.secret_ranges", lambda _: [])
-        run_ingest(FileSource(scan.planner), delivery, InProcessRunner())
+        run_ingest(FileSource(scan), delivery, InProcessRunner())
     assert "code=Mk9q" in written_below(tmp_path / "out")
-    assert run_ingest(FileSource(scan.planner), delivery, InProcessRunner()).nothing_to_do
+    assert run_ingest(FileSource(scan), delivery, InProcessRunner()).nothing_to_do
 
 
 @pytest.mark.parametrize("value", AWKWARD)
@@ -310,9 +306,9 @@ def betraying():
 def test_no_setting_of_a_storage_is_shown_even_where_its_library_quotes_it(betraying, capfd, caplog, settings, value):
     settings = filled(settings, value)
     scan = splitscan.scan_csv("betraying://bucket/a.csv", SCHEMA, storage_options=settings, **OPTIONS)
-    shown = everything(scan, scan.planner, scan.planner.options, scan.planner.options.files.storage_options)
+    shown = everything(scan, scan, scan.options, scan.options.files.storage_options)
     shown += raised(scan.files) + raised(scan.to_arrow)
-    shown += raised(run_ingest, FileSource(scan.planner), IngestTarget("betraying://bucket/out"), InProcessRunner())
+    shown += raised(run_ingest, FileSource(scan), IngestTarget("betraying://bucket/out"), InProcessRunner())
     shown += raised(splitscan.verify, "betraying://bucket/out", storage_options=settings)
     text = json.dumps(settings)
     for command in (("head", "betraying://b/a.csv"), ("count", "betraying://b/a.csv"), ("verify", "betraying://b/out")):

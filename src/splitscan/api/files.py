@@ -1,7 +1,5 @@
 """Scans of record files."""
 
-# Over 400 lines: a door for each record format.
-
 from __future__ import annotations
 
 import os
@@ -11,10 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, FileMetadata
-from splitscan.errors import UsageError
 from splitscan.formats.csv.sniffing.found import Dialect
-from splitscan.options import ReadOptions
 from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.checking import CheckReport, check_scan
 from splitscan.scan.dialects import pin_dialect, sniff, tell_names
@@ -24,7 +19,7 @@ from splitscan.scan.new_columns import OnNewColumns
 from splitscan.scan.own_formats import OwnFormat, name_of_own
 from splitscan.scan.planner import ScanPlanner
 from splitscan.scan.rejects import OnReject, one_by_one
-from splitscan.scan.rows import Rows, as_html, as_text, checked_limit, facts
+from splitscan.scan.rows import Rows, as_html, as_text, facts
 from splitscan.scan.schema.resolution import SchemaExplanation, explain
 
 if TYPE_CHECKING:
@@ -49,24 +44,15 @@ if TYPE_CHECKING:
 _SNIFFED_BYTES = "256 MiB"  # read in less than a second by two cores
 
 
-class Scan(Rows):
+class Scan(ScanPlanner, Rows):
     """A scan of record files: an immutable description, of which nothing is read before one of its methods needs it.
 
     ``select``, ``where_files`` and ``limit`` narrow it; ``to_arrow``, ``to_batches`` and ``count`` run it in this
-    process; ``to_spark`` and ``ingest`` run it in parallel.
-
-    Args:
-        planner: What is read, and how; see :meth:`of`.
-
-    Attributes:
-        planner: The same, for those who plan, cut and read the scan on other machines.
+    process; ``to_spark`` and ``ingest`` run it in parallel. It is the planner of what it reads, too.
 
     Thread safety: immutable but for caches; share it freely.
     Pickling: yes; the list of files is not taken along.
     """
-
-    def __init__(self, planner: ScanPlanner) -> None:
-        self.planner = planner
 
     def __repr__(self) -> str:
         return as_text(type(self).__name__, self._facts())
@@ -76,94 +62,16 @@ class Scan(Rows):
 
     def _facts(self) -> list[tuple[str, str]]:
         """Facts known without a look at the files."""
-        planner = self.planner
-        own = planner.asked.own
-        return facts(planner.paths, self.options, planner.names, None if own is None else name_of_own(own))
-
-    @property
-    def options(self) -> ReadOptions:
-        """The options, typed."""
-        return self.planner.options
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.planner.schema
+        own = self.asked.own
+        return facts(self.paths, self.options, self.names, None if own is None else name_of_own(own))
 
     def explain_schema(self) -> SchemaExplanation:
         """The schema of the rows, with where each column comes from, and where sampled files do not agree."""
-        return explain(self.planner.resolved, self.planner.spec)
-
-    # ----------------------------------------------------------- narrowing
-
-    def select(self, *columns: str) -> Self:
-        """A scan of these columns only, in this order. The number of rows does not change.
-
-        Args:
-            columns: Names, members ``m.x``, elements ``columns[3]``, columns of files (``filename``, ``dir0``), ``*``;
-                see ``docs/columns.md``. None at all is rows without columns.
-
-        Raises:
-            UsageError: ``[bad-column-path]`` if one is no text; when the scan is used, if it is no path to a column.
-            SchemaError: When the scan is used, if there is no such column, or it has not the shape that a path takes it
-                for.
-        """
-        for column in columns:
-            if not isinstance(column, str):
-                raise UsageError(
-                    "a column is a text, and several columns are several arguments",
-                    seen=repr(column),
-                    fix='write select("a", "b"), or select(*names)',
-                    code="bad-column-path",
-                )
-        return type(self)(self.planner.select(columns))
-
-    def where_files(self, condition: str | FileTest) -> Self:
-        """A scan of the files and blocks for which a condition holds; the others are not opened.
-
-        Where none is left and no schema was given, the others show the columns of the rows that there are not.
-
-        Args:
-            condition: SQL text over partition columns and columns of files and blocks, as
-                ``"year = 2024 and filename like '%.csv'"``; see ``docs/columns.md``. Or a function that is given a
-                :class:`~splitscan.blocks.FileMetadata` and says whether to read it. Beside earlier ones, all must hold.
-
-        Raises:
-            UsageError: ``[bad-where]`` if a text is no condition; when the scan is used, if it names a column of the
-                records or compares values of different kinds.
-        """
-        return type(self)(self.planner.where(condition))
+        return explain(self.resolved, self.spec)
 
     def where(self, condition: str | FileTest) -> Self:
         """The older name of :meth:`where_files`. It chooses files and blocks, never single rows."""
         return self.where_files(condition)
-
-    def limit(self, rows: int) -> Self:
-        """A scan that stops after *rows* rows.
-
-        Raises:
-            UsageError: ``[bad-limit]`` if it is no whole number from 0 on.
-        """
-        return type(self)(self.planner.limit(checked_limit(rows)))
-
-    # ------------------------------------------------------------ planning
-
-    def files(self) -> list[FileMetadata]:
-        """The files, sorted by path, as they are now; listed once per scan. What ``where`` rules out is left out.
-
-        Raises:
-            SourceMissingError: If a path matches nothing.
-            UsageError: ``[bad-where]`` if ``where`` has no meaning for these files.
-            SchemaError: ``[conflicting-partitions]`` if it needs partition columns about which files disagree.
-        """
-        return self.planner.files()
-
-    def blocks(self) -> Iterator[BlockMetadata]:
-        """All blocks, lazily: files are cut by arithmetic. What ``where`` rules out is left out."""
-        return self.planner.blocks()
-
-    def plan(self) -> list[BlockMetadata]:
-        """The blocks, ready to be read in any order: where the format needs it, with their first record start."""
-        return self.planner.plan()
 
     # ------------------------------------------------- reading, in process
 
@@ -177,12 +85,11 @@ class Scan(Rows):
             on_new_columns: Given, at the end, the columns that records have and no sample has shown; without it a
                 warning names them.
         """
-        planner = self.planner
-        planner.warn()
-        limit, portions = self.options.reading.limit, list(planner.portions())
+        self.warn()
+        limit, portions = self.options.reading.limit, list(self.portions())
         if portions and limit != 0:  # else nothing has to be known of the columns
             take = None if on_reject is None else one_by_one(on_reject)
-            yield from scan_blocks(planner.spec, portions, limit, take, on_new_columns)
+            yield from scan_blocks(self.spec, portions, limit, take, on_new_columns)
 
     @overload
     def rejects(self) -> Rejects: ...
@@ -208,10 +115,10 @@ class Scan(Rows):
         from splitscan.api.rejects import Rejects  # noqa: PLC0415 - loaded by who lists rejects
 
         if spark is None:
-            return Rejects(self.planner, repr(self))
+            return Rejects(self)
         from splitscan.spark.rejects import rejects_frame  # noqa: PLC0415 - Spark is optional
 
-        return rejects_frame(self.planner, spark)
+        return rejects_frame(self, spark)
 
     def check(self) -> CheckReport:
         """Read everything and keep nothing: rows, broken records by code, and the types that would hold.
@@ -219,7 +126,7 @@ class Scan(Rows):
         All cores of this machine read. FAILFAST counts as PERMISSIVE here, and a limit does not count. If a value does
         not fit its type, the files are read once more to find types that hold.
         """
-        return check_scan(self.planner)
+        return check_scan(self)
 
     def count(self, spark: SparkSession | None = None) -> int:
         """Number of rows, by framing alone where the mode allows it: no value is decoded.
@@ -230,10 +137,10 @@ class Scan(Rows):
             spark: The session whose tasks count the blocks; without one all cores of this machine do.
         """
         if spark is None:
-            return self.planner.count()
+            return self.count_rows()
         from splitscan.spark.frames import count_rows  # noqa: PLC0415 - Spark is optional
 
-        return count_rows(self.planner, spark)
+        return count_rows(self, spark)
 
     # ----------------------------------------------------------- on Spark
 
@@ -257,7 +164,7 @@ class Scan(Rows):
         """
         from splitscan.spark.frames import to_spark  # noqa: PLC0415 - Spark is optional
 
-        return to_spark(self.planner, spark, rebalance, apply, apply_schema)
+        return to_spark(self, spark, rebalance, apply, apply_schema)
 
     def explain(self, spark: SparkSession | None = None, rebalance: bool | None = None) -> PlanExplanation:
         """The plan of ``to_spark``, without reading it: who reads, and which task begins with what.
@@ -271,14 +178,14 @@ class Scan(Rows):
         from splitscan.rebalance.planning import explain_plan  # noqa: PLC0415 - loaded by who explains
 
         if spark is None:
-            return explain_plan(self.planner, os.cpu_count() or 1, rebalance=rebalance)
+            return explain_plan(self, os.cpu_count() or 1, rebalance=rebalance)
         from splitscan.spark.connector import why_python  # noqa: PLC0415 - Spark is optional
         from splitscan.spark.indexing import spark_indexer  # noqa: PLC0415 - Spark is optional
         from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 - Spark is optional
 
         slots, indexer = default_parallelism(spark), spark_indexer(spark)
-        plan = explain_plan(self.planner, slots, rebalance=rebalance, indexer=indexer)
-        reason = why_python(self.planner, spark, rebalance=rebalance)
+        plan = explain_plan(self, slots, rebalance=rebalance, indexer=indexer)
+        reason = why_python(self, spark, rebalance=rebalance)
         reader = "the connector, in Spark's JVM" if reason is None else f"Python workers ({reason})"
         return replace(plan, reader=reader)
 
@@ -286,7 +193,7 @@ class Scan(Rows):
         """Write the rows to Parquet, each exactly once, with a ledger; see :func:`splitscan.api.ingesting.ingest`."""
         from splitscan.api.ingesting import ingest  # noqa: PLC0415 - Spark is optional
 
-        return ingest(self.planner, spark, destination, **options)
+        return ingest(self, spark, destination, **options)
 
 
 def scan(
@@ -310,7 +217,7 @@ def scan(
     pinned, dialect = pin_dialect(inputs, found, named)
     if schema is None:
         tell_names(inputs, dialect)
-    return Scan(ScanPlanner.of(inputs, found, schema, pinned))
+    return Scan.of(inputs, found, schema, pinned)
 
 
 def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[CsvKeywords]) -> Scan:
@@ -348,12 +255,12 @@ def sniff_csv(paths: Paths, **options: Unpack[CsvKeywords]) -> Dialect:
 
 def scan_text(paths: Paths, **options: Unpack[TextKeywords]) -> Scan:
     """Describe a scan of lines, or of text records with any delimiter: one column ``value: string``."""
-    return Scan(ScanPlanner.of(paths, "text", None, options))
+    return Scan.of(paths, "text", None, options)
 
 
 def scan_fixed(paths: Paths, record_length: int, **options: Unpack[FixedKeywords]) -> Scan:
     """Describe a scan of records of *record_length* bytes: one column ``value: binary``."""
-    return Scan(ScanPlanner.of(paths, "fixed", None, {"record_length": record_length, **options}))
+    return Scan.of(paths, "fixed", None, {"record_length": record_length, **options})
 
 
 def scan_fixed_width(
@@ -378,7 +285,7 @@ def scan_fixed_width(
         >>> scan_fixed_width(path, "id 1 3 int, city 4 5").to_arrow().to_pylist()
         [{'id': 1, 'city': 'Oslo'}, {'id': 12, 'city': 'Rome'}]
     """
-    return Scan(ScanPlanner.of(paths, "fixed_width", schema, {"layout": layout, **options}))
+    return Scan.of(paths, "fixed_width", schema, {"layout": layout, **options})
 
 
 def scan_log(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[LogKeywords]) -> Scan:
@@ -397,7 +304,7 @@ def scan_log(paths: Paths, schema: str | pa.Schema | None = None, **options: Unp
         >>> scan_log(path, "id int, level string", record_start=r"\d", record_pattern=pattern).to_arrow().to_pylist()
         [{'id': 12, 'level': 'ERROR'}, {'id': 13, 'level': 'INFO'}]
     """
-    return Scan(ScanPlanner.of(paths, "log", schema, options))
+    return Scan.of(paths, "log", schema, options)
 
 
 def scan_cobol(
@@ -419,19 +326,19 @@ def scan_cobol(
         >>> scan_cobol(path, text, truncate_comments=False).to_arrow().to_pylist()
         [{'NAME': 'AB', 'AMOUNT': Decimal('-1.23')}]
     """
-    return Scan(ScanPlanner.of(paths, "cobol", schema, {"copybook": copybook, **options}))
+    return Scan.of(paths, "cobol", schema, {"copybook": copybook, **options})
 
 
 def scan_slices(paths: Paths, **options: Unpack[SlicesKeywords]) -> Scan:
     """Describe a scan of raw byte slices: one column ``value: binary``."""
-    return Scan(ScanPlanner.of(paths, "slices", None, options))
+    return Scan.of(paths, "slices", None, options)
 
 
 def scan_json(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[JsonKeywords]) -> Scan:
     """Describe a scan of JSON: lines, or with ``multi_line=True`` values or one array over any number of lines."""
-    return Scan(ScanPlanner.of(paths, "json", schema, options))
+    return Scan.of(paths, "json", schema, options)
 
 
 def scan_xml(paths: Paths, row_tag: str, schema: str | pa.Schema | None = None, **options: Unpack[XmlKeywords]) -> Scan:
     """Describe a scan of XML: every element named *row_tag* is a record."""
-    return Scan(ScanPlanner.of(paths, "xml", schema, {"row_tag": row_tag, **options}))
+    return Scan.of(paths, "xml", schema, {"row_tag": row_tag, **options})

@@ -16,15 +16,14 @@ class Rejects(Rows):
     """The records of a scan that break a rule, as rows; see :meth:`Scan.rejects`.
 
     Args:
-        planner: Of the scan.
-        shown: How the scan shows itself.
+        scan: The scan.
     """
 
-    def __init__(self, planner: ScanPlanner, shown: str) -> None:
-        self._planner, self._shown = planner, shown
+    def __init__(self, scan: ScanPlanner) -> None:
+        self._scan = scan
 
     def __repr__(self) -> str:
-        return f"<Rejects of {self._shown}>"
+        return f"<Rejects of {self._scan!r}>"
 
     @property
     def schema(self) -> pa.Schema:
@@ -33,14 +32,14 @@ class Rejects(Rows):
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """All rejects, in file order, then offset order, read while they are taken."""
         found: list[pa.RecordBatch] = []
-        planner = self._planner
-        planner.warn()
-        limit, portions = planner.options.reading.limit, list(planner.portions())
+        scan = self._scan
+        scan.warn()
+        limit, portions = scan.options.reading.limit, list(scan.portions())
         if not portions or limit == 0:
             return
-        lines = LineNumbers(planner.options, planner.files())
+        lines = LineNumbers(scan.options, scan.files())
         batches = scan_blocks(
-            planner.spec, portions, limit, lambda rejects: found.append(lines.rows(rejects)), watch=lines.watch
+            scan.spec, portions, limit, lambda rejects: found.append(lines.rows(rejects)), watch=lines.watch
         )
         for _ in batches:
             yield from found

@@ -108,7 +108,7 @@ class ScanArguments:
 
     def build_typed_scan(self) -> Scan:
         """A copy with types that are found in the data, unless a schema, ``--types`` or ``inferSchema`` says them."""
-        return Scan(self.build_scan().planner.typed())
+        return self.build_scan().typed()
 
     def looked_at(self) -> ScanArguments:
         """A copy with everything settled that a look at the files decides: what of CSV's dialect nobody named.
@@ -148,7 +148,7 @@ class ScanArguments:
         """
         given = {name.replace("_", "").lower() for name in self._said()[1]}
         if scan.options.reading.limit is None and LAYOUT_OPTIONS.isdisjoint(given):
-            scan.planner.check_layout()
+            scan.check_layout()
 
     def find_dialect(self) -> dict[str, str] | None:
         """The options that pin the dialect that the files show, ``None`` while no file has a record."""
@@ -195,7 +195,7 @@ class ScanArguments:
 
     def _takes_types(self, format: str, options: Mapping[str, Any]) -> bool:
         """True if columns without a schema are texts unless their types are asked for."""
-        return finds_dialect(format) or scan(self.paths(), format, **options).planner.options.format.types_if_asked
+        return finds_dialect(format) or scan(self.paths(), format, **options).options.format.types_if_asked
 
     def paths(self) -> NamedPaths:
         """The sources, ``~`` resolved."""

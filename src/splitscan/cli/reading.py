@@ -53,7 +53,7 @@ def count(sources: Sources, given: Mapping[str, Any], as_json: Json = False) -> 
     arguments = ScanArguments.of(sources, **given)
     scan = arguments.looked_at().build_scan()
     arguments.check_layout(scan)
-    rows = count_rows(scan.planner)
+    rows = count_rows(scan)
     if as_json:
         write_json({"records": rows})
     else:
@@ -188,7 +188,7 @@ def count_rows(
             done = min(bytes_done, bytes_total)  # of compressed files the content counts
             shown.show(IngestProgress(Phase.READ, bytes_done=done, bytes_total=bytes_total))
 
-        return planner.count(add)
+        return planner.count_rows(add)
 
 
 @command(
@@ -204,8 +204,6 @@ def index(sources: StoredSources, format: Format = None, option: Options = None,
     """
     scan = ScanArguments.of(sources, format=format, option=option).build_scan()
     names = ["path", "codec", "places", "content_bytes", "index"]
-    found = (
-        (redact(file.path), keep_seek_index(file, scan.planner.framing, scan.options.files)) for file in scan.files()
-    )
+    found = ((redact(file.path), keep_seek_index(file, scan.framing, scan.options.files)) for file in scan.files())
     rows = ((path, index.codec or None, index.places, index.content_bytes, index.state.value) for path, index in found)
     write_rows(names, rows, as_json=as_json, right=["places", "content_bytes"])

@@ -105,7 +105,7 @@ class IngestRun:
         return report.rejects > 0
 
     def _source(self) -> FileSource:
-        return FileSource(self._sized_scan().planner, rebalance=self._rebalance or None)
+        return FileSource(self._sized_scan(), rebalance=self._rebalance or None)
 
     def _delivery(self, progress: ShowsProgress | None = None) -> IngestTarget:
         on_progress, given = None if progress is None else progress.show, self._given
@@ -203,9 +203,7 @@ class WatchRun:
 
     def _watch(self, arguments: ScanArguments) -> Watch:
         given = self._given
-        return Watch(
-            lambda: arguments.build_scan().planner, given.destination, self._options, given.settings, table=given.table
-        )
+        return Watch(arguments.build_scan, given.destination, self._options, given.settings, table=given.table)
 
     @staticmethod
     def _tell(window: WatchedWindow, progress: ShowsProgress, *, as_json: bool) -> None:

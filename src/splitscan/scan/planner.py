@@ -35,6 +35,7 @@ from splitscan.scan.index import Indexer, OnBytes, fill_index, index_here
 from splitscan.scan.new_columns import SOME_RECORDS
 from splitscan.scan.own_formats import OwnFormat, Reading
 from splitscan.scan.request import ReadRequest
+from splitscan.scan.rows import checked_limit
 from splitscan.scan.schema.inference import WORKERS_HERE, Workers
 from splitscan.scan.schema.resolution import ColumnSource, ResolvedSchema
 from splitscan.scan.spec import ScanSpec
@@ -190,17 +191,51 @@ class ScanPlanner:
 
     # ----------------------------------------------------------- narrowing
 
-    def select(self, columns: Sequence[str]) -> Self:
-        """A copy with these columns only."""
-        return replace(self, selected=tuple(columns))
+    def select(self, *columns: str) -> Self:
+        """A scan of these columns only, in this order. The number of rows does not change.
 
-    def where(self, condition: str | FileTest) -> Self:
-        """A copy for the files and blocks for which one more condition holds."""
+        Args:
+            columns: Names, members ``m.x``, elements ``columns[3]``, columns of files (``filename``, ``dir0``), ``*``;
+                see ``docs/columns.md``. None at all is rows without columns.
+
+        Raises:
+            UsageError: ``[bad-column-path]`` if one is no text; when the scan is used, if it is no path to a column.
+            SchemaError: When the scan is used, if there is no such column, or it has not the shape that a path takes it
+                for.
+        """
+        for column in columns:
+            if not isinstance(column, str):
+                raise UsageError(
+                    "a column is a text, and several columns are several arguments",
+                    seen=repr(column),
+                    fix='write select("a", "b"), or select(*names)',
+                    code="bad-column-path",
+                )
+        return replace(self, selected=columns)
+
+    def where_files(self, condition: str | FileTest) -> Self:
+        """A scan of the files and blocks for which a condition holds; the others are not opened.
+
+        Where none is left and no schema was given, the others show the columns of the rows that there are not.
+
+        Args:
+            condition: SQL text over partition columns and columns of files and blocks, as
+                ``"year = 2024 and filename like '%.csv'"``; see ``docs/columns.md``. Or a function that is given a
+                :class:`~splitscan.blocks.FileMetadata` and says whether to read it. Beside earlier ones, all must hold.
+
+        Raises:
+            UsageError: ``[bad-where]`` if a text is no condition; when the scan is used, if it names a column of the
+                records or compares values of different kinds.
+        """
         return self._on(self.file_set.narrowed(condition))
 
     def limit(self, rows: int) -> Self:
-        """A copy that stops after so many rows."""
-        return replace(self, asked=self.asked.limit(rows))
+        """A scan that stops after *rows* rows.
+
+        Raises:
+            UsageError: ``[bad-limit]`` if it is no whole number from 0 on.
+        """
+        return replace(self, asked=self.asked.limit(checked_limit(rows)))
 
     def with_options(self, options: ReadOptions) -> Self:
         """A copy that reads the same files with other options."""
@@ -347,7 +382,7 @@ class ScanPlanner:
         """True if a machine counts on all its cores without Spark: no Python code looks at records."""
         return has(self.framing, "count") and self.options.reading.mode is Mode.PERMISSIVE
 
-    def count(self, on_bytes: OnBytes | None = None) -> int:
+    def count_rows(self, on_bytes: OnBytes | None = None) -> int:
         """Number of rows, by framing alone where the mode allows it, on all cores; up to the limit, if there is one."""
         limit = self.options.reading.limit
         if limit is None:

@@ -127,7 +127,7 @@ def count_rows(scan: ScanPlanner, spark: SparkSession) -> int:
         return 0
     slots = default_parallelism(spark)
     if is_local(spark) and scan.counts_here:
-        return scan.count()
+        return scan.count_rows()
     scan = scan.found_by(spark_workers(spark))
 
     def count_on_spark(spec: ScanSpec, blocks: Sequence[BlockMetadata]) -> list[RowCount]:

@@ -114,7 +114,7 @@ class Planner:
             self._keep("scan", asked, decided)
             (scan, spec, documents), conditions = decided, asked["conditions"]
             if conditions:
-                scan = scan.where(partial(may_hold, json.loads(conditions), spec))
+                scan = scan.where_files(partial(may_hold, json.loads(conditions), spec))
             elif int(asked["limit"]) == _COUNT:
                 rows, tasks = _count(scan, int(asked["slots"]), indexer)
                 return "tasks", [*([documents.write_rows(rows)] if rows else []), *map(documents.write, tasks)]

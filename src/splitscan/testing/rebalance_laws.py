@@ -69,7 +69,7 @@ def check_rebalance_law(
     """
     rejects: list[Reject] = []
     rows = shown_rows(row for batch in scan.to_batches(rejects.append) for row in batch.to_pylist())
-    plan = plan_rebalance(scan.planner.cut_at_most(segment_bytes), 1)
+    plan = plan_rebalance(scan.cut_at_most(segment_bytes), 1)
     if plan is None:
         must_equal(rows, [], "rebalance law, a scan without bytes")
         return RebalanceCensus(0, 0, 0, 0)
@@ -109,9 +109,7 @@ def _check_deal(
     reports: list[BlockReport] = []
     for log in logs:
         found: list[Reject] = []
-        reader = ChunkReader(
-            scan.planner.spec, DealtChunks(space, log).next, secrets, on_reject=found.extend, with_digest=True
-        )
+        reader = ChunkReader(scan.spec, DealtChunks(space, log).next, secrets, on_reject=found.extend, with_digest=True)
         for chunk in reader:
             read = shown_rows(row for batch in chunk for row in batch.to_pylist())
             results[chunk.chunk.start] = (read, list(found))
@@ -126,5 +124,5 @@ def _check_deal(
 
 def read_log(scan: Scan, plan: RebalancePlan, log: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
     """The rows of a finished log, as a reader of its partition delivers them."""
-    reader = ChunkReader(scan.planner.spec, DealtChunks(PositionSpace(plan.segments), log).next, plan.secrets)
+    reader = ChunkReader(scan.spec, DealtChunks(PositionSpace(plan.segments), log).next, plan.secrets)
     return [row for batch in reader.batches() for row in batch.to_pylist()]

@@ -41,7 +41,7 @@ class BlockResult(NamedTuple):
 
 def cut_blocks(scan: Scan, block_bytes: int) -> list[BlockMetadata]:
     """Plan the blocks of a scan with a block size of one's own, index included."""
-    return list(fill_index(_cut(scan, block_bytes), scan.planner.framing, scan.options))
+    return list(fill_index(_cut(scan, block_bytes), scan.framing, scan.options))
 
 
 def _check_reading_indexes(scan: Scan, block_bytes: int, expected: Sequence[BlockResult]) -> None:
@@ -51,7 +51,7 @@ def _check_reading_indexes(scan: Scan, block_bytes: int, expected: Sequence[Bloc
         result = read_block(scan, block)
         return [result, result.report.span_start, result.report.span_stop]
 
-    answers = index_by_reading(_cut(scan, block_bytes), scan.planner.framing, scan.options, read, map)
+    answers = index_by_reading(_cut(scan, block_bytes), scan.framing, scan.options, read, map)
     found = [answer[0] for _, answer in answers]
     situation = f"block law, blocks of {block_bytes} bytes without an index"
     for number, (one, other) in enumerate(zip(expected, found, strict=True)):
@@ -70,7 +70,7 @@ def _cut(scan: Scan, block_bytes: int) -> list[BlockMetadata]:
 def read_block(scan: Scan, block: BlockMetadata) -> BlockResult:
     """Read one planned block on its own, with digest."""
     rejects: list[Reject] = []
-    blocks = open_reader(scan.planner.spec, block, on_reject=rejects.extend, with_digest=True)
+    blocks = open_reader(scan.spec, block, on_reject=rejects.extend, with_digest=True)
     rows = [row for batch in blocks for row in batch.to_pylist()]
     return BlockResult(rows, rejects, blocks.report)
 
@@ -103,13 +103,13 @@ def check_block_law(scan: Scan, block_sizes: Iterable[int]) -> int:
         must_equal(counts, [result.report.rows for result in ordered], f"{situation}, reported rows")
         must_equal(
             counts,
-            [_count(scan, count_blocks(scan.planner.counting_spec, [block])).rows for block in blocks],
+            [_count(scan, count_blocks(scan.counting_spec, [block])).rows for block in blocks],
             f"{situation}, counted rows",
         )
-        counted = _count(scan, count_rows(scan.planner.counting_spec, _cut(scan, size)))
+        counted = _count(scan, count_rows(scan.counting_spec, _cut(scan, size)))
         must_equal([len(rows)], [counted.rows], f"{situation}, rows counted in all")
         if scan.options.reading.mode is Mode.PERMISSIVE:
-            of_context = isinstance(scan.planner.framing, ContextReading)  # it gives up records for reasons of its own
+            of_context = isinstance(scan.framing, ContextReading)  # it gives up records for reasons of its own
             lost = [reject for reject in rejects if not reject.delivered and (of_context or reject.code in GIVEN_UP)]
             must_equal([len(lost)], [counted.given_up], f"{situation}, records given up while rows are counted")
             if lost:
@@ -118,7 +118,7 @@ def check_block_law(scan: Scan, block_sizes: Iterable[int]) -> int:
 
 
 def _count(scan: Scan, counted: RowCount) -> RowCount:
-    return scan.planner.delivered(counted)
+    return scan.delivered(counted)
 
 
 def check_ledger_law(scan: Scan, reports: Sequence[BlockReport]) -> None:
@@ -235,7 +235,7 @@ def _safe_cut(format: FullFormat, data: bytes, position: int) -> int:
 
 
 def _digest(scan: Scan, report: BlockReport) -> str:
-    source = open_content(report.block, scan.options.files, scan.planner.framing)
+    source = open_content(report.block, scan.options.files, scan.framing)
     try:
         return digest_of(source, report.span_start, report.span_stop)
     finally:

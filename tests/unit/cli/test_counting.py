@@ -5,9 +5,9 @@ from contextlib import nullcontext
 
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.cli.progress import ShowsProgress
 from splitscan.cli.reading import count_rows
-from splitscan.scan import ScanPlanner
 
 RECORDS = 3000
 
@@ -35,7 +35,7 @@ def files(tmp_path):
     ids=str,
 )
 def test_row_12_counting_tells_of_every_byte_on_the_way(files, options, least):
-    planner = ScanPlanner.of(str(files), "csv", "a string, b string", {"blockSize": 4096, **options})
+    planner = Scan.of(str(files), "csv", "a string, b string", {"blockSize": 4096, **options})
     told, seconds = Told(), itertools.count(step=2.0)
     count_rows(planner, lambda: next(seconds), lambda: nullcontext(told))
     size = sum(file.stat().st_size for file in files.iterdir())
@@ -47,6 +47,6 @@ def test_row_12_counting_tells_of_every_byte_on_the_way(files, options, least):
 
 def test_nothing_is_told_of_what_takes_less_than_a_second(files):
     told = Told()
-    planner = ScanPlanner.of(str(files), "csv", "a string, b string", {"multiLine": True})
+    planner = Scan.of(str(files), "csv", "a string, b string", {"multiLine": True})
     assert count_rows(planner, lambda: 0.0, lambda: nullcontext(told)) == 3 * RECORDS
     assert told.all == []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from splitscan.scan.planner import ScanPlanner
+from splitscan.api.files import Scan
 from splitscan.startup import INTERRUPTED
 
 MODULE = [sys.executable, "-m", "splitscan"]
@@ -59,12 +59,12 @@ def test_the_command_collects_garbage_from_its_imports_to_its_end_only(basic):
 import gc, sys
 sys.argv = ["/usr/bin/splitscan", "count", {str(basic)!r}, "-f", "text"]
 from splitscan.cli import main
-from splitscan.scan.planner import ScanPlanner
-count = ScanPlanner.count
+from splitscan.api.files import Scan
+count = Scan.count_rows
 def counted(*args):
     print(gc.isenabled(), gc.get_freeze_count())
     return count(*args)
-ScanPlanner.count = counted
+Scan.count_rows = counted
 print(gc.isenabled())
 main()
 print(gc.get_freeze_count() > 50_000)
@@ -104,7 +104,7 @@ def test_an_error_of_the_system_that_is_not_the_output_s_is_told_as_it_is(run, b
     def fail(self, on_bytes):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(ScanPlanner, "count", fail)
+    monkeypatch.setattr(Scan, "count_rows", fail)
     code, _, err = run("count", basic)
     assert code == 1
     assert "unexpected OSError" in err

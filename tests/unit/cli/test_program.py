@@ -9,10 +9,10 @@ import typer
 from pyspark import cloudpickle
 
 import splitscan
+from splitscan.api.files import Scan
 from splitscan.cli import failures, main, reading, schemas
 from splitscan.cli.program import app
 from splitscan.errors import InvariantError
-from splitscan.scan.planner import ScanPlanner
 
 COMMANDS = ["ingest", "verify", "count", "head", "schema", "blocks", "options", "index"]
 HEAVY = {"pyspark", "pandas", "fsspec", "duckdb", "polars", "s3fs", "rich", "pyarrow.parquet", "splitscan.jobs.steps"}
@@ -126,7 +126,7 @@ def test_an_error_that_nobody_raised_on_purpose_asks_for_a_report(run, basic, mo
     def fail(self, on_bytes):
         raise KeyError("oops")
 
-    monkeypatch.setattr(ScanPlanner, "count", fail)
+    monkeypatch.setattr(Scan, "count_rows", fail)
     assert run("count", basic, "-o", "dialect=spark") == (
         1,
         "",
@@ -139,7 +139,7 @@ def test_a_broken_law_has_its_own_exit_code(run, basic, monkeypatch):
     def fail(self, on_bytes):
         raise InvariantError("two and two are four")
 
-    monkeypatch.setattr(ScanPlanner, "count", fail)
+    monkeypatch.setattr(Scan, "count_rows", fail)
     assert run("count", basic)[0] == 70
 
 
@@ -153,7 +153,7 @@ def test_interrupting_a_command_is_no_traceback(run, basic, monkeypatch):
     def interrupt(self, on_bytes):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ScanPlanner, "count", interrupt)
+    monkeypatch.setattr(Scan, "count_rows", interrupt)
     assert run("count", basic, "-o", "dialect=spark") == (130, "", "interrupted\n")
 
 

@@ -39,7 +39,7 @@ def test_a_second_scan_does_not_summarise_again(kept):
     path, directory = kept
     first = _scan(path).plan()
     assert len(list(directory.glob("*.json"))) == 1
-    again = _scan(path).planner.plan(indexer=_refuse)
+    again = _scan(path).plan(indexer=_refuse)
     assert again == first
 
 
@@ -141,10 +141,10 @@ def test_the_index_of_a_compressed_file_is_kept_without_decompressing_to_believe
     first = _scan(packed).plan()
     assert len(first) > 3
     assert len(list(directory.glob("*.json"))) == 1
-    assert _scan(packed).planner.plan(indexer=_refuse) == first
+    assert _scan(packed).plan(indexer=_refuse) == first
     data = bytearray(packed.read_bytes())
     data[first[2].seek.bit_offset // 8 + 20] ^= 1
     packed.write_bytes(bytes(data))
     _age(packed)
     with pytest.raises(AssertionError, match="summarised again"):
-        _scan(packed).planner.plan(indexer=_refuse)
+        _scan(packed).plan(indexer=_refuse)

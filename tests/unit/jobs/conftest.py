@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.content.storage.destination import LocalStorage
 from splitscan.errors import IngestError
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.scan import ScanPlanner
 
 ROWS = 100
 
@@ -68,7 +68,7 @@ def make_scan(tmp_path):
             "openCostInBytes": 0,
             **options,
         }
-        return ScanPlanner.of(str(folder), "csv", schema, given)
+        return Scan.of(str(folder), "csv", schema, given)
 
     return make
 

@@ -16,7 +16,6 @@ from splitscan.jobs.ledger_files import list_ledgers, read_ledgers
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import open_destination_storage
-from splitscan.scan import ScanPlanner
 
 CHANGES = ["mkdir", "link", "replace", "rename", "unlink", "rmdir", "fsync"]
 
@@ -106,7 +105,7 @@ def publish_dying(monkeypatch, make_scan, run, tmp_path, survives, layout):
 
 
 def expected_rows(make_scan):
-    return sorted((row["id"], row["text"]) for row in Scan(make_scan(["a", "b"])).to_arrow().to_pylist())
+    return sorted((row["id"], row["text"]) for row in make_scan(["a", "b"]).to_arrow().to_pylist())
 
 
 @pytest.mark.slow
@@ -257,7 +256,7 @@ def test_nothing_is_moved_through_a_link_that_leads_out_of_the_destination(tmp_p
     (tmp_path / "out/_splitscan/rejects").symlink_to(outside)
     monkeypatch.setattr(workplace, "_can_work_beside", lambda _: False)
     (tmp_path / "broken.csv").write_text("1,a\noops\n")
-    scan = ScanPlanner.of(str(tmp_path / "broken.csv"), "csv", "id long, text string", {})
+    scan = Scan.of(str(tmp_path / "broken.csv"), "csv", "id long, text string", {})
     with pytest.raises(IngestError, match=r"leads out of it.*\[destination-failed\]"):
         run(scan, tmp_path / "out")
     assert list(outside.iterdir()) == []

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow.dataset as ds
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError, UsageError
 from splitscan.jobs import SchemaEvolution, verify
@@ -23,7 +24,6 @@ from splitscan.jobs.ledger_files import list_ledgers, read_ledger, render_ledger
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.scan import ScanPlanner
 
 JOBS = Layout.JOBS
 SCHEMA = "id long, kind string"
@@ -45,7 +45,7 @@ def source(tmp_path):
         if not (path := folder / f"{job:04d}.csv").exists():
             path.write_text("".join([*rows, *["oops\n"] * bad]))
         options = {"blockSize": 44, "taskSize": 44, "openCostInBytes": 0, "mode": "DROPMALFORMED"}
-        return ScanPlanner.of(str(folder), "csv", SCHEMA, options)
+        return Scan.of(str(folder), "csv", SCHEMA, options)
 
     return write
 
@@ -127,7 +127,7 @@ def test_tables_have_no_layout(tmp_path, source):
 
 @pytest.mark.parametrize("name", ["splitscan_job", "Splitscan_JOB"])
 def test_a_column_of_the_name_of_the_folders_is_refused(tmp_path, source, run, name):
-    scan = ScanPlanner.of(source(0).roots, "csv", f"id long, {name} string", {})
+    scan = Scan.of(source(0).roots, "csv", f"id long, {name} string", {})
     with pytest.raises(UsageError, match=r"\[partition-column\]"):
         run(scan, tmp_path / "out", layout=JOBS)
     assert run(scan, tmp_path / "out").rows
@@ -314,7 +314,7 @@ def test_ledgers_that_are_gone_are_copied_again_from_the_folders(out, source, ru
 
 def test_a_job_without_rows_has_a_ledger_and_no_folder(out, tmp_path, source, run):
     (tmp_path / "in/none.csv").write_text("oops\n")
-    scan = ScanPlanner.of(str(tmp_path / "in"), "csv", SCHEMA, {"mode": "DROPMALFORMED"})
+    scan = Scan.of(str(tmp_path / "in"), "csv", SCHEMA, {"mode": "DROPMALFORMED"})
     run(scan, out, max_reject_ratio=1)
     assert not (out / "splitscan_job=00000004").exists()
     assert verify(out, deep=True).jobs == 4
@@ -325,7 +325,7 @@ def test_a_job_without_rows_has_a_ledger_and_no_folder(out, tmp_path, source, ru
 
 def test_a_first_job_without_rows_tells_readers_the_columns(tmp_path, run):
     (tmp_path / "none.csv").write_text("")
-    run(ScanPlanner.of(str(tmp_path / "none.csv"), "csv", SCHEMA, {}), tmp_path / "out", layout=JOBS)
+    run(Scan.of(str(tmp_path / "none.csv"), "csv", SCHEMA, {}), tmp_path / "out", layout=JOBS)
     assert hive(tmp_path / "out").column_names == ["id", "kind", "splitscan_job"]
     assert verify(tmp_path / "out", deep=True).ok
 
@@ -334,7 +334,7 @@ def bring_column(tmp_path, run, job, names, partition_by=None):
     (tmp_path / "in").mkdir(exist_ok=True)
     text = ",".join({"id": str(job), "k": f"k{job}", "x": f"x{job}"}[name] for name in names.split(","))
     (tmp_path / f"in/{job}.csv").write_text(f"{names}\n{text}\n")
-    scan = ScanPlanner.of(str(tmp_path / "in"), "csv", None, {"header": True, "headerMapping": "byName"})
+    scan = Scan.of(str(tmp_path / "in"), "csv", None, {"header": True, "headerMapping": "byName"})
     mode = SchemaEvolution.ADD
     return run(scan, tmp_path / "out", layout=JOBS, schema_evolution_mode=mode, partition_by=partition_by)
 

@@ -10,13 +10,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.jobs import SchemaEvolution, verify
 from splitscan.jobs.folder_layouts import move_in
 from splitscan.jobs.ledger_files import parse_ledger, render_ledger
 from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import open_destination_storage
-from splitscan.scan import ScanPlanner
 
 
 @pytest.fixture(params=Layout, ids=[layout.value for layout in Layout])
@@ -34,7 +34,7 @@ def grown(request, tmp_path, run, layout):
         record = {"id": str(number), "k": folder, "x": f"x{number}", "y": f"y{number}"}
         text = ",".join(record[name] for name in names.split(","))
         (tmp_path / f"in/{number}.csv").write_text(f"{names}\n{text}\n")
-        scan = ScanPlanner.of(str(tmp_path / "in"), "csv", None, {"header": True, "headerMapping": "byName"})
+        scan = Scan.of(str(tmp_path / "in"), "csv", None, {"header": True, "headerMapping": "byName"})
         settings = {"schema_evolution_mode": SchemaEvolution.ADD, "partition_by": request.param, "layout": layout}
         assert run(scan, tmp_path / "out", **settings).rows == 1
     return tmp_path / "out"

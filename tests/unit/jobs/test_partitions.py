@@ -25,7 +25,6 @@ from splitscan.jobs.partitioning import NULL_FOLDER, Partitioning
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.scan import ScanPlanner
 
 from .tables.conftest import open_iceberg
 
@@ -67,7 +66,7 @@ def source(tmp_path):
             "nullValue": "NA", "emptyValue": "", "escape": '"',
             "blockSize": "600", "taskSize": "1500", "openCostInBytes": 0,
         }  # fmt: skip
-        return ScanPlanner.of(str(folder), "csv", SCHEMA, options)
+        return Scan.of(str(folder), "csv", SCHEMA, options)
 
     return write
 
@@ -110,7 +109,7 @@ def sink(request, tmp_path, runner):
 
         def expected(self, scan):
             """What a scan reads; where only folders tell a value, an empty text is a null."""
-            table = Scan(scan).to_arrow()
+            table = scan.to_arrow()
             if self.format != "iceberg":
                 kinds = [text or None for text in table["kind"].to_pylist()]
                 table = table.set_column(1, "kind", pa.array(kinds, pa.string()))
@@ -140,16 +139,16 @@ def test_whole_numbers_and_booleans_are_partitions_too(sink, source):
     if sink.format == "none":
         types = pa.schema([("flag", pa.bool_()), ("size", pa.int32())])
         read = ds.dataset(sink.out, format="parquet", partitioning=ds.partitioning(types, flavor="hive")).to_table()
-        assert rows_of(read) == rows_of(Scan(scan).to_arrow())
+        assert rows_of(read) == rows_of(scan.to_arrow())
     else:
-        assert sink.rows() == rows_of(Scan(scan).to_arrow())
+        assert sink.rows() == rows_of(scan.to_arrow())
     assert verify(sink.out, deep=True).ok
 
 
 def test_engines_agree_on_a_plain_folder(tmp_path, source, run):
     scan = source("a.csv")
     run(scan, tmp_path / "out", partition_by=("kind",))
-    expected = Counter((row["id"], row["kind"] or None) for row in Scan(scan).to_arrow().to_pylist())
+    expected = Counter((row["id"], row["kind"] or None) for row in scan.to_arrow().to_pylist())
     files = f"{tmp_path}/out/kind=*/*.parquet"
     query = f"SELECT id, kind FROM read_parquet('{files}', hive_partitioning=true, hive_types_autocast=false)"
     assert Counter(duckdb.sql(query).fetchall()) == expected
@@ -161,7 +160,7 @@ def test_engines_agree_on_a_plain_folder(tmp_path, source, run):
 
 def test_the_name_of_the_null_folder_is_a_text_like_any_other(tmp_path, runner):
     (tmp_path / "a.csv").write_text(f"1,{NULL_FOLDER}\n2,NA\n")
-    scan = ScanPlanner.of(str(tmp_path / "a.csv"), "csv", "id long, kind string", {"nullValue": "NA"})
+    scan = Scan.of(str(tmp_path / "a.csv"), "csv", "id long, kind string", {"nullValue": "NA"})
     for table in READERS:
         run_ingest(
             FileSource(scan),
@@ -181,7 +180,7 @@ def test_filters_of_tables_find_the_same_rows(tmp_path, source, runner):
     settings = IngestSettings(partition_by=("kind", "day"))
     run_ingest(FileSource(scan), IngestTarget(tmp_path / "d", settings, table="delta"), runner())
     run_ingest(FileSource(scan), IngestTarget(tmp_path / "i", settings, table="iceberg"), runner())
-    counts = Counter(row["kind"] for row in Scan(scan).to_arrow().to_pylist())
+    counts = Counter(row["kind"] for row in scan.to_arrow().to_pylist())
     delta, iceberg = DeltaTable((tmp_path / "d").as_uri()), open_iceberg(tmp_path / "i")
     for kind, count in counts.items():
         if kind:
@@ -226,9 +225,7 @@ def test_a_kill_between_two_moves_is_finished(tmp_path, source, run, monkeypatch
         run(scan, tmp_path / "out")
     assert len(moved) == 3
     assert verify(tmp_path / "out", deep=True).rows == 152
-    assert read_plain_kinds(tmp_path / "out") == Counter(
-        row["kind"] or None for row in Scan(scan).to_arrow().to_pylist()
-    )
+    assert read_plain_kinds(tmp_path / "out") == Counter(row["kind"] or None for row in scan.to_arrow().to_pylist())
 
 
 def read_plain_kinds(out):
@@ -267,7 +264,7 @@ def test_the_ledger_says_which_rows_are_whose(sink, source):
         assert len(own) == block.rows
         assert own == [] or None in own or max(own) - min(own) < block.rows
         found += own
-    assert Counter(found) == Counter(Scan(scan).to_arrow()["id"].to_pylist())
+    assert Counter(found) == Counter(scan.to_arrow()["id"].to_pylist())
 
 
 def test_a_stray_file_among_partitions_is_found(tmp_path, source, run):
@@ -283,7 +280,7 @@ def test_a_stray_file_among_partitions_is_found(tmp_path, source, run):
 
 def test_without_rows_the_columns_can_still_be_read(tmp_path, run):
     (tmp_path / "none.csv").write_text("")
-    scan = ScanPlanner.of(str(tmp_path / "none.csv"), "csv", SCHEMA, {})
+    scan = Scan.of(str(tmp_path / "none.csv"), "csv", SCHEMA, {})
     run(scan, tmp_path / "out", partition_by=("kind", "day"))
     assert set(read_plain(tmp_path / "out").schema.names) == set(scan.schema.names)
     assert read_plain(tmp_path / "out").num_rows == 0
@@ -294,7 +291,7 @@ def test_a_table_of_others_is_written_as_it_is_partitioned(tmp_path, source, run
     scan = source("a.csv")
     DeltaTable.create(tmp_path / "out", scan.schema, partition_by=["day"])
     run(scan, tmp_path / "out")
-    assert rows_of(read_delta(tmp_path / "out")) == rows_of(Scan(scan).to_arrow())
+    assert rows_of(read_delta(tmp_path / "out")) == rows_of(scan.to_arrow())
     assert (tmp_path / "out/day=2024-01-01").is_dir()
 
 
@@ -311,9 +308,7 @@ def test_a_table_of_others_is_written_as_it_is_partitioned(tmp_path, source, run
 )
 def test_columns_that_cannot_be_partitioned_by_are_refused(sink, tmp_path, runner, columns, message):
     (tmp_path / "a.csv").write_text("1,1.5,2024-01-01 00:00:00,a\n")
-    scan = ScanPlanner.of(
-        str(tmp_path / "a.csv"), "csv", "id long, real double, moment timestamp, _x string, kind string", {}
-    )
+    scan = Scan.of(str(tmp_path / "a.csv"), "csv", "id long, real double, moment timestamp, _x string, kind string", {})
     chosen = runner()
     with pytest.raises(UsageError, match=r"\[partition-column\]") as caught:
         sink.ingest(scan, columns, chosen)
@@ -323,7 +318,7 @@ def test_columns_that_cannot_be_partitioned_by_are_refused(sink, tmp_path, runne
 
 def test_all_columns_cannot_be_partitions_of_a_folder(tmp_path, run):
     (tmp_path / "a.csv").write_text("1\n")
-    scan = ScanPlanner.of(str(tmp_path / "a.csv"), "csv", "id long", {})
+    scan = Scan.of(str(tmp_path / "a.csv"), "csv", "id long", {})
     with pytest.raises(UsageError, match="all columns"):
         run(scan, tmp_path / "out", partition_by=("id",))
 
@@ -338,7 +333,7 @@ def test_jobs_of_one_destination_have_the_same_partitions(sink, source):
 
 def test_a_value_that_is_too_long_fails_the_job(sink, tmp_path):
     (tmp_path / "a.csv").write_text(f"1,{'é' * 126}\n2,{'x' * 250}\n3,{'x' * 251}\n")
-    scan = ScanPlanner.of(str(tmp_path / "a.csv"), "csv", "id long, kind string", {})
+    scan = Scan.of(str(tmp_path / "a.csv"), "csv", "id long, kind string", {})
     with pytest.raises(IngestError, match=r"\[partition-value\](.|\n)*of 257 bytes"):
         sink.ingest(scan, ("kind",))
     assert not (sink.out / ledger_name(1)).exists()

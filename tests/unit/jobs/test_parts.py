@@ -5,12 +5,12 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError
 from splitscan.jobs import verify
 from splitscan.jobs.ledger_files import ledger_name, parse_ledger
 from splitscan.jobs.staging import OutputPart, plan_parts
-from splitscan.scan import ScanPlanner
 
 
 def ledger_of(out, number=1):
@@ -24,7 +24,7 @@ def many(tmp_path):
     folder.mkdir()
     for number in range(1000):
         (folder / f"{number:04d}.csv").write_text(f"{number},text\n" if number != 500 else "oops\n")
-    return lambda **options: ScanPlanner.of(str(folder), "csv", "id long, text string", options)
+    return lambda **options: Scan.of(str(folder), "csv", "id long, text string", options)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
+from splitscan.api.files import Scan
 from splitscan.api.ingesting import ingest_table
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, SplitscanError, UsageError
 from splitscan.jobs import OnChanged, verify
@@ -14,7 +15,6 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.jobs.workplace import lock_destination
-from splitscan.scan import ScanPlanner
 
 
 def test_a_file_that_changed_since_it_was_ingested_fails_the_job(tmp_path, make_scan, run, seen):
@@ -71,7 +71,7 @@ def test_what_looks_narrower_than_the_destination_is_read_as_it_and_what_looks_w
     def ingest(value):
         path = tmp_path / f"{value}.csv"
         path.write_text(f"id,value\n1,{value}\n")
-        run(ScanPlanner.of(str(path), "csv", None, {"header": True, "inferSchema": True}), tmp_path / "out")
+        run(Scan.of(str(path), "csv", None, {"header": True, "inferSchema": True}), tmp_path / "out")
 
     ingest("7.5")
     ingest("8")
@@ -128,7 +128,7 @@ def test_a_destination_inside_its_source_is_never_read_itself(
     options = {"header": True, "multiLine": True, "recursiveFileLookup": True}
 
     def scan():
-        return ScanPlanner.of(str(source), "csv", "id long, text string", options)
+        return Scan.of(str(source), "csv", "id long, text string", options)
 
     first = run(scan(), destination)
     assert (first.files, first.rows) == (2, 200)

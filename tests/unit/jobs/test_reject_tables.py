@@ -65,7 +65,7 @@ def table(folder: Path, read: Callable[[OnRejects], Any], *, as_objects: bool) -
 def scanned(path: Path, **options: Any) -> Callable[[OnRejects], None]:
     def read(take: OnRejects) -> None:
         scan = (ss.scan_json if path.suffix == ".json" else ss.scan_csv)(path, schema=SCHEMA, **options)
-        for _ in scan_blocks(scan.planner.spec, scan.planner.plan(), on_reject=take):
+        for _ in scan_blocks(scan.spec, scan.plan(), on_reject=take):
             pass
 
     return read
@@ -136,7 +136,7 @@ def test_portions_do_not_depend_on_how_rejects_come(tmp_path: Path, order: list[
 def test_a_task_holds_little_of_the_table_beside_its_rows(tmp_path: Path) -> None:
     path = tmp_path / "broken.csv"
     path.write_text(f"x,{'n' * 2000},1\n" * 9_000)
-    scan = ss.scan_csv(path, schema=SCHEMA).planner
+    scan = ss.scan_csv(path, schema=SCHEMA)
     (part,) = plan_parts({(0, block.index): block for block in scan.plan()}, scan.tasks(scan.plan()), set())
     target = PartTarget("j" * 8, str(tmp_path / "out"), IngestSettings(), scan.spec.schema)
     run_part(target, part, partial(write_files, scan.spec))

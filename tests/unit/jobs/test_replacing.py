@@ -9,6 +9,7 @@ import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 
+from splitscan.api.files import Scan
 from splitscan.errors import IngestError, SourceChangedError, UsageError
 from splitscan.jobs import replacing, verify
 from splitscan.jobs.destination import open_destination
@@ -19,7 +20,6 @@ from splitscan.jobs.rejected import list_rejects
 from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution
 from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
-from splitscan.scan import ScanPlanner
 
 KINDS = ["flat", "jobs", "delta", "iceberg"]
 SCHEMA = "id long, kind string"
@@ -44,7 +44,7 @@ class World:
 
     def source(self, schema=SCHEMA, **options):
         given = {"blockSize": 40, "taskSize": 200, "openCostInBytes": 0, **options}
-        return FileSource(ScanPlanner.of(str(self.folder), "csv", schema, given))
+        return FileSource(Scan.of(str(self.folder), "csv", schema, given))
 
     def delivery(self, on_changed=OnChanged.REPLACE, **settings):
         is_table = self.kind in {"delta", "iceberg"}

@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import splitscan as ss
+from splitscan.api.files import Scan
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError
 from splitscan.jobs import verify
-from splitscan.scan import ScanPlanner
 
 from ..content.archives.packed import tar_of
 
@@ -36,11 +36,11 @@ def empty_destination_is_readable(out):
 @pytest.mark.parametrize("content", [b"", b"id,text\n", b"id,text\r\n\r\n"], ids=["empty", "header", "blank line"])
 def test_an_ingest_without_a_row_leaves_parquet_that_tells_the_columns(folder, tmp_path, run, content):
     (folder / "a.csv").write_bytes(content)
-    scan = ScanPlanner.of(str(folder), "csv", SCHEMA, {"header": True})
+    scan = Scan.of(str(folder), "csv", SCHEMA, {"header": True})
     report = run(scan, tmp_path / "out")
     assert (report.files, report.rows, report.data_files, report.nothing_to_do) == (1, 0, 1, False)
     empty_destination_is_readable(tmp_path / "out")
-    assert run(ScanPlanner.of(str(folder), "csv", SCHEMA, {"header": True}), tmp_path / "out").nothing_to_do
+    assert run(Scan.of(str(folder), "csv", SCHEMA, {"header": True}), tmp_path / "out").nothing_to_do
 
 
 def test_an_ingest_of_an_empty_folder_is_refused_and_the_next_one_finds_the_destination_as_it_was(
@@ -48,18 +48,18 @@ def test_an_ingest_of_an_empty_folder_is_refused_and_the_next_one_finds_the_dest
 ):
     for _ in range(2):
         with pytest.raises(SourceMissingError, match="no-files"):
-            run(ScanPlanner.of(str(folder), "csv", SCHEMA, {}), tmp_path / "out")
+            run(Scan.of(str(folder), "csv", SCHEMA, {}), tmp_path / "out")
     assert not list((tmp_path / "out").rglob("*.parquet"))
     (folder / "a.csv").write_text("1,x\n")
-    assert run(ScanPlanner.of(str(folder), "csv", SCHEMA, {}), tmp_path / "out").rows == 1
+    assert run(Scan.of(str(folder), "csv", SCHEMA, {}), tmp_path / "out").rows == 1
     assert verify(tmp_path / "out", deep=True).ok
 
 
 def test_where_other_jobs_left_rows_no_empty_file_is_added(folder, tmp_path, run):
     (folder / "a.csv").write_text("1,x\n")
-    run(ScanPlanner.of(str(folder), "csv", SCHEMA, {}), tmp_path / "out")
+    run(Scan.of(str(folder), "csv", SCHEMA, {}), tmp_path / "out")
     (folder / "b.csv").touch()
-    report = run(ScanPlanner.of(str(folder), "csv", SCHEMA, {}), tmp_path / "out")
+    report = run(Scan.of(str(folder), "csv", SCHEMA, {}), tmp_path / "out")
     assert (report.files, report.data_files) == (1, 0)
     assert len(list((tmp_path / "out").glob("*.parquet"))) == 1
 
@@ -74,7 +74,7 @@ def vanishing(folder):
         (folder / f"{name}.csv").write_text("".join(f"{number},{name}\n" for number in range(20)))
 
     def scan(**options):
-        found = ScanPlanner.of(str(folder), "csv", SCHEMA, {"ignoreMissingFiles": True, "taskSize": "1m", **options})
+        found = Scan.of(str(folder), "csv", SCHEMA, {"ignoreMissingFiles": True, "taskSize": "1m", **options})
         found.files()
         return found
 
@@ -187,9 +187,9 @@ def test_a_damaged_file_is_ingested_up_to_its_damage_and_everything_says_so(
     (folder / "b.csv").write_bytes(b"1,b\n")
     options = {"multiLine": True, "blockSize": block_size, "openCostInBytes": 0}
     with pytest.raises(SourceError, match="corrupt-container"):
-        run(ScanPlanner.of(str(folder), "csv", SCHEMA, options), tmp_path / "out")
+        run(Scan.of(str(folder), "csv", SCHEMA, options), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    scan = ScanPlanner.of(str(folder), "csv", SCHEMA, {**options, "ignoreCorruptFiles": True})
+    scan = Scan.of(str(folder), "csv", SCHEMA, {**options, "ignoreCorruptFiles": True})
     report = run(scan, tmp_path / "out")
     assert (report.files, report.files_damaged) == (2, 1)
     assert 0 <= len(second) - report.lost_bytes < 12
@@ -215,7 +215,7 @@ def test_a_damaged_file_is_ingested_up_to_its_damage_and_everything_says_so(
 
 def test_what_is_lost_counts_for_the_budget(folder, tmp_path, run):
     (folder / "a.csv.gz").write_bytes(gzip.compress(b"1,a\n2,b\n")[:-5])
-    scan = ScanPlanner.of(str(folder), "csv", SCHEMA, {"ignoreCorruptFiles": True})
+    scan = Scan.of(str(folder), "csv", SCHEMA, {"ignoreCorruptFiles": True})
     with pytest.raises(IngestError, match="reject-budget"):
         run(scan, tmp_path / "out", max_rejects=0)
     assert run(scan, tmp_path / "out", max_rejects=1).rows == 2
@@ -228,7 +228,7 @@ def test_of_damaged_archives_what_is_lost_is_counted_and_listed(folder, tmp_path
     (folder / "b.tar.gz").write_bytes(data[:-2])
     (folder / "c.tar.gz").write_bytes(data)
     options = {"archivePathFilter": "*", "ignoreCorruptFiles": True, "blockSize": 300}
-    scan = ScanPlanner.of(str(folder), "csv", SCHEMA, options)
+    scan = Scan.of(str(folder), "csv", SCHEMA, options)
     report = run(scan, tmp_path / "out")
     assert (report.rows, report.rejects, report.files, report.files_damaged) == (175 + 2 * 310, 2, 6, 2)
     lost = {f"{folder}/a.tar.gz!/b", f"{folder}/b.tar.gz!/"}
@@ -243,7 +243,7 @@ def test_of_damaged_archives_what_is_lost_is_counted_and_listed(folder, tmp_path
 
 def test_a_job_of_which_most_records_are_broken_publishes_nothing_unless_that_is_wanted(tmp_path, run):
     (tmp_path / "a.csv").write_text("".join(f"{i};words of {i}\n" for i in range(20)))  # another separator
-    scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string").planner
+    scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string")
     with pytest.raises(IngestError, match=r"than the default allows .*; nothing was published") as caught:
         run(scan, tmp_path / "out")
     assert caught.value.reason_code == "reject-budget"
@@ -265,12 +265,12 @@ PLAIN = "7,some words that need no quotes\n"
 )
 def test_doubled_quotes_under_the_default_escape_stop_the_job_before_anything_is_read(content, tmp_path, run):
     (tmp_path / "a.csv").write_text(content)
-    scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string", multiLine=True).planner
+    scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string", multiLine=True)
     with pytest.raises(UsageError, match=r"set escape=") as caught:
         run(scan, tmp_path / "out")
     assert caught.value.reason_code == "dialect-contradicted"
     assert not (tmp_path / "out").exists()
-    right = ss.scan_csv(tmp_path / "a.csv", "id long, note string", multiLine=True, escape='"').planner
+    right = ss.scan_csv(tmp_path / "a.csv", "id long, note string", multiLine=True, escape='"')
     assert run(right, tmp_path / "right").rejects == 0
 
 
@@ -280,12 +280,12 @@ def test_doubled_quotes_under_the_default_escape_stop_the_job_before_anything_is
 def test_json_over_several_lines_stops_the_job_before_anything_is_read(text, tmp_path, run):
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(UsageError, match=r"set multiLine=true") as caught:
-        run(ss.scan_json(tmp_path / "a.json", "id string").planner, tmp_path / "out")
+        run(ss.scan_json(tmp_path / "a.json", "id string"), tmp_path / "out")
     assert caught.value.reason_code == "dialect-contradicted"
     assert not (tmp_path / "out").exists()
-    asked = ss.scan_json(tmp_path / "a.json", "id string", multiLine=False).planner
+    asked = ss.scan_json(tmp_path / "a.json", "id string", multiLine=False)
     assert run(asked, tmp_path / "out", max_reject_ratio=1).rejects > 0
-    assert run(ss.scan_json(tmp_path / "a.json", "id string", multiLine=True).planner, tmp_path / "b").rejects == 0
+    assert run(ss.scan_json(tmp_path / "a.json", "id string", multiLine=True), tmp_path / "b").rejects == 0
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_json_over_several_lines_stops_the_job_before_anything_is_read(text, tmp
 )
 def test_json_that_may_be_lines_is_read(text, options, tmp_path, run):
     (tmp_path / "a.json").write_text(text)
-    scan = ss.scan_json(tmp_path / "a.json", "id string", **options).planner
+    scan = ss.scan_json(tmp_path / "a.json", "id string", **options)
     assert run(scan, tmp_path / "out", max_reject_ratio=1).files == 1
 
 
@@ -318,10 +318,10 @@ def test_json_that_may_be_lines_is_read(text, options, tmp_path, run):
 )
 def test_what_may_be_meant_is_read(content, tmp_path, run):
     (tmp_path / "a.csv").write_text(content)
-    run(ss.scan_csv(tmp_path / "a.csv", "id long, note string").planner, tmp_path / "out", max_reject_ratio=1)
+    run(ss.scan_csv(tmp_path / "a.csv", "id long, note string"), tmp_path / "out", max_reject_ratio=1)
 
 
 def test_who_names_the_escape_is_obeyed(tmp_path, run):
     (tmp_path / "a.csv").write_text('1,"a ""b"" c"\n')
-    scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string", escape="\\").planner
+    scan = ss.scan_csv(tmp_path / "a.csv", "id long, note string", escape="\\")
     assert run(scan, tmp_path / "out").rows == 1

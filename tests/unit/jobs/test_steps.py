@@ -14,7 +14,6 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import PartReport
 from splitscan.jobs.steps import IngestTarget, plan_ingest
-from splitscan.scan import ScanPlanner
 from splitscan.scan.kernel_reader import KernelBlockReader
 from splitscan.scan.record_reader import RecordBlockReader
 
@@ -29,9 +28,7 @@ def rows(folder):
 
 
 def expected(scan):
-    return sorted(
-        (row["id"] is not None, row["id"] or 0, row["text"] or "") for row in Scan(scan).to_arrow().to_pylist()
-    )
+    return sorted((row["id"] is not None, row["id"] or 0, row["text"] or "") for row in scan.to_arrow().to_pylist())
 
 
 # ------------------------------------------------------------------ the plain way
@@ -296,11 +293,11 @@ def test_files_of_the_destination_have_no_say_in_the_schema(tmp_path, run):
     destination = tmp_path / "a"  # its files come first by path
     options = {"header": True, "inferSchema": True, "recursiveFileLookup": True}
     for files in (1, 0):
-        report = run(ScanPlanner.of(str(tmp_path), "csv", None, options), destination)
+        report = run(Scan.of(str(tmp_path), "csv", None, options), destination)
         assert report.files == files
     assert (
         plan_ingest(
-            FileSource(ScanPlanner.of(str(tmp_path), "csv", None, options)), IngestTarget(destination, IngestSettings())
+            FileSource(Scan.of(str(tmp_path), "csv", None, options)), IngestTarget(destination, IngestSettings())
         ).paths
         == ()
     )

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.errors import SchemaError
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import ScanPlanner
 
 from .conftest import InProcessRunner
 
@@ -25,7 +25,7 @@ def ingested(tmp_path, run):
 
     def add(name, *values, settings=None, schema=None, **options):
         (source / f"{name}.csv").write_text("\n".join(["k,v", *(f"k,{value}" for value in values), ""]))
-        scan = ScanPlanner.of(str(source), "csv", schema, {"header": True, **options})
+        scan = Scan.of(str(source), "csv", schema, {"header": True, **options})
         return run(scan, out, **(settings or {}))
 
     add.out, add.source = out, source
@@ -115,7 +115,7 @@ def test_where_columns_may_be_added_values_that_do_not_fit_are_rejects(ingested)
 def test_nothing_is_read_for_the_columns_where_nothing_is_new(ingested, run, monkeypatch):
     ingested("a", "1")
     monkeypatch.setattr(asked, "infer_schema", lambda *_, **__: pytest.fail("files are looked at"))
-    scan = ScanPlanner.of(str(ingested.source), "csv", None, {"header": True})
+    scan = Scan.of(str(ingested.source), "csv", None, {"header": True})
     assert run(scan, ingested.out).nothing_to_do
 
 
@@ -126,7 +126,7 @@ def test_a_record_that_is_still_being_written_has_no_say(tmp_path):
     def window():
         stream, others = parse_stream_options({"fileMode": "append", "scanIntervalMillis": 0})
         watch = Watch(
-            lambda: ScanPlanner.of(str(path), "csv", None, {"header": True, **others}), str(tmp_path / "out"), stream
+            lambda: Scan.of(str(path), "csv", None, {"header": True, **others}), str(tmp_path / "out"), stream
         )
         try:
             (found,) = watch.drain(InProcessRunner())
@@ -148,7 +148,7 @@ def test_a_stream_keeps_the_types_of_its_first_window_and_counts_what_does_not_f
         (tmp_path / f"in/{name}.csv").write_text(text)
         stream, others = parse_stream_options({"scanIntervalMillis": 0})
         watch = Watch(
-            lambda: ScanPlanner.of(str(tmp_path / "in"), "csv", None, {"header": True, **others}),
+            lambda: Scan.of(str(tmp_path / "in"), "csv", None, {"header": True, **others}),
             str(tmp_path / "out"), stream, IngestSettings(),
         )  # fmt: skip
         try:

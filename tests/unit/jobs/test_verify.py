@@ -10,11 +10,11 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.errors import IngestError, UsageError
 from splitscan.jobs import verify
 from splitscan.jobs.ledger_files import ledger_name, parse_ledger, render_ledger
 from splitscan.jobs.workplace import open_destination_storage
-from splitscan.scan import ScanPlanner
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +64,7 @@ NESTED = "l array<string>, m map<string,array<int>>, s struct<l:array<struct<m:m
 )
 def test_columns_of_columns_are_good_too(tmp_path, run, format, content, schema, options):
     (tmp_path / "data").write_text(content)
-    run(ScanPlanner.of(str(tmp_path / "data"), format, schema, options), tmp_path / "out")
+    run(Scan.of(str(tmp_path / "data"), format, schema, options), tmp_path / "out")
     assert verify(tmp_path / "out", deep=True).problems == ()
 
 

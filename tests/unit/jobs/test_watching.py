@@ -8,6 +8,7 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.content.storage.destination import LocalStorage
 from splitscan.errors import IngestError, SourceChangedError, StreamError, UsageError
 from splitscan.jobs import Phase, verify
@@ -18,7 +19,6 @@ from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import ScanPlanner
 from splitscan.streaming.status import read_status
 
 from ..streaming.following import write
@@ -38,7 +38,7 @@ class Watched:
         stream, others = parse_stream_options({**self.options, **options})
 
         def build():
-            return ScanPlanner.of(str(self.source), "csv", None, {"header": True, **others})
+            return Scan.of(str(self.source), "csv", None, {"header": True, **others})
 
         return Watch(build, str(self.out), stream, self.settings)
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.errors import IngestError, SourceChangedError, StreamError
 from splitscan.jobs import verify
 from splitscan.jobs.ledger_files import parse_ledger, render_ledger
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import ScanPlanner
 
 from ..streaming.following import touch, write
 from .conftest import InProcessRunner
@@ -31,7 +31,7 @@ class Followed:
     def watch(self, **options):
         stream, others = parse_stream_options({**self.options, **options})
         return Watch(
-            lambda: ScanPlanner.of(str(self.source), self.format, self.schema, others),
+            lambda: Scan.of(str(self.source), self.format, self.schema, others),
             str(self.out),
             stream,
         )

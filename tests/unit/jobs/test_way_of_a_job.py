@@ -17,7 +17,6 @@ import splitscan as ss
 from splitscan.cli import main, runs
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.scan import ScanPlanner
 from splitscan.spark import ingest_runner
 from tests.unit.cli.conftest import InProcessRunner
 
@@ -51,7 +50,7 @@ def traced(work):
     return sorted(modules)
 
 def ingest(folder):
-    scan = ScanPlanner.of(source, "csv", "id long, text string", {"header": True})
+    scan = Scan.of(source, "csv", "id long, text string", {"header": True})
     report = run_ingest(FileSource(scan), IngestTarget(folder, table=table), Elsewhere(lambda: "here"))
     assert report.rows == 1000
 

@@ -34,7 +34,7 @@ def cut(tmp_path):
         path.write_bytes(FILES[name])
         scan = ss.scan_text(str(path))
         (file,) = scan.files()
-        blocks = cut_file(file, lengths, scan.planner.framing, scan.options.files, most_shares, **options)
+        blocks = cut_file(file, lengths, scan.framing, scan.options.files, most_shares, **options)
         return [(block.start, block.stop) for block in blocks]
 
     return bounds

@@ -49,7 +49,7 @@ def shares_of(file, cuts):
 def read_in_turn(scan, blocks):
     """What one task gives of blocks that follow each other: by now they are decompressed once."""
     results = []
-    with closing(ConsecutiveBlocks(scan.planner.spec)) as consecutive:
+    with closing(ConsecutiveBlocks(scan.spec)) as consecutive:
         for block in blocks:
             rejects = []
             read = consecutive.open(block, on_reject=rejects.extend, with_digest=True)

@@ -27,12 +27,12 @@ def scan_of(path, **options):
 
 
 def cut(scan, lengths=FINE):
-    blocks = cut_files(scan.files(), lengths, scan.planner.framing, scan.options.files)
-    return list(fill_index(blocks, scan.planner.framing, scan.options))
+    blocks = cut_files(scan.files(), lengths, scan.framing, scan.options.files)
+    return list(fill_index(blocks, scan.framing, scan.options))
 
 
 def rows_of(scan, blocks):
-    return [row for batch in scan_blocks(scan.planner.spec, blocks) for row in batch.to_pylist()]
+    return [row for batch in scan_blocks(scan.spec, blocks) for row in batch.to_pylist()]
 
 
 @pytest.mark.parametrize("kind", CONTAINERS)
@@ -102,12 +102,12 @@ def test_a_scan_that_is_cut_finely_shares_out_a_compressed_file_that_is_shorter_
     path.write_bytes(gzip.compress(content, 1))
     assert len(content) > 24 * MIB  # more than three pieces
     assert path.stat().st_size < scan_of(path).options.files.block_bytes
-    blocks = list(scan_of(path).planner.cut_fine().blocks())
+    blocks = list(scan_of(path).cut_fine().blocks())
     assert [block.stop for block in blocks[:-1]] == pytest.approx(
         FINE.share_bounds(len(content), MOST_SHARES), rel=0.05
     )
-    assert [len(task) for task in scan_of(path).planner.cut_fine().tasks(blocks, 2)] == [2, 2]
-    assert len(list(scan_of(path, where="file_block_start >= 0").planner.cut_fine().blocks())) == 1  # as blockSize says
+    assert [len(task) for task in scan_of(path).cut_fine().tasks(blocks, 2)] == [2, 2]
+    assert len(list(scan_of(path, where="file_block_start >= 0").cut_fine().blocks())) == 1  # as blockSize says
 
 
 @given(

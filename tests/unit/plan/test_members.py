@@ -188,11 +188,11 @@ def test_blocks_are_summarised_only_where_no_line_before_them_tells_of_its_quote
     told.write_bytes(bgzf(pieces_of(b'1,"Ann",2\n' * 200, 211)))
     untold.write_bytes(bgzf(pieces_of(b"1,Ann,2\n" * 200, 211)))
     scan_of = SCANS["csv with newlines"][1]
-    blocks = scan_of(str(told), block_size=1).planner.plan(refuse)
+    blocks = scan_of(str(told), block_size=1).plan(refuse)
     assert len(blocks) > 5
     assert all(block.first_record_start % 10 == 0 for block in blocks)
     with pytest.raises(AssertionError, match="blocks are summarised"):
-        scan_of(str(untold), block_size=1).planner.plan(refuse)
+        scan_of(str(untold), block_size=1).plan(refuse)
 
 
 @pytest.mark.slow

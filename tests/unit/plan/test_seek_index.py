@@ -273,7 +273,7 @@ def test_every_codec_has_its_way_of_being_looked_through(tmp_path, suffix, membe
 
 def kept(path):
     scan = ss.scan_text(str(path))
-    return keep_seek_index(scan.files()[0], scan.planner.framing, scan.options.files)
+    return keep_seek_index(scan.files()[0], scan.framing, scan.options.files)
 
 
 def test_what_becomes_of_a_seek_index(tmp_path):

@@ -64,6 +64,6 @@ def check_cuts(scan_of, path, content_bytes, block_bytes):
     assert all(left[1] == right[0] for left, right in pairwise(spans)), spans
     assert results[-1].report.content_bytes == content_bytes
     assert scan.count() == len(expected)
-    in_turn = scan_blocks(scan.planner.spec, blocks)  # as one task reads them
+    in_turn = scan_blocks(scan.spec, blocks)  # as one task reads them
     assert [row for batch in in_turn for row in batch.to_pylist()] == expected, block_bytes
     return len(blocks)

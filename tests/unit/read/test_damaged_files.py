@@ -63,7 +63,7 @@ def check_damaged(scan_of, path, codec, plans):
     (told,) = [reject for reject in rejects if reject.code in OF_DAMAGE]
     for blocks in (
         *(shared_out(scan, codec, cuts) for cuts in plans),
-        scan.planner.cut(BlockLengths(64)).plan(),
+        scan.cut(BlockLengths(64)).plan(),
     ):
         results = [read_block(scan, block) for block in blocks]
         assert [row for result in results for row in result.rows] == rows, blocks
@@ -72,8 +72,8 @@ def check_damaged(scan_of, path, codec, plans):
         (damage,) = [result.report.damage for result in results if result.report.damage]
         assert (damage.content_offset, damage.code) == (told.offset, told.code)
         assert results[-1].report.content_bytes == damage.content_offset
-        assert count_blocks(scan.planner.counting_spec, blocks).rows == len(rows), blocks
-    assert scan.count() == scan.planner.cut(BlockLengths(64)).count() == len(rows)
+        assert count_blocks(scan.counting_spec, blocks).rows == len(rows), blocks
+    assert scan.count() == scan.cut(BlockLengths(64)).count() == len(rows)
     return rows, damage
 
 

@@ -48,7 +48,7 @@ def values(scan: ss.Scan, block_bytes: int, order: str = "as planned") -> list[A
         chosen.reverse()
     elif order == "shuffled":
         random.Random(7).shuffle(chosen)
-    found = {index: [b.column(0).to_pylist() for b in open_reader(scan.planner.spec, block)] for index, block in chosen}
+    found = {index: [b.column(0).to_pylist() for b in open_reader(scan.spec, block)] for index, block in chosen}
     return [value for index in range(len(blocks)) for batch in found[index] for value in batch]
 
 
@@ -138,7 +138,7 @@ def test_b14_a_file_that_grew_or_was_replaced_is_noticed(write: Write) -> None:
     blocks = cut_blocks(scan, 8)
     write(b"aa\nbb\ncc-partial-GROWN\ndd\n")
     with pytest.raises(SourceChangedError) as caught:
-        list(open_reader(scan.planner.spec, blocks[1]))
+        list(open_reader(scan.spec, blocks[1]))
     assert path in str(caught.value)
 
 
@@ -147,9 +147,11 @@ def test_b14_a_file_that_grows_is_read_up_to_its_planned_end_if_the_user_says_so
     scan = ss.scan_text(path, onFileChange="ignore")
     blocks = cut_blocks(scan, 4)
     write(b"aa\nbb\ncc\ndd\n")
-    assert [
-        row for block in blocks for b in open_reader(scan.planner.spec, block) for row in b.column(0).to_pylist()
-    ] == ["aa", "bb", "cc"]
+    assert [row for block in blocks for b in open_reader(scan.spec, block) for row in b.column(0).to_pylist()] == [
+        "aa",
+        "bb",
+        "cc",
+    ]
 
 
 @pytest.mark.parametrize("compressed", [gzip.compress(b"1\n2\n" * 1000)], ids=["gzip"])
@@ -264,7 +266,7 @@ def test_17_fixed_records_of_a_file_come_in_any_order_of_blocks(write: Write, or
 
 def test_18_blocks_of_one_file_can_stay_together_in_a_task(write: Write) -> None:
     scan = ss.scan_text([write(RTD, "1"), write(RTD, "2")], blockSize=10_000, taskSize="123k", openCostInBytes=0)
-    tasks = scan.planner.tasks(scan.plan())
+    tasks = scan.tasks(scan.plan())
     for task in tasks:
         assert [block.start for block in task] == sorted(block.start for block in task)
     assert [block for task in tasks for block in task] == scan.plan()
@@ -307,7 +309,7 @@ def test_57_a_file_deleted_before_it_is_read_names_itself(write: Write) -> None:
     blocks = cut_blocks(scan, 2)
     Path(path).unlink()
     with pytest.raises(SplitscanError) as caught:
-        list(open_reader(scan.planner.spec, blocks[0]))
+        list(open_reader(scan.spec, blocks[0]))
     assert path in str(caught.value)
 
 

@@ -152,7 +152,7 @@ def test_the_laws_of_whole_scans_hold_for_contexts(pairs: str) -> None:
 def test_columns_say_where_a_record_comes_from(pairs: str) -> None:
     columns = ["file_name", "record_offset", "record_length", "file_block_start"]
     scan = ss.scan(pairs, format=Pairs, metadata_columns=columns, block_size=8)
-    (batch,) = open_reader(scan.planner.spec, scan.plan()[1])
+    (batch,) = open_reader(scan.spec, scan.plan()[1])
     assert batch.to_pylist() == [
         {
             "name": "long name", "number": 4, "file_name": "pairs.txt",

@@ -15,7 +15,7 @@ def two_files(tmp_path: Path) -> ss.Scan:
 
 
 def test_a_rebalanced_scan_shows_what_each_task_begins_with(tmp_path: Path) -> None:
-    told = explain_plan(two_files(tmp_path).planner, 3, rebalance=True)
+    told = explain_plan(two_files(tmp_path), 3, rebalance=True)
     assert str(told).splitlines() == [
         "lines, 2 files, 200 B: 3 tasks on 3 slots",
         "first records: a bounded look around the start of the block; "
@@ -40,12 +40,12 @@ def test_the_option_is_the_default_and_long_plans_are_cut(tmp_path: Path) -> Non
     assert told.rebalanced
     assert len(told.tasks) == 25
     assert str(told).splitlines()[-1] == "  and 5 more"
-    assert len(explain_plan(two_files(tmp_path).planner, 20, rebalance=True).tasks) == 20
-    assert "more" not in str(explain_plan(two_files(tmp_path).planner, 20, rebalance=True)).splitlines()[-1]
+    assert len(explain_plan(two_files(tmp_path), 20, rebalance=True).tasks) == 20
+    assert "more" not in str(explain_plan(two_files(tmp_path), 20, rebalance=True)).splitlines()[-1]
 
 
 def test_one_slot_has_one_task(tmp_path: Path) -> None:
-    assert len(explain_plan(two_files(tmp_path).planner, 1, rebalance=True).tasks) == 1
+    assert len(explain_plan(two_files(tmp_path), 1, rebalance=True).tasks) == 1
 
 
 def test_nothing_to_read_is_no_task(tmp_path: Path) -> None:
@@ -68,5 +68,5 @@ class WholeBytes:
 
 def test_a_task_may_begin_with_nothing(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abcd")
-    told = explain_plan(ss.scan(str(tmp_path), WholeBytes(), "size long").planner, 2, rebalance=True)
+    told = explain_plan(ss.scan(str(tmp_path), WholeBytes(), "size long"), 2, rebalance=True)
     assert str(told).splitlines()[-2:] == ["  task 0: nothing to begin with", "  task 1: 4 B, a [0, 4)"]

@@ -159,7 +159,7 @@ def test_compressed_content_moves_in_the_pieces_of_its_codec(
     packed = compress(content)
     scan = make(one_file(tmp_path, packed, f"a.{suffix}"))
     monkeypatch.setattr(planning, "SEGMENT_BYTES", 13)
-    plan = plan_rebalance(scan.planner, 1)
+    plan = plan_rebalance(scan, 1)
     assert plan is not None
     assert all(segment.indivisible for segment in plan.segments)
     assert not codec.startswith("frames") or len(plan.segments) == -(-len(content) // 11)
@@ -180,11 +180,11 @@ def test_containers_are_entered_between_their_members_however_large_blocks_are(
     one_file(tmp_path, content, "c.txt")
     scan = make(str(tmp_path))
     monkeypatch.setattr(planning, "SEGMENT_BYTES", 11)
-    plan = plan_rebalance(scan.planner, 1)
+    plan = plan_rebalance(scan, 1)
     assert plan is not None
     assert [segment.indivisible for segment in plan.segments] == [True] * 2 * pieces + [False]
     assert ("cannot be split" in caplog.text) == (pieces == 1)
-    rows = [row for block in planning.plan_blocks(scan.planner) for row in read_block(scan, block).rows]
+    rows = [row for block in planning.plan_blocks(scan) for row in read_block(scan, block).rows]
     assert rows == scan.to_arrow().to_pylist()
 
 
@@ -211,7 +211,7 @@ def test_columns_of_the_block_say_where_the_planned_block_is(tmp_path: Path) -> 
     scan = ss.scan_text(
         one_file(tmp_path, b"aa\nbb\ncc\ndd\n"), metadataColumns=["file_block_start", "file_block_length"]
     )
-    plan = plan_rebalance(scan.planner.cut_at_most(6), 1)
+    plan = plan_rebalance(scan.cut_at_most(6), 1)
     assert plan is not None
     rows = [
         (row["value"], row["file_block_start"], row["file_block_length"])
@@ -238,7 +238,7 @@ def test_compressed_files_move_as_the_plan_has_them(
         one_file(tmp_path, gzip.compress(b"".join(b"%d,%d\n" % (n, n * n) for n in range(60))), f"{name}.gz")
     one_file(tmp_path, b"1,2\n3,4\n", "c.csv")
     scan = ss.scan_csv(str(tmp_path), "a int, b int", blockSize=block_size, metadataColumns=PLACES)
-    plan = plan_rebalance(scan.planner, 3)
+    plan = plan_rebalance(scan, 3)
     assert plan is not None
     assert [segment.indivisible for segment in plan.segments] == [True] * (len(plan.segments) - 1) + [False]
     assert "compressed files cannot be split" in caplog.text
@@ -254,7 +254,7 @@ def test_of_very_many_files_none_is_looked_into(tmp_path: Path, monkeypatch: pyt
     for name in "abc":
         one_file(tmp_path, b"x\ny\n", name)
     monkeypatch.setattr(planning, "MOST_OPENED", 2)
-    plan = plan_rebalance(ss.scan_text(str(tmp_path)).planner, 2)
+    plan = plan_rebalance(ss.scan_text(str(tmp_path)), 2)
     assert plan is not None
     assert all(segment.indivisible for segment in plan.segments)
 
@@ -266,17 +266,15 @@ def test_a_chunk_that_begins_anew_gives_the_same_batches_whatever_was_read_befor
     """After the edge are blank lines, as many as the reader that comes from before them reads in one go."""
     content = b"1,a\n" * 1000 + b"\n" * 20_000 + b"2,b\n" * 20_000
     scan = ss.scan_csv(one_file(tmp_path, content), "id int, text string", readBytes="16k", multiLine=multi_line)
-    plan = plan_rebalance(scan.planner, 1)
+    plan = plan_rebalance(scan, 1)
     assert plan is not None
     space, edge = PositionSpace(plan.segments), 4001
-    reader = chunk_reader.ChunkReader(scan.planner.spec, DealtChunks(space, [(0, edge), (edge, space.total)]).next, ())
+    reader = chunk_reader.ChunkReader(scan.spec, DealtChunks(space, [(0, edge), (edge, space.total)]).next, ())
     chunks = iter(reader)
     assert sum(batch.num_rows for batch in next(chunks)) == 1000
     reader.begin_anew()
     behind = list(next(chunks))
-    alone = list(
-        chunk_reader.ChunkReader(scan.planner.spec, DealtChunks(space, [(edge, space.total)]).next, ()).batches()
-    )
+    alone = list(chunk_reader.ChunkReader(scan.spec, DealtChunks(space, [(edge, space.total)]).next, ()).batches())
     assert behind == alone
     assert len(alone) > 2
     assert sum(batch.num_rows for batch in alone) == 20_000

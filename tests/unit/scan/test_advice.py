@@ -142,7 +142,7 @@ def test_whoever_packs_tasks_is_advised_too_and_no_secret_is_shown(caplog, tmp_p
     (tmp_path / "a.csv?sig=hunter2").write_bytes(DOUBLED)
     scan = ss.scan_csv(str(tmp_path), "n int, t string")
     with caplog.at_level(logging.WARNING, logger="splitscan"):
-        scan.planner.tasks(scan.blocks())
+        scan.tasks(scan.blocks())
     (record,) = caplog.records
     assert "a.csv?sig=***" in record.getMessage()
 

@@ -30,7 +30,7 @@ def test_files_are_counted_as_they_are_read(tmp_path: Path, end: bytes, multi_li
     scan = ss.scan_csv(_write(tmp_path, contents), "a string, b string", **OPTIONS | {"multi_line": multi_line})
     assert len(contents[-4]) > SHORT_BYTES
     assert scan.count() == scan.to_arrow().num_rows
-    assert count_blocks(scan.planner.counting_spec, scan.plan()).rows == scan.to_arrow().num_rows
+    assert count_blocks(scan.counting_spec, scan.plan()).rows == scan.to_arrow().num_rows
 
 
 def test_the_index_tells_rows_and_leaves_the_rest_to_readers(tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_the_index_tells_rows_and_leaves_the_rest_to_readers(tmp_path: Path) -> 
         }
         options |= {"max_record_bytes": 60, "comment": chance.choice(["", "#"]), "header": chance.random() < 0.5}
         scan = ss.scan_csv(_write(folder, files), "a string, b string", **options)
-        rows, others = rows_by_index(scan.planner.counting_spec, scan.planner.blocks(), None)
-        assert rows + count_blocks(scan.planner.counting_spec, others).rows == scan.to_arrow().num_rows, (
+        rows, others = rows_by_index(scan.counting_spec, scan.blocks(), None)
+        assert rows + count_blocks(scan.counting_spec, others).rows == scan.to_arrow().num_rows, (
             files,
             options,
         )
@@ -69,7 +69,7 @@ def test_a_short_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     path = _write(tmp_path, [b"a,b\n" + b"1,2\n" * number for number in range(30)])
     scan = ss.scan_csv(path, "a string, b string", **OPTIONS)
-    blocks, spec = scan.plan(), scan.planner.counting_spec
+    blocks, spec = scan.plan(), scan.counting_spec
     monkeypatch.setattr(os, "pread", record)
     assert count_blocks(spec, blocks).rows == sum(range(30))
     assert sorted(reads) == sorted((Path(path, f"{number:03}.csv").stat().st_ino, 0) for number in range(30))

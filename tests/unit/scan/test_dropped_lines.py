@@ -68,7 +68,7 @@ def odd(scan):
     """The oddities by code; a count tells the same, where it is not values that decide."""
     found = scan.check().odd
     if pa.types.is_string(scan.schema.types[-1]):
-        assert scan.planner.counted(1).odd == found
+        assert scan.counted(1).odd == found
     return {each.code: (each.records, each.offset) for each in found}
 
 

@@ -51,7 +51,7 @@ def test_a_file_that_is_far_away_is_summarised_only_if_it_must_be(
     scan = ss.scan_csv(
         PATH, header=False, multiLine=True, escape='"', schema="id long, note string, more string", blockSize="64k"
     )
-    blocks = scan.planner.plan(count_calls)
+    blocks = scan.plan(count_calls)
     assert len(blocks) > 20
     assert len(summaries) == summarised
     table = scan.to_arrow()
@@ -72,6 +72,6 @@ def test_a_long_file_at_hand_is_not_read_twice(
     (tmp_path / "rows.csv").write_text(LINES)
     schema = "id long, note string, more string"
     scan = ss.scan_csv(str(tmp_path / "rows.csv"), schema, header=False, multiLine=True, escape='"', blockSize="64k")
-    assert len(scan.planner.plan(count_calls)) > 20
+    assert len(scan.plan(count_calls)) > 20
     assert len(summaries) == summarised
     assert scan.to_arrow()["id"].to_pylist() == list(range(ROWS))

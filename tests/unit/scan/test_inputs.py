@@ -44,8 +44,8 @@ def test_no_door_takes_nested_directories_for_no_records(folder, door, schema):
     with pytest.raises(SourceMissingError) as caught:
         DOORS[door](scan)
     error = caught.value
-    assert (error.reason_code, error.where.path) == ("no-files", str(scan.planner.paths[0]))
-    assert error.seen == f"only files in directories below: 2 files, such as {scan.planner.paths[0]}/2024/01/a.csv"
+    assert (error.reason_code, error.where.path) == ("no-files", str(scan.paths[0]))
+    assert error.seen == f"only files in directories below: 2 files, such as {scan.paths[0]}/2024/01/a.csv"
     assert error.fix == "set recursiveFileLookup=true (on the command line -o recursiveFileLookup=true)"
 
 

@@ -173,7 +173,7 @@ def test_files_are_merged_and_empty_ones_show_texts(write):
 @pytest.fixture
 def ingested(tmp_path):
     def ingested():
-        scan = ss.scan_log(str(tmp_path / "in"), record_pattern=r"(?P<n>\d+) (?P<t>\w)").planner
+        scan = ss.scan_log(str(tmp_path / "in"), record_pattern=r"(?P<n>\d+) (?P<t>\w)")
         target = IngestTarget(str(tmp_path / "out"), IngestSettings())
         report = run_ingest(FileSource(scan.typed()), target, InProcessRunner())
         return report.rows, pq.read_table(tmp_path / "out").sort_by("t").to_pydict()
@@ -200,7 +200,7 @@ def test_a_stream_keeps_the_types_of_its_first_window(write, tmp_path):
         write(text, f"in/{name}.log")
         stream, others = parse_stream_options({"scanIntervalMillis": 0})
         options = {"record_pattern": r"(?P<n>\S+) (?P<t>\w)", **others}
-        watch = Watch(lambda: ss.scan_log(str(tmp_path / "in"), **options).planner, str(tmp_path / "out"), stream)
+        watch = Watch(lambda: ss.scan_log(str(tmp_path / "in"), **options), str(tmp_path / "out"), stream)
         try:
             (found,) = watch.drain(InProcessRunner())
         finally:

@@ -77,7 +77,7 @@ def test_other_fields_later_are_refused_by_every_block(scan, block_bytes, packed
         assert error.value.where.offset == len(HEAD + ROWS)
     for block in [] if packed else cut_blocks(found, block_bytes):
         with pytest.raises(ss.RecordError, match=r"header-changed"):
-            list(open_reader(found.planner.spec, block))
+            list(open_reader(found.spec, block))
 
 
 @pytest.mark.parametrize("at", range(-30, 31))

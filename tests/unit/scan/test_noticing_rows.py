@@ -16,7 +16,7 @@ def test_records_that_lack_a_required_column_are_dropped_whatever_is_read(tmp_pa
     path = tmp_path / "f.json"
     path.write_bytes(b'{"n": 1}\n{"m": "x"}\n{"m": "y"}\n')
     scan = ss.scan(path, format="json", schema="n int, m string NOT NULL", mode="DROPMALFORMED")
-    spec = replace(scan.planner.spec, notices=5).select(columns)
+    spec = replace(scan.spec, notices=5).select(columns)
     (block,) = scan.plan()
     rows = [row for batch in reader(BlockRequest(spec, block)) for row in batch.to_pylist()]
     assert rows == [{name: {"m": value}.get(name) for name in columns} for value in "xy"]

@@ -55,12 +55,8 @@ def test_files_are_cut_finer_where_tasks_are_asked_for(tmp_path: Path) -> None:
     file.write_bytes(b"x\n" * 500)
     scan = ss.scan_text(str(file), minPartitionNum=10, openCostInBytes=0)
     assert [block.length_bytes for block in scan.blocks()] == [100] * 10
-    assert len(scan.planner.tasks(scan.blocks())) == 10
-    assert (
-        len(list(scan.planner.plan_tasks(1)))
-        == len(list(ss.scan_text(str(file), openCostInBytes=0).planner.plan_tasks(10)))
-        == 10
-    )
+    assert len(scan.tasks(scan.blocks())) == 10
+    assert len(list(scan.plan_tasks(1))) == len(list(ss.scan_text(str(file), openCostInBytes=0).plan_tasks(10))) == 10
 
 
 def test_a_count_with_a_limit_opens_no_file_behind_it(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ def test_what_the_kernel_is_told_is_made_once_for_all_tasks(write: Write, monkey
     scan = ss.scan_csv(write(MESSY), COLUMNS + ", _corrupt_record string", **RFC).select(
         "price", "id", "_corrupt_record"
     )
-    blocks, spec = scan.plan(), for_tasks(scan.planner.spec)
+    blocks, spec = scan.plan(), for_tasks(scan.spec)
     expected = [row for block in blocks for batch in open_reader(spec, block) for row in batch.to_pylist()]
     sent = pickle.loads(pickle.dumps(spec))
     assert sent == spec
@@ -262,7 +262,7 @@ def test_what_the_kernel_is_told_is_made_once_for_all_tasks(write: Write, monkey
 
 @pytest.mark.skipif(kernel() is None, reason="only the kernel is told by documents")
 def test_the_tables_of_a_character_set_do_not_travel_with_every_task(write: Write) -> None:
-    spec = for_tasks(ss.scan_csv(write("甲\n".encode("gbk")), "a string", encoding="GBK", escape='"').planner.spec)
+    spec = for_tasks(ss.scan_csv(write("甲\n".encode("gbk")), "a string", encoding="GBK", escape='"').spec)
     document, packed = scan_document(spec), pickle.dumps(spec)
     assert document is not None
     assert len(packed) < 2_000 < len(document.text)
@@ -271,7 +271,7 @@ def test_the_tables_of_a_character_set_do_not_travel_with_every_task(write: Writ
 
 def test_what_the_kernel_is_told_of_many_columns_takes_time_in_proportion_to_their_number(write: Write) -> None:
     def seconds(columns: int) -> float:
-        spec = ss.scan_csv(write("1,2\n"), pa.schema([(f"c{i}", pa.string()) for i in range(columns)])).planner.spec
+        spec = ss.scan_csv(write("1,2\n"), pa.schema([(f"c{i}", pa.string()) for i in range(columns)])).spec
         spec.documents.clear()
         began = time.process_time()
         assert (scan_document(spec) is None) == (kernel() is None)
@@ -306,7 +306,7 @@ def test_metadata_columns_point_at_the_bytes_of_the_record(write: Write, block_s
     blocks = cut_blocks(scan, block_size)
     found = []
     for block in blocks:
-        for batch in open_reader(scan.planner.spec, block):
+        for batch in open_reader(scan.spec, block):
             for row in batch.to_pylist():
                 assert (row["file_path"], row["file_name"], row["file_size"]) == (path, "a.csv", len(MESSY))
                 assert block.start <= row["record_offset"] < block.stop
@@ -441,7 +441,7 @@ def test_a_file_that_vanished_is_one_reject_if_it_may(write: Write) -> None:
         assert [(r.offset, r.length_bytes, r.code) for r in rejects_of(scan)] == [(0, 40, "file-missing")]
         reports = []
         for block in scan.plan():
-            blocks = open_reader(scan.planner.spec, block)
+            blocks = open_reader(scan.spec, block)
             list(blocks)
             reports.append((blocks.report.span_start, blocks.report.span_stop, blocks.report.rejects))
         assert reports == [(s, min(s + 7, 40), 1) for s in range(0, 40, 7)] + [(0, 2, 0)]
@@ -480,5 +480,5 @@ def test_dates_and_zones_come_through_the_options(write: Write) -> None:
 def test_a_pattern_without_meaning_is_refused_before_anything_is_read(write: Write, option: str) -> None:
     scan = ss.scan_csv(write("x\n"), "a date", **{option: "QQ/yyyy"})
     with pytest.raises(UsageError, match="letters that are not supported") as caught:
-        scan.planner.spec  # noqa: B018 - planning alone
+        scan.spec  # noqa: B018 - planning alone
     assert "QQ" in str(caught.value)

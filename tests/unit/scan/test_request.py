@@ -5,8 +5,8 @@ import pickle
 import pyarrow as pa
 import pytest
 
+from splitscan.api.files import Scan
 from splitscan.errors import SchemaError
-from splitscan.scan.planner import ScanPlanner
 from splitscan.scan.request import ReadRequest
 
 
@@ -46,7 +46,7 @@ def test_provided_columns_are_known_without_files():
 def test_chosen_files_stay_chosen_in_another_process(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_text("1\n")
-    scan = ScanPlanner.of(tmp_path, "csv", "id long")
+    scan = Scan.of(tmp_path, "csv", "id long")
     one = scan.with_files(scan.files()[:1])
     (tmp_path / "c").write_text("1\n")
     assert [file.relative_path for file in pickle.loads(pickle.dumps(one)).files()] == ["a"]

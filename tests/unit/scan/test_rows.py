@@ -65,7 +65,7 @@ def test_head_closes_what_it_leaves_unread(tmp_path):
                 closed.append(True)
 
     (tmp_path / "a.csv").write_text("1\n")
-    scan = Endless(ss.scan_csv(tmp_path / "a.csv", "id long").planner)
+    scan = Endless.of(tmp_path / "a.csv", "csv", "id long")
     assert scan.head(3).num_rows == 3
     assert closed == [True]
 

@@ -99,7 +99,7 @@ def test_failfast_and_rejects_give_the_place(tmp_path):
 
 
 def ingest(path, out, **settings):
-    scan = ss.scan_csv(path, header=True, sample_bytes=256).planner
+    scan = ss.scan_csv(path, header=True, sample_bytes=256)
     return run_ingest(FileSource(scan), IngestTarget(str(out), IngestSettings(**settings)), InProcessRunner())
 
 

@@ -115,7 +115,7 @@ def test_numbers_of_json_have_no_leading_zeros_anyway(tmp_path, caplog):
 
 
 def ingest(path, out, **settings):
-    scan = ss.scan_csv(path, header=True, sample_bytes=256).planner
+    scan = ss.scan_csv(path, header=True, sample_bytes=256)
     return run_ingest(FileSource(scan), IngestTarget(str(out), IngestSettings(**settings)), InProcessRunner())
 
 

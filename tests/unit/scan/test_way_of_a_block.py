@@ -53,7 +53,7 @@ found = {}
 options = {"schema": "id long, text string", "header": True, "multi_line": sys.argv[2] == "quoted"}
 blocks, found["planning"] = traced(lambda: ss.scan_csv(path, **options).plan())
 scan = ss.scan_csv(path, **options)
-spec = pickle.loads(pickle.dumps(for_tasks(scan.planner.spec)))  # as a task gets it
+spec = pickle.loads(pickle.dumps(for_tasks(scan.spec)))  # as a task gets it
 rows, found["block"] = traced(lambda: read(spec, blocks))
 again, found["next block"] = traced(lambda: read(spec, blocks))
 batches, found["batches"] = traced(lambda: list(scan.to_batches()))

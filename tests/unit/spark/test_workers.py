@@ -16,7 +16,7 @@ WORK = """
     from splitscan.jobs.settings import IngestSettings
     from splitscan.spark.jobs import answer_batch
 
-    scan = getattr(ss, sys.argv[1])(sys.argv[2], **eval(sys.argv[4])).planner
+    scan = getattr(ss, sys.argv[1])(sys.argv[2], **eval(sys.argv[4]))
     plan = {(0, block.index): block for block in scan.plan()}
     (part,) = plan_parts(plan, scan.tasks(plan.values()), set())
     target = PartTarget("j" * 8, sys.argv[3], IngestSettings(), scan.spec.schema, partitioning=Partitioning(("b",)))

@@ -30,10 +30,10 @@ def test_the_zone_of_a_machine_is_where_java_looks_for_it(variable, link, expect
 def test_a_task_that_is_told_no_zone_takes_the_planner_s_where_the_user_gave_none(tmp_path):
     (tmp_path / "a.csv").write_text("2024-07-01 12:00:00\n")
     scan = ss.scan_csv(tmp_path, schema="at timestamp")
-    assert in_task_zone(scan.planner.spec, "Asia/Tokyo").options.format.time_zone == "Asia/Tokyo"
+    assert in_task_zone(scan.spec, "Asia/Tokyo").options.format.time_zone == "Asia/Tokyo"
     given = ss.scan_csv(tmp_path, schema="at timestamp", time_zone="UTC")
-    assert in_task_zone(given.planner.spec, "Asia/Tokyo").options.format.time_zone == "UTC"
+    assert in_task_zone(given.spec, "Asia/Tokyo").options.format.time_zone == "UTC"
     lines = ss.scan_text(tmp_path)
-    assert in_task_zone(lines.planner.spec, "Asia/Tokyo") == lines.planner.spec
+    assert in_task_zone(lines.spec, "Asia/Tokyo") == lines.spec
     with pytest.raises(UsageError, match="timeZone=PST"):
-        in_task_zone(scan.planner.spec, "PST")
+        in_task_zone(scan.spec, "PST")

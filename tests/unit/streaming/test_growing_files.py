@@ -36,10 +36,9 @@ def rows_of(stream, source, **options):
     """What one scan of the whole file gives."""
     from splitscan.api.files import Scan
     from splitscan.options.stream import parse_stream_options
-    from splitscan.scan import ScanPlanner
 
     _, others = parse_stream_options({**stream.options, **options})
-    return Scan(ScanPlanner.of(str(source), stream.format, stream.schema, others)).to_arrow().to_pylist()
+    return Scan.of(str(source), stream.format, stream.schema, others).to_arrow().to_pylist()
 
 
 CONTENTS = {

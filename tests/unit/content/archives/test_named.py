@@ -116,6 +116,6 @@ def test_other_storage_has_members_too():
 
 def test_a_stream_follows_no_member(folder):
     scan = ss.scan_text(f"{folder}/a.zip!/xx.csv")
-    planner = StreamPlanner(scan.planner, replace(StreamOptions(), state_location=str(folder / "state")))
+    planner = StreamPlanner(scan, replace(StreamOptions(), state_location=str(folder / "state")))
     with pytest.raises(UsageError, match="archivePathFilter has no meaning for a stream"):
         planner.freeze()

@@ -38,7 +38,7 @@ def shared_out(scan, cuts, codec="deflate"):
     bounds = [0, *cuts, UNKNOWN_END]
     planned = replace(file, compression=Compression(codec))
     blocks = [BlockMetadata(planned, start, stop, index) for index, (start, stop) in enumerate(pairwise(bounds))]
-    return list(fill_index(blocks, scan.planner.framing, scan.options))
+    return list(fill_index(blocks, scan.framing, scan.options))
 
 
 @pytest.mark.slow
@@ -217,7 +217,7 @@ def test_a_stream_does_not_follow_archives(tmp_path):
     (tmp_path / "a.zip").write_bytes(zip_of({"x": LINES}))
     scan = ss.scan_text(tmp_path, archive_path_filter="*")
     with pytest.raises(UsageError, match="archivePathFilter has no meaning for a stream"):
-        StreamPlanner(scan.planner, StreamOptions(state_location=str(tmp_path / "state")))
+        StreamPlanner(scan, StreamOptions(state_location=str(tmp_path / "state")))
 
 
 def test_slices_are_of_the_content_of_members(tmp_path):

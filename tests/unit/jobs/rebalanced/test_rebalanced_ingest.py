@@ -13,7 +13,6 @@ from splitscan.api.files import Scan
 from splitscan.errors import IngestError, RebalanceError, SourceMissingError
 from splitscan.jobs import verify
 from splitscan.jobs.ledger_files import ledger_name, parse_ledger
-from splitscan.scan import ScanPlanner
 
 pytestmark = pytest.mark.slow
 
@@ -56,20 +55,20 @@ class TestTheSameRows:
         for name in "abcdef":
             lines = [f"{number},{name}{number % 3}\n" for number in range(100)]
             (tmp_path / f"{name}.csv").write_text("".join(lines))
-        scan = ScanPlanner.of(str(tmp_path / "*.csv"), "csv", "id long, text string", {"taskSize": "3k"})
+        scan = Scan.of(str(tmp_path / "*.csv"), "csv", "id long, text string", {"taskSize": "3k"})
         runner = claim_runner(2, attempts=attempts)
         report = run_claimed(scan, tmp_path / "out", runner, partition_by=("text",), row_group_rows=30)
         assert (report.rows, report.accounted) == (600, True)
         partitions = ds.partitioning(pa.schema([("text", pa.string())]), flavor="hive")
         read = ds.dataset(tmp_path / "out", format="parquet", partitioning=partitions).to_table().to_pylist()
-        assert Counter(map(str, read)) == Counter(map(str, Scan(scan).to_arrow().to_pylist()))
+        assert Counter(map(str, read)) == Counter(map(str, scan.to_arrow().to_pylist()))
         assert any(len(block.data) > 1 for block in ledger_of(tmp_path / "out").blocks)
         assert verify(tmp_path / "out", deep=True).ok
 
     def test_of_json_over_many_lines(self, tmp_path, run_claimed):
         values = [{"id": number, "text": f"{number}\n" * (number % 5)} for number in range(500)]
         (tmp_path / "in.json").write_text(json.dumps(values, indent=1))
-        scan = ScanPlanner.of(str(tmp_path / "in.json"), "json", "id long, text string", {"multiLine": True})
+        scan = Scan.of(str(tmp_path / "in.json"), "json", "id long, text string", {"multiLine": True})
         assert run_claimed(scan, tmp_path / "out").blocks > 10
         assert rows_in(tmp_path / "out") == sorted(((value["id"], value["text"]) for value in values), key=repr)
         assert verify(tmp_path / "out", deep=True).ok
@@ -78,7 +77,7 @@ class TestTheSameRows:
         (tmp_path / "in").mkdir()
         for number in range(120):
             (tmp_path / f"in/{number:03d}.csv").write_text(f"{number},text\n" * (number % 3))
-        scan = ScanPlanner.of(str(tmp_path / "in"), "csv", "id long, text string", {"taskSize": "200"})
+        scan = Scan.of(str(tmp_path / "in"), "csv", "id long, text string", {"taskSize": "200"})
         report = run_claimed(scan, tmp_path / "out")
         assert (report.files, report.rows) == (120, 120)
         assert len(rows_in(tmp_path / "out")) == 120
@@ -92,7 +91,7 @@ class TestTheSameRows:
             data = text.encode() if number % 3 == 0 else gzip.compress(text.encode())
             (tmp_path / f"in/{number}.csv").write_bytes(data)
         options = {"multiLine": True, "blockSize": block_size, "taskSize": "2000", "openCostInBytes": 0}
-        scan = ScanPlanner.of(str(tmp_path / "in"), "csv", "id long, text string", options)
+        scan = Scan.of(str(tmp_path / "in"), "csv", "id long, text string", options)
         with pytest.raises(IngestError, match="the power failed"):
             run_claimed(scan, tmp_path / "out", claim_runner(2, stop_after=9))
         told = []
@@ -106,7 +105,7 @@ class TestTheSameRows:
 
     def test_of_nothing(self, tmp_path, run_claimed):
         (tmp_path / "in.csv").write_text("")
-        scan = ScanPlanner.of(str(tmp_path / "in.csv"), "csv", "id long, text string")
+        scan = Scan.of(str(tmp_path / "in.csv"), "csv", "id long, text string")
         report = run_claimed(scan, tmp_path / "out")
         assert (report.rows, report.files, report.rebalance) == (0, 1, None)
         assert verify(tmp_path / "out").ok
@@ -169,7 +168,7 @@ class TestTheProof:
 
         (tmp_path / "in.csv").write_text("".join(f"{number},x\n" * 40 + "\n" * 90 for number in range(100)))
         options = {"taskSize": "1000", "readBytes": 64, "batchRows": 20}  # a batch per read, a row group per batch
-        scan = ScanPlanner.of(str(tmp_path / "in.csv"), "csv", "id long, text string", options)
+        scan = Scan.of(str(tmp_path / "in.csv"), "csv", "id long, text string", options)
         assert run_claimed(scan, tmp_path / "out", Forgetful(2), row_group_bytes=100).rows == 4000
 
     def test_an_attempt_without_the_reports_writes_the_same_bytes(

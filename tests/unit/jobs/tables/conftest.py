@@ -15,7 +15,6 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import ScanPlanner
 
 
 def read_delta(folder):
@@ -85,7 +84,7 @@ def sink(request, tmp_path, runner):
     def asked(mode, more):
         settings = IngestSettings(schema_evolution_mode=mode, max_reject_ratio=1, partition_by=more.pop("by", None))
         said = options(more)
-        scan = ScanPlanner.of(str(folder), said.pop("format", "csv"), said.pop("schema", None), said)
+        scan = Scan.of(str(folder), said.pop("format", "csv"), said.pop("schema", None), said)
         return FileSource(scan), IngestTarget(out, settings, table=request.param)
 
     def ingest(mode, chosen=None, **more):
@@ -99,7 +98,7 @@ def sink(request, tmp_path, runner):
         kind, schema = said.pop("format", "csv"), said.pop("schema", None)
         stream, others = parse_stream_options(said)
         settings = IngestSettings(schema_evolution_mode=mode, max_reject_ratio=1)
-        build = lambda: ScanPlanner.of(str(folder), kind, schema, others)  # noqa: E731
+        build = lambda: Scan.of(str(folder), kind, schema, others)  # noqa: E731
         watching = Watch(build, out, stream, settings, table=request.param)
         try:
             return [window.report.rows for window in watching.drain(chosen or runner())]
@@ -126,7 +125,7 @@ def expected(tmp_path):
 
     def read(names):
         files = [str(tmp_path / f"in/{name}.csv") for name in names]
-        scan = ScanPlanner.of(files, "csv", "id long, text string", {"header": True, "multiLine": True})
-        return sorted(((row["id"], row["text"]) for row in Scan(scan).to_arrow().to_pylist()), key=str)
+        scan = Scan.of(files, "csv", "id long, text string", {"header": True, "multiLine": True})
+        return sorted(((row["id"], row["text"]) for row in scan.to_arrow().to_pylist()), key=str)
 
     return read

@@ -10,7 +10,6 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.utils.config import Config
 
-from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError, SplitscanError, UsageError
 from splitscan.jobs import verify
@@ -103,7 +102,7 @@ def place(request, configure, runner):
 
 
 def expected(scan):
-    return Counter((row["id"], row["text"]) for row in Scan(scan).to_arrow().to_pylist())
+    return Counter((row["id"], row["text"]) for row in scan.to_arrow().to_pylist())
 
 
 def test_rows_arrive_once_and_verify_agrees(place, make_scan):

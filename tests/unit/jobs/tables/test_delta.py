@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from splitscan.api.files import Scan
 from splitscan.errors import IngestError
 from splitscan.jobs import verify
 from splitscan.jobs.delta_statistics import render_stats
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.parquet import WITHOUT_NAN
 from splitscan.jobs.steps import IngestTarget, run_ingest
-from splitscan.scan import ScanPlanner
 
 FIRST_THREE = "^Bg9^0rr910000000000iXQKl0rr91000625c8Xg000310SSi2"
 """The deletion vector {0, 1, 2} as a log has it inline."""
@@ -252,7 +252,7 @@ def test_where_one_column_has_no_bound_the_file_has_none_on_that_side(tmp_path, 
 def test_files_say_of_their_real_numbers_whether_there_is_a_nan(ingest, tmp_path, runner):
     (tmp_path / "a.csv").write_text("1,1.5\n2,2.5\n")
     (tmp_path / "b.csv").write_text("3,NaN\n4,3.5\n")
-    scan = ScanPlanner.of([f"{tmp_path}/a.csv", f"{tmp_path}/b.csv"], "csv", "id long, real double", {"taskSize": "1"})
+    scan = Scan.of([f"{tmp_path}/a.csv", f"{tmp_path}/b.csv"], "csv", "id long, real double", {"taskSize": "1"})
     run_ingest(FileSource(scan), IngestTarget(ingest.out, table="delta"), runner())
     table = DeltaTable(ingest.out)
     found = pa.table(table.get_add_actions(flatten=True)).select(["num_records", "min.real", "max.real"]).to_pylist()

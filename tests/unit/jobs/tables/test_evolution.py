@@ -7,11 +7,11 @@ from deltalake import DeltaTable, Field
 from deltalake.schema import PrimitiveType
 from pyiceberg.types import LongType, StringType
 
+from splitscan.api.files import Scan
 from splitscan.errors import SchemaError
 from splitscan.jobs import IngestSettings, SchemaEvolution, verify
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import ScanPlanner
 
 from .conftest import open_iceberg
 
@@ -27,7 +27,7 @@ def source(tmp_path):
     def write(name, header, *records, **options):
         (folder / name).write_text("\n".join([header, *records]) + "\n")
         given = {"header": True, "headerMapping": "byName", "inferSchema": True, **options}
-        return ScanPlanner.of(str(folder), "csv", None, given)
+        return Scan.of(str(folder), "csv", None, given)
 
     return write
 
@@ -128,7 +128,7 @@ def test_a_watch_adds_columns_between_windows(table, source, runner):
         })  # fmt: skip
         settings = IngestSettings(schema_evolution_mode=mode)
         watch = Watch(
-            lambda: ScanPlanner.of(folder, "csv", None, others),
+            lambda: Scan.of(folder, "csv", None, others),
             table.out,
             stream,
             settings,

@@ -9,9 +9,9 @@ import pytest
 from pyiceberg.table.name_mapping import MappedField, NameMapping
 from pyiceberg.types import StringType
 
+from splitscan.api.files import Scan
 from splitscan.errors import IngestError, SchemaError
 from splitscan.jobs import IngestSettings, SchemaEvolution, verify
-from splitscan.scan import ScanPlanner
 
 from .conftest import open_iceberg
 
@@ -57,7 +57,7 @@ def test_a_file_under_other_ids_than_planned_is_not_registered(table, make_scan,
 def test_ids_are_those_of_the_table_and_never_of_a_given_schema(table, make_scan, tmp_path, expected):
     make_scan(["a"])
     schema = with_ids(pa.schema([("id", pa.int64()), ("text", pa.string())]), "2", "1")
-    table.ingest(ScanPlanner.of(str(tmp_path / "in"), "csv", schema, {"header": True, "multiLine": True}))
+    table.ingest(Scan.of(str(tmp_path / "in"), "csv", schema, {"header": True, "multiLine": True}))
     (path,) = table.out.glob("part-*.parquet")
     ids = [(column.metadata or {}).get(b"PARQUET:field_id") for column in pq.read_schema(path)]
     assert ids == ([b"1", b"2"] if table.format == "iceberg" else [None, None])
@@ -66,7 +66,7 @@ def test_ids_are_those_of_the_table_and_never_of_a_given_schema(table, make_scan
 
 def test_fields_inside_columns_have_their_ids_too(iceberg, tmp_path):
     (tmp_path / "a.json").write_text('{"id": 1, "item": {"a": 2, "b": [{"c": "x"}]}, "tags": {"k": [3]}}\n')
-    iceberg.ingest(ScanPlanner.of(str(tmp_path / "a.json"), "json", NESTED, {}))
+    iceberg.ingest(Scan.of(str(tmp_path / "a.json"), "json", NESTED, {}))
     with open_iceberg(iceberg.out).update_schema() as update:
         for column, name in (("id", "number"), ("item", "thing"), ("tags", "marks")):
             update.rename_column(column, name)

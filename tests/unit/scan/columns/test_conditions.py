@@ -189,14 +189,14 @@ def test_blocks_are_chosen_whatever_reads_them(folder: Path, multi_line: bool) -
     scan = ss.scan_csv(str(folder), "a int, b int", block_size=8, multi_line=multi_line, **finer)
     whole = scan.select("b", "file_block_start", "m")
     blocks = scan.where("file_block_start >= 0").plan()
-    rows = [row for block in blocks for batch in open_reader(whole.planner.spec, block) for row in batch.to_pylist()]
+    rows = [row for block in blocks for batch in open_reader(whole.spec, block) for row in batch.to_pylist()]
     expected = [row for row in rows if row["file_block_start"] >= 16 and row["m"] == 2]
     chosen = whole.where("file_block_start >= 16 and m = 2")
     assert expected
     assert chosen.to_arrow().to_pylist() == expected
     assert chosen.count() == len(expected)
     assert chosen.limit(3).count() == 3 == chosen.limit(3).to_arrow().num_rows
-    planned = [block for task in chosen.planner.plan_tasks(4) for block in task]
+    planned = [block for task in chosen.plan_tasks(4) for block in task]
     assert planned == chosen.plan()
     assert [block.start for block in planned] == [block.start for block in chosen.blocks()] == [16, 24, 32]
     assert whole.where("file_block_start >= 16").where("m = 2").to_arrow().to_pylist() == expected
@@ -204,9 +204,7 @@ def test_blocks_are_chosen_whatever_reads_them(folder: Path, multi_line: bool) -
 
 def test_an_ingest_takes_files_whole(folder: Path, tmp_path: Path) -> None:
     scan = ss.scan_csv(str(folder), "a int, b int")
-    plan = plan_ingest(FileSource(scan.where("m = 2 and file_size > 0").planner), IngestTarget(str(tmp_path / "out")))
+    plan = plan_ingest(FileSource(scan.where("m = 2 and file_size > 0")), IngestTarget(str(tmp_path / "out")))
     assert [Path(path).name for path in plan.paths] == ["2.csv"]
     with pytest.raises(UsageError, match="from end to end"):
-        plan_ingest(
-            FileSource(scan.where("m = 2 and file_block_start > 0").planner), IngestTarget(str(tmp_path / "out"))
-        )
+        plan_ingest(FileSource(scan.where("m = 2 and file_block_start > 0")), IngestTarget(str(tmp_path / "out")))

@@ -159,13 +159,10 @@ def test_blocks(write: Write) -> None:
         blocks = scan.plan()
         assert len(blocks) == -(-Path(path).stat().st_size // size)
         found = [
-            row
-            for block in blocks
-            for batch in open_reader(scan.planner.spec, block)
-            for row in batch.column(0).to_pylist()
+            row for block in blocks for batch in open_reader(scan.spec, block) for row in batch.column(0).to_pylist()
         ]
         assert found == lines
-        assert count_blocks(scan.planner.counting_spec, blocks).rows == 50
+        assert count_blocks(scan.counting_spec, blocks).rows == 50
     assert len(ss.scan(path, format=LogReader, block_size=7).plan()) == 1
 
 
@@ -178,14 +175,14 @@ def test_reports(write: Write, span: Any, monkeypatch: pytest.MonkeyPatch) -> No
         reader.span = span  # type: ignore[attr-defined]
     scan = ss.scan(path, format=reader)
     (block,) = scan.plan()
-    read = open_reader(scan.planner.spec, block, with_digest=True)
+    read = open_reader(scan.spec, block, with_digest=True)
     assert sum(batch.num_rows for batch in read) == 4
     start, stop = span or (0, 32)
     assert (read.report.span_start, read.report.span_stop, read.report.rows, read.report.rejects) == (start, stop, 4, 2)
     assert read.report.digest == f"sha256:{sha256(LOG[start:stop]).hexdigest()}"
     reader.span = (0, 99)  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="the span of a reader lies in its file"):
-        list(open_reader(ss.scan(path, format=reader).planner.spec, block))
+        list(open_reader(ss.scan(path, format=reader).spec, block))
 
 
 def test_files_that_vanish_or_change(write: Write) -> None:

@@ -186,7 +186,7 @@ def test_others_find_what_is_found_here(tmp_path, kind):
             there, piece = pickle.loads(cloudpickle.dumps((work, block)))
             yield json.loads(json.dumps(there(piece)))
 
-    planner = scan(tmp_path, kind, block_size=10_000).planner
+    planner = scan(tmp_path, kind, block_size=10_000)
     found = planner.found_by(Workers(travelling))
     assert found.schema == planner.schema
     assert len(run) == 1
