@@ -143,6 +143,11 @@ class UsageError(SplitscanError, ValueError):
     exit_code = 2
 
 
+def bad_option(rule: str, seen: str, fix: str, where: Where | None = None) -> UsageError:
+    """Return the error for an option or a setting that has no meaning, alone or beside another."""
+    return UsageError(rule, where, seen, fix, "bad-option")
+
+
 class SourceError(SplitscanError):
     """A file could not be listed, opened or read."""
 

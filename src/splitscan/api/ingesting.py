@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from splitscan.api.ingest_page import check_page_file, write_page
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.monitor import OnProgress
 from splitscan.jobs.reports import IngestReport
@@ -122,10 +122,11 @@ def ingest_table(
         InvariantError: If a row is not accounted for. Nothing was published.
     """
     for name in sorted(settings.keys() & _OF_FILES):
-        raise UsageError(
-            "a table is read whole, and no row of it is a reject", seen=f"{name}={settings[name]!r}"[:80],
-            fix=f"leave {name} out: it is a setting of an ingest of files", code="bad-option",
-        )  # fmt: skip
+        raise bad_option(
+            "a table is read whole, and no row of it is a reject",
+            f"{name}={settings[name]!r}"[:80],
+            f"leave {name} out: it is a setting of an ingest of files",
+        )
     source = TableIngestSource(scan, job or "")
     written = IngestSettings.of(source_digests=False, **settings)
     return _run(

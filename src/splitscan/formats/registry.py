@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from splitscan.errors import UsageError
+from splitscan.errors import UsageError, bad_option
 from splitscan.formats.contract import Format
 from splitscan.formats.first_bytes import row_tags
 from splitscan.formats.framing.contract import RecordFormat
@@ -24,7 +24,6 @@ from splitscan.options.spark_only import (
 from splitscan.options.table import (
     Option,
     OptionDescription,
-    bad_option,
     by_spellings,
     check_required,
     declared_options,
@@ -134,7 +133,7 @@ def resolve_format(record_format: str) -> str:
     if name not in FORMATS:
         close = difflib.get_close_matches(name, FORMATS, n=1)
         fix = f"did you mean {close[0]}?" if close else "name one of them"
-        raise bad_option("recordFormat", show_value(record_format), f"one of {', '.join(FORMATS)}", fix)
+        raise bad_option(f"option recordFormat takes one of {', '.join(FORMATS)}", show_value(record_format), fix)
     return name
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.errors import IngestError, UsageError, Where
+from splitscan.errors import IngestError, UsageError, Where, bad_option
 from splitscan.jobs.history import History
 from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile
 from splitscan.jobs.ledger_files import announced_table
@@ -161,10 +161,9 @@ def open_destination(
         IngestError: ``[not-a-destination]`` if something of another format is there.
     """
     if table is not None and table not in TABLE_FORMATS:
-        raise UsageError(
-            "table names the format of the destination", seen=repr(table)[:80],
-            fix=f"give one of {', '.join(TABLE_FORMATS)}", code="bad-option",
-        )  # fmt: skip
+        raise bad_option(
+            "table names the format of the destination", repr(table)[:80], f"give one of {', '.join(TABLE_FORMATS)}"
+        )
     if isinstance(destination, str) and destination.startswith(CATALOG_SCHEME):
         return _open_registered(destination, table, storage_options or {})
     place = open_destination_storage(destination, storage_options)
@@ -189,10 +188,7 @@ def _recognise(place: DestinationStorage) -> str | None:
 
 def _open_registered(address: str, table: str | None, storage_options: Mapping[str, Any]) -> Destination:
     if table not in {None, _ICEBERG}:
-        raise UsageError(
-            f"{CATALOG_SCHEME} names a table of a catalog of Iceberg", seen=f"table={table}", fix="leave table out",
-            code="bad-option",
-        )  # fmt: skip
+        raise bad_option(f"{CATALOG_SCHEME} names a table of a catalog of Iceberg", f"table={table}", "leave table out")
     with _library(_ICEBERG) as module:
         opened: Destination = module.open_registered(address, storage_options)
     return opened

@@ -21,7 +21,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives.opening import open_planned
 from splitscan.content.storage import check_unchanged, redact
-from splitscan.errors import SourceMissingError, UsageError, Where
+from splitscan.errors import SourceMissingError, UsageError, Where, bad_option
 from splitscan.jobs.history import Growth, History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, describe_columns, field_ids, identify
 from splitscan.jobs.part_writing import PartTarget, write_files
@@ -151,16 +151,12 @@ class FileSource(Source):
             )
         spec = self.scan.spec
         if not spec.columns:
-            raise UsageError(
-                "an ingest needs at least one column", seen="none", fix="select one, or count instead",
-                code="bad-option",
-            )  # fmt: skip
+            raise bad_option("an ingest needs at least one column", "none", "select one, or count instead")
         limit = spec.options.reading.limit
         if limit is not None:
-            raise UsageError(
-                "an ingest reads every record: option limit has no meaning", seen=f"limit={limit}",
-                fix="leave it out", code="bad-option",
-            )  # fmt: skip
+            raise bad_option(
+                "an ingest reads every record: option limit has no meaning", f"limit={limit}", "leave it out"
+            )
 
     def check_sample(self, files: Sequence[FileMetadata]) -> None:
         found = contradiction(self.scan.options, files)

@@ -11,7 +11,15 @@ from contextlib import closing
 import pyarrow as pa
 
 from splitscan.content.storage import open_source
-from splitscan.errors import IngestError, SchemaError, SourceMissingError, UsageError, Where, quote_difference
+from splitscan.errors import (
+    IngestError,
+    SchemaError,
+    SourceMissingError,
+    UsageError,
+    Where,
+    bad_option,
+    quote_difference,
+)
 from splitscan.jobs.destination import Announce, Destination
 from splitscan.jobs.folder_layouts import LAYOUTS, appear, missing_error
 from splitscan.jobs.history import History
@@ -115,12 +123,13 @@ class FolderDestination(Destination):
         LAYOUTS[history.partitioning.layout].finish(self.place, number, history)
 
     def _no_rename(self) -> UsageError:
-        return UsageError(
+        return bad_option(
             "layout=jobs makes a job visible by renaming its folder, and only a mounted file system does that in one "
-            "step: an object store copies file after file", seen=self.place.destination.root,
-            fix="ingest into a table, with table='delta' or table='iceberg', whose commits are one step on object "
-            "stores too; or leave layout out", code="bad-option",
-        )  # fmt: skip
+            "step: an object store copies file after file",
+            self.place.destination.root,
+            "ingest into a table, with table='delta' or table='iceberg', whose commits are one step on object "
+            "stores too; or leave layout out",
+        )
 
     def _mixed(self, wanted: Layout | None, there: Layout) -> IngestError:
         return IngestError(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from splitscan.blocks import Reject
-from splitscan.errors import SchemaError, UsageError, Where, quote_list
+from splitscan.errors import SchemaError, Where, bad_option, quote_list
 from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.merge import NO_VALUE, has_more_members, join, join_all, settled
 from splitscan.jobs.settings import SchemaEvolution
@@ -42,10 +42,11 @@ def settle_columns(
     scan = scan.typed()
     rescues = scan.options.schema.rescued_data_column is not None
     if mode is SchemaEvolution.RESCUE and not rescues:
-        raise UsageError(
+        raise bad_option(
             "schema_evolution_mode=rescue keeps what has no column in a column of its own",
-            seen="no rescuedDataColumn", fix="set option rescuedDataColumn=_rescued_data", code="bad-option",
-        )  # fmt: skip
+            "no rescuedDataColumn",
+            "set option rescuedDataColumn=_rescued_data",
+        )
     if there is not None and keeps_types and not _names_columns(scan):
         return EvolvedSource(scan.with_schema(there))
     telling = [file for file in scan.files() if file.path not in begun]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from splitscan.errors import IngestError, UsageError, Where
+from splitscan.errors import IngestError, UsageError, Where, bad_option
 from splitscan.formats.decoding.contract import BAD_VALUE
 from splitscan.jobs.partitioning import Layout
 from splitscan.sizes import MIB, count_of
@@ -102,16 +102,14 @@ class IngestSettings:
         """
         known = {each.name for each in fields(cls)}
         for name in named.keys() - known:
-            raise UsageError(
-                f"{name} is no setting of an ingest", seen=name,
-                fix=f"name one of {', '.join(sorted(known))}", code="bad-option",
-            )  # fmt: skip
+            raise bad_option(f"{name} is no setting of an ingest", name, f"name one of {', '.join(sorted(known))}")
         if named.get("schema_evolution_mode") == _WIDENING:
-            raise UsageError(
-                "types of columns that are there never change", seen=f"schema_evolution_mode={_WIDENING}",
-                fix="use addNewColumns with option rescuedDataColumn, which keeps what a column cannot hold; or "
-                "another destination with a wider schema", code="bad-option",
-            )  # fmt: skip
+            raise bad_option(
+                "types of columns that are there never change",
+                f"schema_evolution_mode={_WIDENING}",
+                "use addNewColumns with option rescuedDataColumn, which keeps what a column cannot hold; or "
+                "another destination with a wider schema",
+            )
         for name, kind in _ENUMS.items():
             if named.get(name) is not None or (name in named and name != "layout"):
                 named[name] = _member(kind, name, named[name])
@@ -190,4 +188,4 @@ def _member(kind: type[enum.Enum], name: str, value: object) -> enum.Enum:
 
 
 def _bad(name: str, value: object, fix: str) -> UsageError:
-    return UsageError(f"{name} has a value without meaning", seen=repr(value)[:80], fix=fix, code="bad-option")
+    return bad_option(f"{name} has a value without meaning", repr(value)[:80], fix)

@@ -20,7 +20,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import pyarrow as pa
 
 from splitscan.content.storage import open_source, redact
-from splitscan.errors import IngestError, SourceMissingError, UsageError, Where
+from splitscan.errors import IngestError, SourceMissingError, Where, bad_option
 from splitscan.jobs.destination import Announce, Destination, FileState
 from splitscan.jobs.folder_layouts import missing_error, move_in, move_in_rest, unfinished_moves
 from splitscan.jobs.history import History
@@ -125,11 +125,12 @@ class TableDestination(Destination):
     @_translating_errors
     def check(self, schema: pa.Schema, history: History, settings: IngestSettings) -> Partitioning:
         if settings.layout is not None:
-            raise UsageError(
+            raise bad_option(
                 "layout is about plain folders: a job becomes visible in a table by the table's own commit",
-                Where(path=self.place.destination.root), f"layout={settings.layout.value}", "leave layout out",
-                "bad-option",
-            )  # fmt: skip
+                f"layout={settings.layout.value}",
+                "leave layout out",
+                Where(path=self.place.destination.root),
+            )
         root = self.place.destination.root
         partitioning = Partitioning(settings.partition_by or (), self.keeps_partition_columns)
         check_types(schema, self.table, root)

@@ -13,7 +13,7 @@ from typing import Any
 from splitscan.blocks import FileMetadata
 from splitscan.content.archives.opening import open_planned
 from splitscan.content.storage import check_unchanged
-from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
+from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, Where, bad_option
 from splitscan.jobs.destination import PLAIN, open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import Growth, HistoryReader
@@ -218,18 +218,14 @@ class Watch:
 def _check(options: StreamOptions) -> None:
     """Refuse what an ingest cannot do."""
     if options.window_log is WindowLogChoice.NONE:
-        raise UsageError(
-            "an ingest goes on where it was, so its windows are written down",
-            seen="windowLog=none",
-            fix="leave it out",
-            code="bad-option",
+        raise bad_option(
+            "an ingest goes on where it was, so its windows are written down", "windowLog=none", "leave it out"
         )
     if options.modified_policy is OnModified.REREAD and options.file_mode is FileMode.COMPLETE:
-        raise UsageError(
+        raise bad_option(
             "an ingest never reads a complete file twice",
-            seen="onModified=reread",
-            fix="use onModified=fail or onModified=ignore; files that grow are followed with fileMode=append",
-            code="bad-option",
+            "onModified=reread",
+            "use onModified=fail or onModified=ignore; files that grow are followed with fileMode=append",
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from splitscan.errors import UsageError
+from splitscan.errors import UsageError, bad_option
 from splitscan.formats.registry import formats_of_messages, parse_options
 from splitscan.options.files import FileOptions
 from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
@@ -21,7 +21,6 @@ from splitscan.options.spark_only import (
 from splitscan.options.stream import StreamOptions
 from splitscan.options.table import (
     OptionDescription,
-    bad_option,
     by_spellings,
     declared_options,
     describe,
@@ -87,7 +86,7 @@ def parse_message_options(record_format: str | None, raw: Mapping[str, Any]) -> 
     name = _RAW if record_format is None else record_format.strip().lower()
     if name not in formats:
         allowed = f"one of {', '.join(formats)} with source=kafka"
-        raise bad_option("recordFormat", show_value(record_format), allowed, "name one of them")
+        raise bad_option(f"option recordFormat takes {allowed}", show_value(record_format), "name one of them")
     asker = None if name == formats[name] else f"record format {name} of messages"
     options = parse_options(formats[name], raw, asker, cuts_files=False)
     if options.format.about_files is not None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from splitscan.errors import UsageError
-from splitscan.options.table import FLAG, ValueRefusedError, bad_option, python_twin, show_value
+from splitscan.errors import UsageError, bad_option
+from splitscan.options.table import FLAG, ValueRefusedError, python_twin, show_value
 
 _WRITING = "for writing only"
 _CODEC = "for writing only; what is read is told by its first bytes, or `sourceCompression`"
@@ -138,4 +138,4 @@ def _is_set(name: str, value: Any) -> bool:
     try:
         return bool(FLAG.parse(value))
     except ValueRefusedError:
-        raise bad_option(name, show_value(value), FLAG.allowed, "leave it out") from None
+        raise bad_option(f"option {name} takes {FLAG.allowed}", show_value(value), "leave it out") from None

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from splitscan.errors import UsageError
+from splitscan.errors import UsageError, bad_option
 from splitscan.redaction import redact
 from splitscan.sizes import format_size, parse_size
 
@@ -68,11 +68,6 @@ class OptionKind:
     choices: tuple[str, ...] = ()
 
 
-def bad_option(name: str, seen: str, allowed: str, fix: str) -> UsageError:
-    """Return the error for an option whose value is of the wrong kind."""
-    return UsageError(f"option {name} takes {allowed}", seen=seen, fix=fix, code="bad-option")
-
-
 def refuse_contradictions(*rules: tuple[bool, str, str, str]) -> None:
     """Refuse options that together have no meaning.
 
@@ -84,7 +79,7 @@ def refuse_contradictions(*rules: tuple[bool, str, str, str]) -> None:
     """
     for is_broken, rule, seen, fix in rules:
         if is_broken:
-            raise UsageError(rule, seen=seen, fix=fix, code="bad-option")
+            raise bad_option(rule, seen, fix)
 
 
 def show_value(value: Any) -> str:
@@ -464,7 +459,9 @@ def _parse_value(name: str, option: Option, value: Any) -> Any:
         seen = "a value that is not shown" if option.kind.secret else show_value(value)
         default = option.show_default()
         leave = f" or leave {name} out: then it is {default}" if default not in ("", "required") else ""
-        raise bad_option(name, seen, option.kind.allowed, refused.fix or f"correct it{leave}") from None
+        raise bad_option(
+            f"option {name} takes {option.kind.allowed}", seen, refused.fix or f"correct it{leave}"
+        ) from None
 
 
 def fields_given(options_class: type, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from pyspark.sql.types import StructType
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import locate, redact
-from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError
+from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError, bad_option
 from splitscan.options.stream import parse_stream_options
-from splitscan.options.table import bad_option, show_value
+from splitscan.options.table import show_value
 from splitscan.plan.files import list_files
 from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
 from splitscan.scan.block_documents import for_tasks
@@ -380,7 +380,8 @@ def other_source(options: Mapping[str, str]) -> MessageSource | TableSource | No
     if source == _FILES:
         return None
     if source not in _OTHERS:
-        raise bad_option("source", show_value(source), f"one of {', '.join((_FILES, *_OTHERS))}", "name one of them")
+        allowed = ", ".join((_FILES, *_OTHERS))
+        raise bad_option(f"option source takes one of {allowed}", show_value(source), "name one of them")
     if source == "kafka":
         from splitscan.spark.messages import MessageSource  # noqa: PLC0415 - a scan of files needs no others
 

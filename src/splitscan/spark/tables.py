@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.jobs.ledger import KeyRange
 from splitscan.jobs.record_json import from_plain, read_object, to_plain
@@ -211,11 +211,10 @@ class TableSource:
 
     def stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         """Refuse: nothing tells what is new in a table."""
-        raise UsageError(
+        raise bad_option(
             "a table cannot be followed",
-            seen="readStream with source=table",
-            fix="read it with spark.read, as often as it is wanted",
-            code="bad-option",
+            "readStream with source=table",
+            "read it with spark.read, as often as it is wanted",
         )
 
 

@@ -21,7 +21,7 @@ from itertools import count
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
-from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where
+from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where, bad_option
 from splitscan.jobs.history import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable, describe_columns, field_ids, identify, table_path
 from splitscan.jobs.part_writing import PartTarget, PartWriter
@@ -180,11 +180,11 @@ class TableIngestSource(Source):
     ) -> EvolvedSource[Source]:
         """The columns of the destination first where others are added, then the new ones; elsewhere as they are."""
         if mode.keeps_columns:
-            raise UsageError(
+            raise bad_option(
                 "a table says which columns it has: there are none to be found on the way",
-                seen=f"schema_evolution_mode={mode.value}",
-                fix="choose columns with select; or set addNewColumns", code="bad-option",
-            )  # fmt: skip
+                f"schema_evolution_mode={mode.value}",
+                "choose columns with select; or set addNewColumns",
+            )
         names = self.schema.names
         if there is None or mode is not SchemaEvolution.ADD:
             return EvolvedSource(self)
@@ -202,12 +202,12 @@ class TableIngestSource(Source):
         }
         refused = [name for name, is_said in said.items() if is_said]
         if refused:
-            raise UsageError(
+            raise bad_option(
                 "an ingest reads every row of one version of a table, by ranges of keys that are planned beforehand",
-                seen=refused[0],
-                fix="leave it out: with snapshot=own rows that change meanwhile would be lost or doubled, and a plan "
-                "that is made while it is read could not be continued", code="bad-option",
-            )  # fmt: skip
+                refused[0],
+                "leave it out: with snapshot=own rows that change meanwhile would be lost or doubled, and a plan "
+                "that is made while it is read could not be continued",
+            )
 
     def name_job(
         self,

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from splitscan.errors import SchemaError, SourceError, UsageError, Where
+from splitscan.errors import SchemaError, SourceError, UsageError, Where, bad_option
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.jobs.ledger import KeyRange
 from splitscan.options.database import Snapshot, TableOptions, parse_table_options
@@ -126,11 +126,10 @@ class DatabaseScan(Rows):
         """Number the keys of the table, for tasks that share it out while they read: ``[bad-option]`` without a key."""
         key = self.spec.key
         if key is None or key.key_kind is None:
-            raise UsageError(
+            raise bad_option(
                 "tasks share a table out by ranges of a key",
-                seen="rebalance without keyColumn",
-                fix="name a key column, with an index on it; or leave rebalance out",
-                code="bad-option",
+                "rebalance without keyColumn",
+                "name a key column, with an index on it; or leave rebalance out",
             )
         with self._session() as session:
             statistics = session.statistics(self.relation, key)
@@ -190,9 +189,7 @@ class DatabaseScan(Rows):
         columns = session.columns(self.relation)
         chosen = choose_columns(columns, options.columns, self._wanted, self.address.where)
         if not chosen:
-            raise UsageError(
-                "a scan of a table has one column or more", seen="none", fix="name a column", code="bad-option"
-            )
+            raise bad_option("a scan of a table has one column or more", "none", "name a column")
         key = None if options.key_column is None else self._key(columns, options.key_column)
         return TableSpec(self.address, self.relation, chosen, key, options.batch_rows, options.batch_bytes)
 

@@ -7,6 +7,7 @@ import functools
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
+from splitscan.errors import bad_option
 from splitscan.formats.column_rules import (
     block_fields,
     check_placed,
@@ -40,7 +41,6 @@ from splitscan.formats.log.patterns import begins, parse_pattern
 from splitscan.formats.merge import merge_schemas
 from splitscan.formats.text.lines import line_format
 from splitscan.options import ColumnOptions, ReadOptions
-from splitscan.options.table import bad_option
 
 _CSV = Csv()
 
@@ -118,9 +118,9 @@ def _check(own: LogOptions) -> None:
         try:
             found = begins(parse_pattern(said)[0], ["", "\x01"])
         except ValueError as error:
-            raise bad_option(name, said, "a pattern", f"correct it: {error}") from None
+            raise bad_option(f"option {name} takes a pattern", said, f"correct it: {error}") from None
         if name in lines and all(found):
-            raise bad_option(name, said, "a pattern", "it matches every line: say how the line begins")
+            raise bad_option(f"option {name} takes a pattern", said, "it matches every line: say how the line begins")
 
 
 def _columns_of(own: LogOptions) -> pa.Schema:
