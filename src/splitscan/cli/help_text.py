@@ -44,7 +44,7 @@ EXIT_CODES = _KEEP_LINES + "\n".join(
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 commands = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS)
-"""All commands whose modules are imported."""
+"""Commands whose modules are imported, until the program takes them."""
 
 
 def command(*examples: tuple[str, str]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -39,6 +39,9 @@ _MODULES = {
 """Every command, in the order of the help, and the module beside this one that has it."""
 
 
+_loaded: dict[str, Any] = {}
+
+
 class _Commands(TyperGroup):
     """Imports a command when it is asked for. Ends quietly where the user ended it, or the reader of a pipe."""
 
@@ -50,7 +53,9 @@ class _Commands(TyperGroup):
             near = sorted({*_MODULES.values()})  # all of them, to say what is like an unknown one
             for module in [_MODULES[cmd_name]] if cmd_name in _MODULES else near:
                 import_module(f"splitscan.cli.{module}")
-            self.commands.update(typer.main.get_group(commands).commands)
+            _loaded.update(typer.main.get_group(commands).commands)
+            commands.registered_commands.clear()  # the functions of each are read once
+            self.commands.update(_loaded)
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -101,28 +101,21 @@ def describe_kafka_options() -> list[OptionDescription]:
 
 def _check(options: KafkaOptions, others: Mapping[str, Any], *, streams: bool) -> None:
     given = [name for name in _CHOICES if getattr(options, name) is not None]
-    if len(given) != 1:
-        raise UsageError(
-            "source=kafka needs exactly one of the options subscribe, subscribePattern and assign",
-            seen=f"{len(given)} of them", fix="give one", code="bad-option",
-        )  # fmt: skip
-    refused = next((name for name in _OURS if name in options.client), None)
-    if refused is not None:
-        raise UsageError(
-            f"option kafka.{refused} is set by splitscan, which knows by itself what was read",
-            seen="a value of yours", fix="leave it out", code="bad-option",
-        )  # fmt: skip
-    if streams and options.ending_offsets is not None:
-        raise UsageError(
-            "option endingOffsets has no meaning for a stream", seen="a stream with an end",
-            fix="leave it out; Trigger.AvailableNow ends with what is there when it starts", code="bad-option",
-        )  # fmt: skip
+    ours = next((name for name in _OURS if name in options.client), None)
     begins = options.starting_offsets
-    if not streams and begins is not None and begins.everywhere == LATEST:
-        raise UsageError(
-            "option startingOffsets=latest leaves nothing to a bounded read", seen="startingOffsets=latest",
-            fix="begin at earliest or at given offsets, or use readStream", code="bad-option",
-        )  # fmt: skip
+    for is_wrong, rule, seen, fix in (
+        (len(given) != 1, "source=kafka needs exactly one of the options subscribe, subscribePattern and assign",
+         f"{len(given)} of them", "give one"),
+        (ours is not None, f"option kafka.{ours} is set by splitscan, which knows by itself what was read",
+         "a value of yours", "leave it out"),
+        (streams and options.ending_offsets is not None, "option endingOffsets has no meaning for a stream",
+         "a stream with an end", "leave it out; Trigger.AvailableNow ends with what is there when it starts"),
+        (not streams and begins is not None and begins.everywhere == LATEST,
+         "option startingOffsets=latest leaves nothing to a bounded read", "startingOffsets=latest",
+         "begin at earliest or at given offsets, or use readStream"),
+    ):  # fmt: skip
+        if is_wrong:
+            raise UsageError(rule, seen=seen, fix=fix, code="bad-option")
     of_files = {
         spelling: option.name
         for options_class in (FileOptions, StreamOptions)
