@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.checking import CheckReport, check_scan
-from splitscan.scan.dialects import pin_dialect, sniff, tell_names
+from splitscan.scan.dialects import pin_dialect, sniff, tell_skipped
 from splitscan.scan.files import FileTest, Paths, as_paths
 from splitscan.scan.finding_format import find_format
 from splitscan.scan.new_columns import OnNewColumns
@@ -215,8 +215,7 @@ def scan(
     inputs = as_paths(paths)
     found, named = find_format(inputs, format, options)
     pinned, dialect = pin_dialect(inputs, found, named)
-    if schema is None:
-        tell_names(inputs, dialect)
+    tell_skipped(inputs, dialect, has_schema=schema is not None)
     return Scan.of(inputs, found, schema, pinned)
 
 

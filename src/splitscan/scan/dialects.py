@@ -63,10 +63,17 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
     return {**others, **_pins(found, options.given)}, found
 
 
-def tell_names(paths: Paths, found: Dialect | None) -> None:
-    """Log where names stand in comments of files whose dialect was found, if no schema takes them."""
-    if found is not None and found.unread_names is not None:
-        _LOG.warning("%s: %s", redact(as_paths(paths)[0]), Advice(found.unread_names))
+def tell_skipped(paths: Paths, found: Dialect | None, *, has_schema: bool) -> None:
+    """Log what is passed over in files whose dialect was found: lines, and names in comments that no schema takes."""
+    if found is None:
+        return
+    skipped = found.settings["skipRows"]
+    is_guess = skipped.value and skipped.confidence is Confidence.LIKELY
+    told = [f"skips lines by skipRows={skipped.value}: {skipped.evidence}"] if is_guess else []
+    if found.unread_names is not None and not has_schema:
+        told.append(found.unread_names)
+    for each in told:
+        _LOG.warning("%s: %s", redact(as_paths(paths)[0]), Advice(each))
 
 
 def needed_options(paths: Paths, format: object, raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -257,7 +264,8 @@ def _about_dialect(options: ReadOptions, head: RawSample, has_schema: bool) -> s
     if found.objections:
         return f"contradicts the options: {' '.join(found.objections)}"
     if not found.is_clear and found.columns and not has_schema and "header" not in options.given:
-        return f"may be read wrong: {found.doubts[0]}" if found.score >= LEAST_SCORE else None
+        is_told = found.score >= LEAST_SCORE or _is_divided_otherwise(own, head.data)
+        return f"may be read wrong: {found.doubts[0]}" if is_told else None
     if is_even or not found.is_clear or not found.columns:
         return None
     seen = {
@@ -295,6 +303,18 @@ def _is_even(own: Any, sample: RawSample) -> bool:
     sep = re.compile(own.sep_pattern.encode())
     widths = {len(sep.findall(line)) for line in head.splitlines() if line}
     return len(widths) == 1 and 0 not in widths
+
+
+_OTHERWISE = re.compile(rb"[\t;|]|[^ ] {2,}(?=[^ ])")
+
+
+def _is_divided_otherwise(own: Any, head: bytes) -> bool:
+    """True if most lines are one field by the separator, and several by tabs, semicolons, pipes or runs of blanks."""
+    sep = re.compile(own.sep_pattern.encode())
+    lines = [line for line in head[: head.rfind(b"\n") + 1].splitlines() if line.strip()]
+    whole = [line for line in lines if sep.search(line) is None]
+    divided = sum(_OTHERWISE.search(line.strip()) is not None for line in whole)
+    return 2 * divided > len(lines)
 
 
 def _careful_quotes(own: Any) -> tuple[bytes, bytes]:

@@ -19,7 +19,7 @@ from splitscan.options.table import show_value
 from splitscan.plan.files import list_files
 from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
 from splitscan.scan.block_documents import for_tasks
-from splitscan.scan.dialects import pin_dialect, tell_names
+from splitscan.scan.dialects import pin_dialect, tell_skipped
 from splitscan.scan.finding_format import find_format
 from splitscan.spark.connector import advise
 from splitscan.spark.frames import pack_payload, read_payload
@@ -97,7 +97,7 @@ class SplitscanDataSource(DataSource):
         self._check_taken()
         if self._other is not None:
             return self._other.schema()
-        tell_names(self._paths, self._sniffed)
+        tell_skipped(self._paths, self._sniffed, has_schema=False)
         scan = self._scan(None)
         if self._found is not None and (files := list(self._found)):
             scan, self._found = scan.with_files(files), None
@@ -114,6 +114,8 @@ class SplitscanDataSource(DataSource):
         self._check_taken()
         if self._other is not None:
             return self._other.reader(schema)
+        if self._spec is None:  # nobody asked for a schema, and nothing is told yet
+            tell_skipped(self._paths, self._sniffed, has_schema=True)
         return SplitscanReader(*self.for_schema(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 -- Spark's name

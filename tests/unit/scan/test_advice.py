@@ -9,7 +9,10 @@ import pytest
 import splitscan as ss
 from splitscan.errors import SchemaError, SourceError
 from splitscan.formats.csv.sniffing.detection import find_dialect as find
+from splitscan.formats.decoding.ddl import as_schema
 from splitscan.scan import dialects
+from splitscan.spark.schemas import spark_schema
+from splitscan.spark.source import SplitscanDataSource
 
 DOUBLED = b'1,"say ""yes"" now"\n2,b\n'
 
@@ -260,3 +263,56 @@ def test_quotes_of_a_careful_writer_need_no_search(monkeypatch, tmp_path, data, 
     for _ in range(2):
         ss.scan_csv(tmp_path / "a.csv", "id int, t string", header=True, enforce_schema=True, **options).plan()
     assert len(searched) == searches  # once for the same beginning
+
+
+DIVIDED = [
+    "".join(f"k{n}\t{n}\t0.{n}{'' if n % 2 else chr(9) + 'x'}\n" for n in range(100)),
+    "".join(f"k{n};{n};0.{n}{'' if n % 2 else ';x'}\n" for n in range(100)),
+    "".join(f"k{n}|{n}|0.{n}{'' if n % 2 else '|x|y'}\n" for n in range(100)),
+    "".join(f"   {n}.    {n}.5    {n}E+04 {'' if n % 3 else '   0.'}\n" for n in range(30)),
+    "".join(f"{n}.0   1.5   2.{n}\n" for n in range(9)) + "mantle\n" + "".join(f"{n}.   3.   4.\n" for n in range(9)),
+    "A\tB\tC\n\n" + "x\t1\n\ny\t2\t3\t4\n" * 20,
+    "".join(f"a{n}\tb\n" if n % 3 else "a\tb\tc\td\te\tf\n" for n in range(50)),
+    "".join("p;q;r;s\n" if n % 2 else "p;q\n" for n in range(50)),
+    "".join(f"alpha{n}    beta gamma{'    delta' * (n % 3)}\n" for n in range(40)),
+    "".join(f"{n}" + "\tv" * (n % 5 + 1) + "\n" for n in range(60)),
+]
+
+
+@pytest.mark.parametrize("text", DIVIDED)
+def test_a_table_that_the_defaults_read_as_one_column_is_told_however_little_it_looks_like_one(caplog, tmp_path, text):
+    (tmp_path / "a.txt").write_text(text)
+    ss.scan_csv(tmp_path / "a.txt").count()
+    assert len(caplog.messages) == 1
+    assert "may be read wrong" in caplog.text or "probably wants" in caplog.text
+
+
+@pytest.mark.parametrize("text", ["It was late. Nobody came\nand so we went home\n" * 9, "one\ntwo words\n" * 9])
+def test_lines_of_text_are_told_of_nothing(caplog, tmp_path, text):
+    (tmp_path / "a.txt").write_text(text)
+    ss.scan_csv(tmp_path / "a.txt").count()
+    assert caplog.messages == []
+
+
+PREAMBLES = ["Report\n", "Report of 2024\nmade by hand\n\n", "made in May: all of it\n", "# x\nReport of it\n",
+             "Table 3\n\n", "v2\n", "of: Ann\nat: noon\n", "Export,\n", "The stations (north)\n", "1\n"]  # fmt: skip
+
+
+@pytest.mark.parametrize("above", PREAMBLES)
+def test_lines_that_are_skipped_unasked_are_shown_once_at_every_door(caplog, tmp_path, above):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{above}id,name,v,w\n" + "".join(f"{n},a,{n}.5,x\n" for n in range(9)))
+    skipped = ss.sniff_csv(path).skip_rows
+    schema = "id int, name string, v double, w string"
+    for read in (
+        lambda: ss.scan_csv(path, dialect="auto").count(),
+        lambda: ss.scan_csv(path, schema, dialect="auto").count(),
+        lambda: SplitscanDataSource({"path": str(path), "dialect": "auto"}).schema(),
+        lambda: SplitscanDataSource({"path": str(path), "dialect": "auto"}).reader(spark_schema(as_schema(schema))),
+    ):
+        caplog.clear()
+        read()
+        assert sum(f"skips lines by skipRows={skipped}: " in each for each in caplog.messages) == 1
+    caplog.clear()
+    ss.scan_csv(path, dialect="auto", skip_rows=skipped).count()
+    assert "skips lines" not in caplog.text

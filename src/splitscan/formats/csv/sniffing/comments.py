@@ -194,6 +194,9 @@ def _of_marks(chosen: Reading, sign: bytes, count: int, line: bytes) -> str:
 
 # ---------------------------------------------------------------- names that stand in comments
 
+_REMARK = re.compile(rb"(?<=[^\s,;|])\s+(?:\([^()]*\s[^()]*\)|\[[^\[\]]*\s[^\[\]]*\])\Z")
+"""Words in parentheses, after names."""
+
 _BETWEEN_NAMES = (rb",", rb";", rb"\t+", rb"\|", rb"[ \t]{2,}|\t", rb"[ \t]+(?![(\[])", rb"[ \t]+")
 
 
@@ -219,7 +222,7 @@ def names_in_comments(chosen: Reading) -> str | None:
 
 def _may_name(line: bytes, sep: bytes, widths: Collection[int]) -> bool:
     """True if a comment has a text for each column; a letter that begins it may say what it is, as in files of SPEC."""
-    cells = [cell.strip() for cell in re.split(sep, line.lstrip(_MARKED).rstrip())]
+    cells = [cell.strip() for cell in re.split(sep, _REMARK.sub(b"", line.lstrip(_MARKED).rstrip()))]
     cells = [cell for cell in cells if cell]
     if len(cells) - 1 in widths and len(cells[0]) == 1:
         cells = cells[1:]

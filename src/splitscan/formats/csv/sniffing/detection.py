@@ -92,7 +92,7 @@ def _ends_with_mark(part: Sample) -> bool:
 
 def _readings(parts: Sequence[Sample], given: Mapping[str, Any]) -> list[Reading]:
     """The first bytes of a file, read with every candidate."""
-    head, begins = _first_part(parts[0]), "skipRows" in given
+    head, begins = _first_part(parts[0]), not given.keys().isdisjoint(("skipRows", "columnsArray"))
     return [
         Reading(head, sep, quote, _escape_for(parts, sep, quote, trims, given), given.get("comment"),
                 trims=trims, finds_table=not begins, marks="comment" not in given)

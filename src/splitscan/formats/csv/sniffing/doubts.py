@@ -83,7 +83,7 @@ def doubts_of(
         yield from () if others else about_last_lines(chosen, parts)
     if "skipRows" not in given and not settings["header"].value:
         yield from _about_preamble(chosen)
-    if "sep" not in given:
+    if given.keys().isdisjoint(("sep", _ARRAY)):
         yield from _elsewhere(chosen, parts[1:])
 
 

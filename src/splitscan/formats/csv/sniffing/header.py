@@ -26,6 +26,7 @@ _PLAIN = re.compile(rb"\s*[+-]?\d{1,9}(?:\.\d{0,6})?\s*")
 _IN_TITLES = re.compile(rb"[,;'!+*=]")
 _MARKS = re.compile(rb"[^\w\s\x80-\xff]")
 _DIGITS = re.compile(rb"\d")
+_RUNS = ((re.compile(rb"[A-Z]+"), b"A"), (re.compile(rb"[a-z\x80-\xff]+"), b"a"), (re.compile(rb"\d+"), b"0"))
 _TELLING_MARKS = {b"0", b",", b";"}  # that values of several parts have, and a name has not
 _MEASURED = (ValueKind.NUMBER, ValueKind.DATE, ValueKind.TIME)
 _WORDS = (ValueKind.TRUTH, ValueKind.NOTHING)  # kinds of values that are words too
@@ -242,6 +243,8 @@ def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Set
     if met:
         return Setting(False, Confidence.LIKELY, f"the first value of {_columns(met)} comes again below")
     seen = "names of rows stand below nothing" if names_rows else _unlike_those_below(first, columns)
+    if seen is not None and not names_rows and _is_like_those_below(first, columns):
+        return Setting(False, Confidence.UNSURE, "the first record is written as those below it, and may be one")
     if seen is not None:
         return Setting(True, Confidence.LIKELY, seen)
     return Setting(False, Confidence.UNSURE, "all values are texts, and none tells the first record from the others")
@@ -266,12 +269,34 @@ def _unlike_those_below(first: Sequence[bytes], columns: Sequence[Sequence[bytes
     return f"all values of {_columns(marked)} but the first have the same marks" if marked else None
 
 
+def _is_like_those_below(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> bool:
+    """True if letters and digits change in a first record of codes where they do below it.
+
+    Without a digit, most values below are of the same length too: words differ in it.
+    """
+    coded = [i for i, value in enumerate(first) if _DIGITS.search(value) and columns[i]]
+    if coded:
+        return all([*map(_shape_of, columns[i])].count(_shape_of(first[i])) > _RARE * len(columns[i]) for i in coded)
+    return all(
+        2 * sum(len(value) == len(first[i]) and _shape_of(value) == _shape_of(first[i]) for value in values)
+        > len(values)
+        for i, values in enumerate(columns)
+    )
+
+
+def _shape_of(value: bytes) -> bytes:
+    """A value with one sign for all letters of a kind, and for digits, that stand side by side."""
+    for run, sign in _RUNS:
+        value = run.sub(sign, value)
+    return value
+
+
 def _is_repeating(values: Sequence[bytes], *, is_alone: bool) -> bool:
-    """True if values come again; of a column without others, nearly all of them."""
+    """True if most values come again; of a column without others, nearly all of them."""
     counts = Counter(values)
-    if not is_alone:
-        return len(counts) <= _REPEATING * len(values)
     once = sum(count == 1 for count in counts.values())
+    if not is_alone:
+        return len(counts) <= _REPEATING * len(values) and 3 * once <= 2 * len(values)
     return once + 1 <= _RARE * (len(values) + 1)
 
 

@@ -143,5 +143,16 @@ def test_names_with_units_or_after_a_colon_are_told_where_they_stand_in_a_commen
     assert "names may stand" not in caplog.text
 
 
+@pytest.mark.parametrize(
+    "names",
+    ["a,b,c (of all that is known)", "a,b,c (see below)", "a, b, c [units as of old]", "a;b;c (in order of their size)",
+     "a\tb\tc (the last is a sum)", "a  b  c (and nothing more to say)", "a|b|c (no. 2 is old)", "x,y,z (in m of 20)",
+     "name,kind,size of it (in meters, as we say)", "Fields: a, b, c (note that c is upper case)"],
+)  # fmt: skip
+def test_names_with_words_in_parentheses_after_them_are_told(names):
+    text = f"# {names}\n\n# of other things, by hand\n" + "".join(f"w{n},n,u{n}\n" for n in range(9)) + "w1,n,v\n"
+    assert found(text).unread_names.startswith("names may stand in line 1: ")
+
+
 def test_the_notice_of_lines_that_are_skipped_is_spelled_as_it_is_typed():
     assert "to read such lines give -o comment=, else" in spell_hint(str(OddRecords("comment-record", 1, "a.csv", 7)))

@@ -441,3 +441,67 @@ def test_a_first_record_of_titles_is_not_surely_a_record(name):
     setting = found(text.replace("Go", "Go|C")).settings["header"]
     assert setting.confidence is not Confidence.CERTAIN
     assert setting.value or setting.confidence is Confidence.UNSURE
+
+
+CODES = [
+    (
+        "DA0A,N11",
+        lambda n: f"D{'LBGFK'[n % 5]}{n % 9 + 1}{'XYZ'[n % 3]}{'AQ'[: n % 3]},S{n % 40}",
+    ),
+    ("A100;X1", lambda n: f"B{n + 200};Y{n % 7}"),
+    ("da0a\tn11", lambda n: f"dl{n % 9 + 1}x{chr(97 + n % 26)}\ts{n % 30}"),
+    ("K-1,EU-7", lambda n: f"L-{n + 2},AS-{n % 8}"),
+    ("Q1,DEU", lambda n: f"Q{n + 2},{('FRA', 'CHE', 'POL')[n % 3]}"),
+    ("DEU,EUR", lambda n: f"{chr(65 + n % 26)}{chr(70 + n // 26)}X,{('CHF', 'PLN', 'CZK')[n % 3]}"),
+    ("N11", lambda n: f"S{n % 4 + 10}"),
+    ("V0.1,r7,Bob", lambda n: f"V{n}.{n % 5},r{n % 6},{('Udo', 'Eva')[n % 2]}"),
+    ("AB12|x9", lambda n: f"CD{n + 13}|y{n % 5}"),
+    ("W1XYZ,MA-01", lambda n: f"K{n % 9}ABC,NY-{n % 5 + 10}"),
+    ("IATA1,ICAO2,L3", lambda n: f"ABCD{n % 7},EFGH{n % 5},M{n % 4}"),
+]
+
+
+@pytest.mark.parametrize(("first", "record"), CODES, ids=[first for first, _ in CODES])
+def test_a_first_code_above_codes_is_a_record(tmp_path, first, record):
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"{line}\n" for line in (first, *(record(n) for n in range(60)))))
+    assert ss.scan_csv(path, dialect="auto").count() == 61
+
+
+@pytest.mark.parametrize("names", ["call,dok", "Call,DOK", "CALL,DOK", "call sign,district", "Station,Dok No."])
+def test_names_above_codes_are_names(names):
+    assert header_of(f"{names}\n" + "".join(f"DL{n % 9 + 1}AB{chr(65 + n % 26)},S{n % 40}\n" for n in range(60))).value
+
+
+def test_values_that_mostly_occur_once_tell_no_header():
+    once = "".join(f"{'abcdefghijklmnopqrst'[n]}x{'y' * n},{'long' if n < 6 else 'k' * n}\n" for n in range(20))
+    assert not header_of(f"oak,tall\n{once}").value
+
+
+RAGGED = [
+    "1\ta\n" + "2\tb\tc\td\te\n" * 4,
+    "a,b\n" + "c,d,e,f,g,h\n" * 9,
+    "x\n" + "c,d,e\n" * 9,
+    "1;2\n3;4\n" + "1;2;3;4;5\n" * 9,
+    "7|8\n" + "7|8|9|1|2\n" * 5 + "1\n",
+    "milk,tea\n" + "milk,rice,eggs,tea\n" * 20,
+    "k1\n\n" + "k2\tv\tw\n" * 6,
+    "1,2\n" * 3 + "1,2,3,4\n" * 12,
+    "a\tb\n" + "a\tb\tc\td\te\tf\n" * 5,
+    "total,1\n" + "a,1,b,2,c,3\n" * 8,
+]
+
+
+@pytest.mark.parametrize("text", RAGGED)
+def test_no_line_is_skipped_where_records_are_arrays(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    lines = sum(bool(line) for line in text.split("\n"))
+    assert found(text, columnsArray=True, header=False).skip_rows == 0
+    assert ss.scan_csv(path, dialect="auto", columns_array=True).count() == lines
+
+
+def test_records_of_any_width_are_arrays_in_the_middle_of_a_file_too(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("".join(",".join("ab"[: n % 2 + 1] * (1 + n % 7)) + "\n" for n in range(40_000)))
+    assert ss.scan_csv(path, dialect="auto", columns_array=True).count() == 40_000
