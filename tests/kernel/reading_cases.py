@@ -80,12 +80,13 @@ def _met(answer: Any) -> Counter[str]:
 
 
 def _common(draw: random.Random) -> dict[str, Any]:
+    are_small = draw.random() < 0.3  # limits that are met together, and often
     return {
         "mode": draw.choice(_MODES),
         "rescuedDataColumn": draw.choice([None, None, "_rescued"]),
         "rejectReasonColumn": draw.choice([None, None, "why"]),
-        "maxRecordBytes": draw.choice([100_000, 100_000, draw.randint(1, 60)]),
-        "readBytes": draw.choice([1 << 20, 1 << 20, draw.randint(1, 100)]),
+        "maxRecordBytes": draw.randint(1, 16) if are_small else draw.choice([100_000, 100_000, draw.randint(1, 60)]),
+        "readBytes": draw.randint(1, 60) if are_small else draw.choice([1 << 20, 1 << 20, draw.randint(1, 100)]),
         "batchRows": draw.choice([10_000, draw.randint(1, 4)]),
     }
 

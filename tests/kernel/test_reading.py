@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import settings
 
 pytest.importorskip("splitscan_kernel")
 
 from tests.kernel import reading_cases
+from tests.kernel.two_loops import both
 from tests.kernel.value_cases import KINDS
 
 import splitscan as ss
@@ -39,6 +41,51 @@ def test_files_are_read_as_the_reference_reads_them(check: Callable[[int], Count
     assert met["kernel"] > 0.7 * CASES, met  # the others are refused, or read by Python alone
     if CASES >= 100:
         assert all(met[situation] for situation in (*ALWAYS, *MET[check])), met
+
+
+def given_up(path: Path, **options: object) -> list[tuple[int, int, str]]:
+    """Rejects of a file, by both loops, in all its blocks."""
+    scan = ss.scan(str(path), **options)
+    answers = [both(scan.planner.spec, block) for block in scan.plan()]
+    return [(reject.offset, reject.length_bytes, reject.code) for _, _, rejects in answers for reject in rejects]
+
+
+DAMAGED = b'{"d":[]} x {"d":[{"a":1},{}], "m":"long enough"} 1\n{"d":[{}], "m":[{"d":[7]}]}'
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_what_lies_around_arrays_is_of_any_length_where_it_is_damaged(most: int, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(DAMAGED)
+    options = {"format": "json", "recordPath": "$.d[*]", "schema": pa.schema([("a", pa.int64())])}
+    damaged = [DAMAGED.index(b":[{"), DAMAGED.rindex(b":[{}")]
+    wanted = [(at, 2, "record-too-long" if most < 2 else "bad-json") for at in damaged]
+    elements = [(DAMAGED.index(b'{"a"'), 7), (DAMAGED.index(b"{}"), 2), (DAMAGED.rindex(b"{}"), 2)]
+    wanted += [(*element, "record-too-long") for element in elements if element[1] > most]
+    for read_bytes in range(1, len(DAMAGED) + 2):
+        found = given_up(tmp_path / "f", maxRecordBytes=most, readBytes=read_bytes, **options)
+        assert [(at, code) for at, _, code in found] == sorted((at, code) for at, _, code in wanted), read_bytes
+
+
+@pytest.mark.parametrize("encoding", ["UTF-16BE", "UTF-32LE"])
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "x"])
+@pytest.mark.parametrize("line_sep", [None, "\r\n", "\n", "\r", "\r\r\n"])
+def test_a_record_that_is_given_up_has_the_part_of_a_code_unit_that_ends_the_file(
+    encoding: str, end: str, line_sep: str | None, tmp_path: Path
+) -> None:
+    codec = resolve_encoding(encoding)
+    whole = codec.encode("abc" + (line_sep or "\n") + "a" + end)
+    lines = {"header": False, "schema": pa.schema([("a", pa.string())]), "encoding": encoding}
+    if line_sep is not None:
+        lines["lineSep"] = line_sep
+    for part in range(codec.unit_bytes):
+        data = whole + codec.encode("\n")[:part]
+        (tmp_path / "f").write_bytes(data)
+        for block_bytes in (len(data), len(data) // 2, codec.unit_bytes):
+            found = given_up(
+                tmp_path / "f", format="csv", maxRecordBytes=1, readBytes=7, blockBytes=block_bytes, **lines
+            )
+            ends = end in ("\r", "\n", "\r\n") if line_sep is None else end.endswith(line_sep)
+            assert sum(found[-1][:2]) == (len(whole) if ends else len(data)), (part, block_bytes, found)
 
 
 def test_records_of_a_copybook_are_the_rows_that_they_were_made_of() -> None:

@@ -198,16 +198,10 @@ impl Text {
             .locate_all(&self.bytes, positions.iter_mut(), end);
     }
 
-    /// The same of one position.
+    /// The same of one position; the end is that of the data.
     pub fn unit(&self, position: usize) -> usize {
-        self.charset.locate(&self.bytes, &mut [], &mut [], position)
-    }
-
-    /// The same, where the end is that of the data; after a carriage return a part of a unit is not of the line.
-    pub fn end(&self, position: usize) -> usize {
-        let is_line = self.bytes.ends_with(b"\r");
-        let end = self.at_end(position).filter(|_| !is_line);
-        end.unwrap_or_else(|| self.unit(position))
+        let place = || self.charset.locate(&self.bytes, &mut [], &mut [], position);
+        self.at_end(position).unwrap_or_else(place)
     }
 
     fn at_end(&self, position: usize) -> Option<usize> {

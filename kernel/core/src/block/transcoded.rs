@@ -28,6 +28,11 @@ impl Transcoded {
             .in_utf8(data, stop, at_end, at_end && self.keeps_part)
     }
 
+    /// For a look: a part of a code unit at the end is no line feed, and what ends with the file ends after it.
+    fn shown(&self, data: &[u8], at_end: bool) -> Text {
+        self.charset.in_utf8(data, 0, at_end, at_end)
+    }
+
     /// What a look at growing beginnings of the data finds, as a place in it.
     fn near(
         &self,
@@ -41,14 +46,14 @@ impl Transcoded {
         let mut shown = FIRST_LOOK_BYTES;
         loop {
             let is_all = shown >= data.len();
-            let part = data.get(..shown).unwrap_or(data);
-            let text = self.text(part, 0, at_end && is_all);
-            if let Some(found) = look(&text.bytes, false) {
-                return Some(text.unit(found));
+            let is_end = at_end && is_all;
+            let text = self.shown(data.get(..shown).unwrap_or(data), is_end);
+            let mut found = look(&text.bytes, false);
+            if found.is_none() && is_end {
+                found = look(&text.bytes, true);
             }
-            if is_all {
-                let found = look(&text.bytes, true).filter(|_| at_end);
-                return found.map(|found| text.end(found));
+            if found.is_some() || is_all {
+                return found.map(|found| text.unit(found));
             }
             shown = shown.saturating_mul(4);
         }
@@ -265,18 +270,18 @@ impl Engine for Transcoded {
         }
         let part = before.len() % self.charset.unit().0;
         let before = self.charset.text(before.get(part..).unwrap_or_default());
-        let after = self.text(after, 0, at_end);
+        let after = self.shown(after, at_end);
         let first = |at_end| {
             let before = before.as_bytes();
             self.inner
                 .first_start(before, &after.bytes, at_start, at_end)
         };
-        match first(false) {
+        let found = match first(false) {
+            Look::After if at_end => first(true),
+            found => found,
+        };
+        match found {
             Look::Start(step) => Look::Start(after.unit(step)),
-            Look::After if at_end => match first(true) {
-                Look::Start(step) => Look::Start(after.end(step)),
-                more => more,
-            },
             more => more,
         }
     }

@@ -245,9 +245,12 @@ impl<'a> Source<'a> {
             } => match walk(data, start, shape) {
                 _ if start >= data.len() => Err(start),
                 Walk::Gap { .. } | Walk::Blank => Err(start),
-                Walk::Open { .. } if data.get(start) == Some(&b']') => Err(start), // what is around records is of any length
                 Walk::Ends { stop, next } => Ok((stop, next)),
                 Walk::Loose { stop } if *at_end => Ok((stop, data.len())),
+                // what is around arrays is of any length; damage in it is a record where no array follows
+                _ if matches!(shape, Shape::Below(_)) && data.get(start) == Some(&b']') => {
+                    Err(start)
+                }
                 Walk::Loose { stop } | Walk::Open { stop } => Err(stop),
             },
         }
