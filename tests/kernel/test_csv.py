@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import settings
@@ -17,6 +18,7 @@ from tests.kernel.csv_cases import native
 
 import splitscan as ss
 from splitscan.formats.csv.grammar import CsvGrammar
+from splitscan.formats.csv.reference import CsvReferenceFraming
 from splitscan.formats.framing.encodings import resolve_encoding
 
 CASES = 15 * settings().max_examples  # fewer in make check
@@ -27,6 +29,21 @@ def test_framing_gives_what_the_reference_gives() -> None:
     for seed in range(CASES):
         met.update(csv_framing.check_case(seed))
     assert all(met[situation] for situation in ("told", "open", "malformed", "unfinished", "comment", "wide")), met
+
+
+@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE"])
+@pytest.mark.parametrize("text", ['"é\n""', '"é\n""\r', '"é\n"a\n"', '"\n\n"\n"'])
+@pytest.mark.parametrize("line_sep", [None, "\n", "\r\n"])
+def test_a_part_of_a_code_unit_makes_no_record_longer(encoding: str, text: str, line_sep: str | None) -> None:
+    dialect = CsvGrammar(resolve_encoding(encoding), escape='"', multi_line=True, line_sep=line_sep)
+    csv, reference = native(dialect), CsvReferenceFraming(dialect)
+    whole = dialect.encoding.encode(text)
+    for part in range(dialect.encoding.unit_bytes):
+        data = whole + b'"\0\0'[:part]
+        for longest in range(len(data) + 2):
+            found = np.frombuffer(csv.open_starts(data, 0, len(data), longest), "<i8").tolist()
+            assert found == reference.open_starts(data, longest).tolist(), (part, longest)
+            assert found == reference.open_starts(whole, longest).tolist(), (part, longest)
 
 
 UTF_8 = resolve_encoding("UTF-8")

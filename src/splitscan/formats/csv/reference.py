@@ -236,6 +236,7 @@ class CsvReferenceFraming:
             return NO_OFFSETS  # no record begins in another
         lines = self._run(data, QuotedReferenceFramer(replace(self._dialect, quote=None, comment=None)))
         raw, stops = bytes(data), dict(lines.records)
+        whole = len(raw) - len(raw) % self._dialect.encoding.unit_bytes
         quote, cut = (
             self._dialect.encoding.encode(mark) for mark in (self._dialect.quote, self._dialect.line_sep or "\r")
         )
@@ -244,7 +245,7 @@ class CsvReferenceFraming:
         for start, next_start in itertools.pairwise([0, *lines.boundaries, len(raw)]):
             line = raw[start:next_start]
             if waiting and not self._ends_inside(quote + line):
-                stop = stops.get(start, len(raw) - len(cut))  # that may be the beginning of a terminator
+                stop = stops.get(start, whole - len(cut))  # that may be the beginning of a terminator
                 open_ones += [begin for begin in waiting if stop - begin > longest_bytes]
                 waiting = []
             if self._ends_inside(line):
