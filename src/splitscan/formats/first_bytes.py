@@ -119,7 +119,8 @@ _SIGNATURES = (
      "a structure of PDB: values at places", "set recordFormat=fixed_width, or text for lines"),
     (_after(b"#") + rb"data_\S+[ \t]*\r?\n" + _after(b"#") + rb"(?:_|loop_)", "a file of CIF", _AS_LINES),
     (rb"(?:[^\r\n]*+\r?\n){3} *\d[^\r\n]*V[23]000\r?\n", "molecules of MDL", _AS_LINES),
-    (_after(b"!") + rb"#[ \t]+(?i:[kmg]?hz[ \t]+[sygzh][ \t]+(?:db|ma|ri)[ \t]+r)[ \t]+[^\r\n]*",
+    (_after(b"!") + rb"#[ \t]+(?i:[kmg]?hz[ \t]+[sygzh][ \t]+(?:db|ma|ri)[ \t]+r)[ \t]+[^\r\n]*"
+     + rb"(?:\r?\n[ \t]*(?:![^\r\n]*+)?(?=[\r\n]))*+",
      "a file of Touchstone", _BELOW),
     (_after(b"#") + rb"~[Vv](?s:.*?)[\r\n]~[Aa][^\r\n]*", "a log of a well (LAS)", _BELOW),
     (rb"BEGIN (?:GSE|IMS)\d", "messages of seismologists (GSE, IMS)", _AS_LINES),

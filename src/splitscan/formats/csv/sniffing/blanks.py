@@ -262,11 +262,10 @@ def _of_blanks(lines: Sequence[bytes]) -> str | None:
     if _are_explained([[value for value, _ in record] for record in fields]):
         return f"Each line may be a word and what stands for it, with blanks between: {_ADVICE}."
     with_runs = sum(_LONG_RUN.search(line.strip(BLANKS)) is not None for line in lines)
-    return (
-        f"Most lines have values between runs of blanks: {_ADVICE}; {_PLACES}."
-        if with_runs >= _TYPED_SHARE * len(lines)
-        else None
-    )
+    if with_runs < _TYPED_SHARE * len(lines):
+        return None
+    advice = f"{_ADVICE}; {_PLACES}" if is_even else f"{_PLACES}; else {_ADVICE}"
+    return f"Most lines have values between runs of blanks: {advice}."
 
 
 def _are_explained(lines: Sequence[Sequence[bytes]]) -> bool:

@@ -27,6 +27,7 @@ from splitscan.formats.csv.sniffing.values import is_typed
 from splitscan.formats.first_bytes import Beginning, log_text, other_text, signed_text
 
 _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
+_MARKS = "#%!"  # of comments, at the top of a file
 _ARRAY = "columnsArray"  # a record may be as long as it is
 _KEEPS_FIELDS = (_ARRAY, "enforceSchema", "rescuedDataColumn")  # whatever the header has
 _BLANKS = rb"[ \t]+"
@@ -218,7 +219,11 @@ def _about_width(chosen: Reading, header: Setting, given: Mapping[str, Any]) -> 
         )
         return
     seen = f"The header has {names} name{'s' * (names != 1)} and the records have {fields} fields"
-    if names == fields - 1 and _ends_with_separators(chosen):
+    is_padded = names == fields - 1 and _ends_with_separators(chosen)
+    if is_padded and chosen.consistency < LEAST_CONSISTENCY:
+        yield f"{seen}, the last of them empty: {_ARRAY}=true reads each record as long as it is, the header too."
+        return
+    if is_padded:
         yield (
             f"{seen}, the last of them empty: give header=true with rescuedDataColumn=_rescued to accept the separator "
             "at their ends."
@@ -286,4 +291,6 @@ def _begins_in_quotes(outside: float | None, inside: float | None) -> bool:
 def may_be_one_column(chosen: Reading) -> str:
     """The doubt of a table of two texts that may be one."""
     one = shown(ONE_COLUMN)
-    return f"Each line may be one text, with {shown(chosen.sep)} in it: give sep, or for one column sep={one}."
+    top = chosen.contents[0][:1].decode(errors="replace")
+    comment = f", with comment={top} where lines that begin so are none" if top in tuple(_MARKS) else ""
+    return f"Each line may be one text, with {shown(chosen.sep)} in it: give sep, or for one column sep={one}{comment}."

@@ -505,3 +505,40 @@ def test_records_of_any_width_are_arrays_in_the_middle_of_a_file_too(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("".join(",".join("ab"[: n % 2 + 1] * (1 + n % 7)) + "\n" for n in range(40_000)))
     assert ss.scan_csv(path, dialect="auto", columns_array=True).count() == 40_000
+
+
+@pytest.mark.parametrize("below", ["", "!\n", "! a b c\n! d e f\n", "\n! x\n\n", "   ! y\n"])
+def test_the_lines_below_the_options_of_touchstone_are_counted(tmp_path, below):
+    path = tmp_path / "a.s3p"
+    path.write_text(f"! by hand\n# GHz S RI R 50\n{below}" + "".join(f"{n}.5 0.1 {n}\n" for n in range(9)))
+    lines = 2 + below.count("\n")
+    assert f"stand below {lines} lines" in found(path.read_text()).doubts[0]
+    assert ss.scan_csv(path, sep=r"\s+", header=False, skip_rows=lines).count() == 9
+
+
+@pytest.mark.parametrize("sep", [",", ";", "\t"])
+@pytest.mark.parametrize("share", [2, 3])
+def test_a_narrow_header_above_records_of_many_widths_is_told_with_what_reads_them(tmp_path, sep, share):
+    lines = ["name,kind", *("a,b," if n % share else f"{n}" for n in range(40))]
+    path = tmp_path / "a.csv"
+    path.write_text("".join(line.replace(",", sep) + "\n" for line in lines))
+    assert "rescuedDataColumn" not in "".join(found(path.read_text()).doubts)
+    assert ss.scan_csv(path, sep=sep, columns_array=True, dialect="auto").count() == 41
+
+
+@pytest.mark.parametrize("sign", ["#", "%", "!"])
+def test_lines_of_which_few_have_a_mark_below_comments_are_read_with_the_hint(tmp_path, sign):
+    path = tmp_path / "a.data"
+    names = "".join(f".dir{n}/file{'; old' * (n == 7)}{', too' * (n == 9)}\n" for n in range(60))
+    path.write_text(f"{sign} Files\n{sign} (no slash; of all, and more)\n{names}{sign} others\n.x\n")
+    told = " ".join(found(path.read_text()).doubts)
+    assert f"sep=\\u001f, with comment={sign}" in told
+    assert ss.scan_csv(path, sep="\x1f", comment=sign).count() == 61
+
+
+def test_places_are_named_first_where_lines_have_not_as_many_values():
+    lines = "".join(
+        f"{n:2} AB  {n}.50  {'' if n % 2 else '0.125'}  {'x  y' if n % 3 else '    '}  end\n" for n in range(40)
+    )
+    told = " ".join(found(lines).doubts)
+    assert told.index("fixed_width") < told.index("sep=")
