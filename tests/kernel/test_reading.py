@@ -46,7 +46,7 @@ def test_files_are_read_as_the_reference_reads_them(check: Callable[[int], Count
 def given_up(path: Path, **options: object) -> list[tuple[int, int, str]]:
     """Rejects of a file, by both loops, in all its blocks."""
     scan = ss.scan(str(path), **options)
-    answers = [both(scan.planner.spec, block) for block in scan.plan()]
+    answers = [both(scan.spec, block) for block in scan.plan()]
     return [(reject.offset, reject.length_bytes, reject.code) for _, _, rejects in answers for reject in rejects]
 
 
