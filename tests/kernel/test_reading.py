@@ -88,6 +88,21 @@ def test_a_record_that_is_given_up_has_the_part_of_a_code_unit_that_ends_the_fil
             assert sum(found[-1][:2]) == (len(whole) if ends else len(data)), (part, block_bytes, found)
 
 
+@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE"])
+@pytest.mark.parametrize("text", ["--></r", "--></r>", "<r/> x <r a='", "<r><a></r>\r</r", "<r>\r", "<r/><r></r>"])
+def test_a_part_of_a_code_unit_is_no_text_of_xml(encoding: str, text: str, tmp_path: Path) -> None:
+    codec = resolve_encoding(encoding)
+    schema = pa.schema([("a", pa.string())])
+    for part in range(codec.unit_bytes):
+        data = codec.encode(text) + codec.encode(">")[:part]
+        (tmp_path / "f").write_bytes(data)
+        for most in (1, 100):
+            given_up(
+                tmp_path / "f", format="xml", rowTag="r", encoding=encoding, schema=schema, maxRecordBytes=most,
+                blockBytes=-(-len(data) // 3), readBytes=7,
+            )  # fmt: skip
+
+
 def test_records_of_a_copybook_are_the_rows_that_they_were_made_of() -> None:
     assert sum(reading_cases.check_cobol_values(seed)["records"] for seed in range(CASES)) > CASES
 

@@ -198,10 +198,15 @@ impl Text {
             .locate_all(&self.bytes, positions.iter_mut(), end);
     }
 
-    /// The same of one position; the end is that of the data.
+    /// The same of one position.
     pub fn unit(&self, position: usize) -> usize {
-        let place = || self.charset.locate(&self.bytes, &mut [], &mut [], position);
-        self.at_end(position).unwrap_or_else(place)
+        self.charset.locate(&self.bytes, &mut [], &mut [], position)
+    }
+
+    /// The same, where the end is that of the data.
+    pub fn end(&self, position: usize) -> usize {
+        let end = self.at_end(position);
+        end.unwrap_or_else(|| self.unit(position))
     }
 
     fn at_end(&self, position: usize) -> Option<usize> {

@@ -28,9 +28,11 @@ impl Transcoded {
             .in_utf8(data, stop, at_end, at_end && self.keeps_part)
     }
 
-    /// For a look: a part of a code unit at the end is no line feed, and what ends with the file ends after it.
+    /// The text of a look. A part of a code unit at its end is no line feed, and is of the line before it; of XML, whose
+    /// records no lines end, it is nothing.
     fn shown(&self, data: &[u8], at_end: bool) -> Text {
-        self.charset.in_utf8(data, 0, at_end, at_end)
+        let keeps_part = self.keeps_part || self.inner.lines().is_some();
+        self.charset.in_utf8(data, 0, at_end, at_end && keeps_part)
     }
 
     /// What a look at growing beginnings of the data finds, as a place in it.
@@ -46,14 +48,14 @@ impl Transcoded {
         let mut shown = FIRST_LOOK_BYTES;
         loop {
             let is_all = shown >= data.len();
-            let is_end = at_end && is_all;
-            let text = self.shown(data.get(..shown).unwrap_or(data), is_end);
-            let mut found = look(&text.bytes, false);
-            if found.is_none() && is_end {
-                found = look(&text.bytes, true);
+            let part = data.get(..shown).unwrap_or(data);
+            let text = self.shown(part, at_end && is_all);
+            if let Some(found) = look(&text.bytes, false) {
+                return Some(text.unit(found));
             }
-            if found.is_some() || is_all {
-                return found.map(|found| text.unit(found));
+            if is_all {
+                let found = look(&text.bytes, true).filter(|_| at_end);
+                return found.map(|found| text.end(found));
             }
             shown = shown.saturating_mul(4);
         }
@@ -276,12 +278,12 @@ impl Engine for Transcoded {
             self.inner
                 .first_start(before, &after.bytes, at_start, at_end)
         };
-        let found = match first(false) {
-            Look::After if at_end => first(true),
-            found => found,
-        };
-        match found {
+        match first(false) {
             Look::Start(step) => Look::Start(after.unit(step)),
+            Look::After if at_end => match first(true) {
+                Look::Start(step) => Look::Start(after.end(step)),
+                more => more,
+            },
             more => more,
         }
     }
