@@ -13,6 +13,7 @@ pytest.importorskip("splitscan_kernel")
 import splitscan_kernel
 from tests.counting import at_most_cpu_seconds
 from tests.kernel import xml_framing, xml_inferring
+from tests.kernel.two_loops import both
 
 import splitscan as ss
 from splitscan.formats.xml.decoder import NotXmlError, parse_element
@@ -50,6 +51,21 @@ def test_names_have_the_letters_that_the_reference_allows(tmp_path: Path) -> Non
         broken = {reject["offset"] for reject in ss.scan_xml(path, "r", "a string").rejects().to_arrow().to_pylist()}
         wanted = {start for start, record in zip(starts, records, strict=False) if not is_element(record)}
         assert broken == wanted
+
+
+TOKENS = ("<![CDATA[x]]>", "<!--x-->", "<?p x?>", "&amp;", "&#x41;", "<x a='1'>", "</x>", "]]>", "<!DOCTYPE r>")
+
+
+def test_a_token_that_ends_anywhere_costs_its_record_alone(tmp_path: Path) -> None:
+    path = tmp_path / "cut.xml"
+    for token in TOKENS:
+        for length in range(1, len(token)):
+            path.write_text(f"<a><r>1</r><r >{token[:length]}</r><r>2</r></a>")
+            scan = ss.scan_xml(path, "r", "_VALUE string", rejectReasonColumn="why")
+            (block,) = scan.plan()
+            both(scan.spec, block)
+            rows = scan.to_arrow().to_pylist()
+            assert rows[0] == {"_VALUE": "1", "why": None}, token[:length]
 
 
 def is_element(record: str) -> bool:

@@ -68,7 +68,7 @@ impl Reader {
                     .count();
                 match alike {
                     6 => self.cdata(bytes, lt + 9),
-                    _ if rest.len() < 6 => self.fail(Reason::Unsure, lt),
+                    _ if rest.len() < 6 => self.fail(Reason::Unclosed, lt), // whatever it is
                     _ => self.fail(Reason::Token, lt + 3 + alike),
                 }
             }

@@ -6,6 +6,7 @@ pub(super) enum Reason {
     /// It is not the whole of one: only the reference can tell.
     #[default]
     Unsure,
+    Unclosed,
     Token,
     Entity,
     Number,
@@ -26,6 +27,7 @@ impl Wrong {
     pub(super) fn sentence(self, text: &str, start: usize) -> String {
         let reason = match self.reason {
             Reason::Unsure => "no element found",
+            Reason::Unclosed => "unclosed token",
             Reason::Token => "not well-formed (invalid token)",
             Reason::Entity => "undefined entity",
             Reason::Number => "reference to invalid character number",
