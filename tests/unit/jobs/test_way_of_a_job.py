@@ -50,7 +50,7 @@ def traced(work):
     return sorted(modules)
 
 def ingest(folder):
-    scan = Scan.of(source, "csv", "id long, text string", {"header": True})
+    scan = ss.scan_csv(source, "id long, text string", header=True)
     report = run_ingest(FileSource(scan), IngestTarget(folder, table=table), Elsewhere(lambda: "here"))
     assert report.rows == 1000
 

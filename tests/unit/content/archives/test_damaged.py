@@ -10,7 +10,6 @@ from contextlib import closing
 import pytest
 
 import splitscan as ss
-from splitscan.api.files import Scan
 from splitscan.content.archives import compressed
 from splitscan.content.codecs.content import DamagedStream
 from splitscan.content.codecs.formats import SIGNATURE_BYTES, recognise
@@ -63,7 +62,7 @@ def check_damaged(path, archive):
     (told,) = rejects
     assert (told.code, told.reason) == (damage.code, str(damage))
     for block_bytes in (100, 10**6):
-        again = Scan(scan.cut_at_most(block_bytes))
+        again = scan.cut_at_most(block_bytes)
         results = [read_block(again, block) for block in again.plan()]
         assert [row for result in results for row in result.rows] == rows
         assert [reject for result in results for reject in result.rejects] == rejects
