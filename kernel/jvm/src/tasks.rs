@@ -411,7 +411,7 @@ fn said_of(code: &str, odd: &Tally) -> String {
             "record looks",
             "records look",
             "like the header of a file",
-            "samples of other files have shown header=false: read this file by itself, with header=true",
+            "samples have shown header=false: if it is one, read its file by itself with header=true",
         ),
         _ => (
             "record has",

@@ -119,7 +119,7 @@ class JobFolderLayout(FlatLayout):
         return sorted(numbers)
 
     def finish(self, place: DestinationStorage, number: int, history: History) -> None:
-        """Copy its ledger and move in its rejects; or take back the columns of a job that was not history."""
+        """Copy its ledger and move in its rejects; or take back the columns of a job that was not published."""
         if number > history.last:
             for name in announced_names(history):
                 place.destination.delete_tree(name)

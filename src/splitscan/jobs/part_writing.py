@@ -224,7 +224,8 @@ class PartTarget:
         schema = self.partitioning.file_schema(self.schema)
         with ParquetFileWriter(staging, name, schema, self.settings, keep_empty=True) as data:
             pass
-        assert data.written is not None
+        if data.written is None:
+            raise InvariantError("an empty file was asked for, and none was written", Where(path=name))
         return data.written
 
 
@@ -298,8 +299,10 @@ class PartWriter(WholeOrNothing):
         self._data.close()
 
     def abandon(self, error: BaseException) -> None:
-        self._rejects.abandon(error)
-        self._data.abandon(error)
+        try:
+            self._rejects.abandon(error)
+        finally:
+            self._data.abandon(error)
 
     def leave_report(
         self, times: tuple[float, float] | None = None, chunks: int = 0, files: Sequence[str] = ()
