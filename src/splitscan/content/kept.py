@@ -117,6 +117,8 @@ class IndexStore:
 
     One is found by path, fingerprint, grammar and cuts, and believed only if the bytes around every boundary are still
     those that were there (of a compressed file, those around the places at which its blocks are entered).
+
+    Thread safety: processes and threads may share a directory; a file appears whole or not at all.
     """
 
     def __init__(self) -> None:
@@ -179,6 +181,8 @@ class SeekStore:
 
     One is found by path, fingerprint and codec of its file, and believed only if the bytes at some of its points, and
     at both ends of the file, are still those that were there.
+
+    Thread safety: processes and threads may share a directory; a file appears whole or not at all.
     """
 
     def __init__(self) -> None:
@@ -248,6 +252,8 @@ class SummaryStore:
     """Summaries of files, in the user's cache directory.
 
     It is found by paths, fingerprints, and what it depends on: that of long files alone, that of all others together.
+
+    Thread safety: processes and threads may share a directory; a file appears whole or not at all.
     """
 
     def __init__(self, what: str) -> None:

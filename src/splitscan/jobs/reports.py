@@ -30,7 +30,8 @@ class Phase(enum.Enum):
 class IngestProgress:
     """Progress of an ingest. Blocks that an earlier, interrupted run finished count as done.
 
-    ``blocks_total`` is the number of finished blocks under rebalancing, where blocks come into being while it runs.
+    ``bytes_done`` are source bytes dealt with, and ``rejects`` records that broke a rule so far. ``blocks_total`` is
+    the number of finished blocks under rebalancing, where blocks come into being while it runs.
     """
 
     phase: Phase

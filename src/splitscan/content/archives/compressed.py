@@ -79,7 +79,11 @@ class ArchiveContent(CompressedSource):
 
 
 class SharedArchive:
-    """A compressed archive for a reader of one member: decompressing goes on where an earlier reader has stopped."""
+    """A compressed archive for a reader of one member: decompressing goes on where an earlier reader has stopped.
+
+    Thread safety: reads wait for each other.
+    Pickling: never.
+    """
 
     def __init__(
         self,

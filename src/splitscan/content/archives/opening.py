@@ -45,7 +45,11 @@ _KEPT_DIRECTORIES = 4
 
 
 class MemberSource:
-    """The bytes of an archive that are one member's; ``ContainerError`` if something else lies there."""
+    """The bytes of an archive that are one member's; ``ContainerError`` if something else lies there.
+
+    Thread safety: as that of the archive's source.
+    Pickling: never; open it again where it is needed.
+    """
 
     def __init__(self, archive: ByteSource, path: str, member: ArchiveMember) -> None:
         self._archive = archive
