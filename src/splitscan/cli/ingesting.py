@@ -115,7 +115,7 @@ def _given(
 ) -> IngestArguments:  # fmt: skip
     """Sort the flags of a command that ingests into what is read and how it is written."""
     from splitscan.cli.runs import IngestArguments  # noqa: PLC0415 -- PySpark and Parquet load with it
-    from splitscan.cli.session import parse_conf  # noqa: PLC0415
+    from splitscan.cli.session import parse_conf  # noqa: PLC0415 -- the same
 
     names = {each.name for each in fields(IngestSettings)} | {"replace_changed"}
     written = {name: value for name, value in flags.items() if name in names}

@@ -25,20 +25,10 @@ from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
 from splitscan.read.reader_context import open_stream
 from splitscan.redaction import MARK_OF_SECRETS, redact
-from splitscan.scan.rejects import RejectBatch
+from splitscan.scan.rejects import REJECTED, RejectBatch
 from splitscan.sizes import KIB, MIB
 
-REJECT_SCHEMA = pa.schema(
-    [
-        pa.field("path", pa.string(), nullable=False),
-        pa.field("offset", pa.int64(), nullable=False),
-        pa.field("length", pa.int64(), nullable=False),
-        pa.field("code", pa.string(), nullable=False),
-        pa.field("reason", pa.string(), nullable=False),
-        pa.field("raw", pa.binary(), nullable=False),
-        pa.field("delivered", pa.bool_(), nullable=False),
-    ]
-)
+REJECT_SCHEMA: pa.Schema = REJECTED.remove(REJECTED.get_field_index("line"))
 """Columns of a reject table."""
 
 DICTIONARY_BYTES = 128 * KIB

@@ -118,14 +118,14 @@ class FullFormat(RecordFormat, Protocol):
 
     @property
     def may_be_packed(self) -> bool:
-        """True for a format whose records may be any bytes, and whose files may be compressed all the same.
+        """Always true, for a format whose records may be any bytes, and whose files may be compressed all the same.
 
         Then the name of a file must say so too: its first bytes alone may be a record.
         """
 
     @property
     def is_walked(self) -> bool:
-        """True for a context format whose summaries say nothing: records are found from one to the next."""
+        """Always true, for a context format whose summaries say nothing: records are found from one to the next."""
 
     def drop(self, data: Buffer) -> tuple[int, Skipping]:
         """Drop what :meth:`droppable` allows, and give what goes on after that.
