@@ -88,6 +88,23 @@ def test_a_record_that_is_given_up_has_the_part_of_a_code_unit_that_ends_the_fil
             assert sum(found[-1][:2]) == (len(whole) if ends else len(data)), (part, block_bytes, found)
 
 
+@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-32BE"])
+@pytest.mark.parametrize("rest", [" ", "\n", " \n\t", "\n #x\n "])
+def test_blanks_and_a_part_of_a_code_unit_at_the_end_are_of_the_block_before_them(
+    encoding: str, rest: str, tmp_path: Path
+) -> None:
+    codec = resolve_encoding(encoding)
+    schema = pa.schema([("a", pa.string()), ("b", pa.string())])
+    for part in range(codec.unit_bytes):
+        data = codec.encode("a b\nc d\n" + rest) + codec.encode('"')[:part]
+        (tmp_path / "f").write_bytes(data)
+        for block_bytes in range(1, len(data) + 1, 3):
+            given_up(
+                tmp_path / "f", format="csv", header=False, sep=r"\s+", encoding=encoding, schema=schema, comment="#",
+                lineSep="\n", blockBytes=block_bytes, readBytes=7,
+            )  # fmt: skip
+
+
 @pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE"])
 @pytest.mark.parametrize("text", ["--></r", "--></r>", "<r/> x <r a='", "<r><a></r>\r</r", "<r>\r", "<r/><r></r>"])
 def test_a_part_of_a_code_unit_is_no_text_of_xml(encoding: str, text: str, tmp_path: Path) -> None:

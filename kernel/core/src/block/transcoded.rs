@@ -213,11 +213,17 @@ impl Engine for Transcoded {
     }
 
     fn gap_bytes(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        let gap = self.near(data, at_end, |text, at_end| {
+        let is_cut = at_end && !self.keeps_part;
+        let part = if is_cut {
+            data.len() % self.charset.unit().0
+        } else {
+            0
+        }; // of a code unit: of no record
+        let whole = data.get(..data.len() - part)?;
+        let gap = self.near(whole, at_end, |text, at_end| {
             self.inner.gap_bytes(text, at_end)
         })?;
-        let is_part = at_end && !self.keeps_part && data.len() - gap < self.charset.unit().0;
-        Some(if is_part { data.len() } else { gap }) // of a code unit: of no record
+        Some(if gap == whole.len() { data.len() } else { gap })
     }
 
     fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
