@@ -9,9 +9,8 @@ from contextlib import suppress
 from typing import TypeVar
 
 from splitscan.errors import SplitscanError
-from splitscan.jobs.part_writing import REMOTE_TELL_SECONDS, TELL_SECONDS
 from splitscan.jobs.reports import IngestProgress, Phase
-from splitscan.jobs.staging import PartProgress, PartReport, Staging, total
+from splitscan.jobs.staging import REMOTE_TELL_SECONDS, TELL_SECONDS, PartProgress, PartReport, Staging, total
 
 T = TypeVar("T")
 

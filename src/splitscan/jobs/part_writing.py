@@ -23,7 +23,7 @@ from splitscan.jobs.ledger import REJECT_FOLDER, REJECT_SUFFIX, LedgerBlock, Row
 from splitscan.jobs.parquet import ParquetFileWriter, RejectFileWriter, WholeOrNothing, check_schema
 from splitscan.jobs.partitioning import Partitioning, parquet_name
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.staging import OutputPart, PartProgress, PartReport, Staging
+from splitscan.jobs.staging import REMOTE_TELL_SECONDS, TELL_SECONDS, OutputPart, PartProgress, PartReport, Staging
 from splitscan.redaction import redact
 from splitscan.scan.block_scan import ConsecutiveBlocks
 from splitscan.scan.oddities import of_file, total_oddities
@@ -36,11 +36,6 @@ _HELD_PORTIONS = 4  # sorted portions whose rows may wait for a row group of the
 
 OpenFile = Callable[[str, int], ParquetFileWriter]
 """Opens a data file: the folder of its partition, and the number of the file among those of the part in there."""
-TELL_SECONDS = 0.5
-"""How often a task tells how far it is."""
-
-REMOTE_TELL_SECONDS = 5.0
-"""The same where telling is a request to an object store."""
 
 
 class PartFiles:

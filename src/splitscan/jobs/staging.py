@@ -26,6 +26,12 @@ BlockKey: TypeAlias = tuple[int, int]
 REPORTS_PER_FOLDER = 1000
 """Blocks whose reports may share a folder: who watches a job lists the folders in which something is still missing."""
 
+TELL_SECONDS = 0.5
+"""How often a task tells how far it is."""
+
+REMOTE_TELL_SECONDS = 5.0
+"""The same where telling is a request to an object store."""
+
 _SCAN_DIGITS = 16  # runs of one job with the same digits would write over each other: 64 bits rule that out
 
 
