@@ -31,8 +31,7 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import History, HistoryReader
 from splitscan.jobs.ledger import Ledger, describe_columns
 from splitscan.jobs.parquet import ParquetFileWriter
-from splitscan.jobs.partitioning import Layout, parquet_name
-from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.settings import IngestSettings, Layout, parquet_name
 from splitscan.jobs.source import Runner
 from splitscan.jobs.staging import Staging, part_name
 from splitscan.jobs.steps import IngestTarget, run_ingest

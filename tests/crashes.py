@@ -27,8 +27,7 @@ from splitscan.api.files import Scan
 from splitscan.errors import SplitscanError
 from splitscan.jobs import verify, workplace
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.partitioning import Layout
-from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution
+from splitscan.jobs.settings import IngestSettings, Layout, OnChanged, SchemaEvolution
 from splitscan.jobs.single_file import FileTarget, write_file
 from splitscan.jobs.steps import IngestTarget, run_ingest
 

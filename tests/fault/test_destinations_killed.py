@@ -32,7 +32,7 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.api.files import Scan
-from splitscan.jobs.partitioning import Layout
+from splitscan.jobs.settings import Layout
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.workplace import DestinationStorage
 

@@ -25,7 +25,7 @@ from splitscan.jobs.source import Runner
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 from splitscan.api.files import Scan
-from splitscan.jobs.partitioning import Layout
+from splitscan.jobs.settings import Layout
 from splitscan.jobs.settings import IngestSettings
 
 root, mode, step, layout = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), Layout(sys.argv[4])

@@ -962,7 +962,7 @@ def _(place):
 
 @case("destination-layout", "")
 def _(place):
-    from splitscan.jobs.partitioning import Layout
+    from splitscan.jobs.settings import Layout
 
     out = place / "out"
     ingest(ss.scan_csv(csv(place), "id long, name string", header=True), out)

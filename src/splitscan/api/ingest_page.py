@@ -14,8 +14,8 @@ from splitscan.errors import UsageError
 from splitscan.jobs.ledger import Ledger
 from splitscan.jobs.ledger_files import read_ledger
 from splitscan.jobs.parquet import open_parquet_file
-from splitscan.jobs.partitioning import Layout
 from splitscan.jobs.reports import IngestReport, TaskTimes
+from splitscan.jobs.settings import Layout
 from splitscan.options.table import show_value
 from splitscan.pages.markup import draw_timelines, render_figures, render_page, render_table
 from splitscan.pages.timeline import Bar, Lane, Timeline, assign_lanes

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from splitscan.api.ingest_page import check_page_file, write_page
 from splitscan.errors import bad_option
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.monitor import OnProgress
-from splitscan.jobs.reports import IngestReport
+from splitscan.jobs.reports import IngestReport, OnProgress
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.source import Source
 from splitscan.jobs.steps import IngestTarget, run_ingest

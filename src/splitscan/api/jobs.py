@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from splitscan.jobs import IngestSettings
-    from splitscan.jobs.monitor import OnProgress
+    from splitscan.jobs.reports import OnProgress
     from splitscan.jobs.watching import WatchedWindow
     from splitscan.rebalance.report import RebalanceReport
 

@@ -165,7 +165,7 @@ def rejects(
     byte of the record in its file, or in what that decompresses to. 'delivered' says whether it is a row with nulls, or
     no row. 'raw' is its beginning as text; bytes that are no UTF-8 are written as \xff.
     """
-    from splitscan.jobs.rejected import list_rejects  # noqa: PLC0415 -- Parquet loads with it
+    from splitscan.api.rejects import list_rejects  # noqa: PLC0415 -- Parquet loads with it
 
     found = islice(list_rejects(destination, storage_options_of(destination, option)), limit)
     columns = ["job", "path", "offset", "length", "code", "reason", "delivered", "raw"]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from splitscan.jobs.ledger import Ledger, LedgerBlock, LedgerFile, RowRange, WrittenFile
-    from splitscan.jobs.partitioning import Layout
     from splitscan.jobs.reports import Finding, IngestPlan, IngestProgress, IngestReport, Phase, VerifyReport
-    from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution
+    from splitscan.jobs.settings import IngestSettings, Layout, OnChanged, SchemaEvolution
     from splitscan.jobs.verifying import verify
 
 __all__ = [
@@ -33,8 +32,7 @@ __all__ = [
 
 _HOMES = {
     "ledger": {"Ledger", "LedgerBlock", "LedgerFile", "RowRange", "WrittenFile"},
-    "partitioning": {"Layout"},
-    "settings": {"IngestSettings", "OnChanged", "SchemaEvolution"},
+    "settings": {"IngestSettings", "Layout", "OnChanged", "SchemaEvolution"},
     "verifying": {"verify"},
 }
 """The module of every public name, which is imported when it is first asked for; of all others, ``reports``."""

@@ -16,8 +16,7 @@ from splitscan.errors import IngestError, UsageError, Where, bad_option
 from splitscan.jobs.history import History
 from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile
 from splitscan.jobs.ledger_files import announced_table
-from splitscan.jobs.partitioning import Partitioning
-from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.settings import IngestSettings, Partitioning
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage, open_destination_storage
 

@@ -26,8 +26,15 @@ from splitscan.jobs.history import History
 from splitscan.jobs.ledger import Ledger, describe_columns, only_appends
 from splitscan.jobs.ledger_files import check_ours, read_ledger
 from splitscan.jobs.parquet import read_footer
-from splitscan.jobs.partitioning import Layout, Partitioning, carrier_name, choose_partitioning, first_of
-from splitscan.jobs.settings import IngestSettings, SchemaEvolution
+from splitscan.jobs.settings import (
+    IngestSettings,
+    Layout,
+    Partitioning,
+    SchemaEvolution,
+    carrier_name,
+    choose_partitioning,
+    first_of,
+)
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage
 

@@ -18,7 +18,7 @@ from splitscan.jobs.destination import Announce
 from splitscan.jobs.history import History
 from splitscan.jobs.ledger import STAGING_FOLDER, Ledger, RowRange, WrittenFile, check_written_name
 from splitscan.jobs.ledger_files import folder_ledger_name, ledger_name, publish_ledger, read_ledger, render_ledger
-from splitscan.jobs.partitioning import Layout, carrier_name, is_in_job_folder, job_folder
+from splitscan.jobs.settings import Layout, carrier_name, is_in_job_folder, job_folder
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage
 

@@ -18,8 +18,8 @@ from splitscan.content.storage import locate, open_tree, redact
 from splitscan.errors import SourceChangedError, SplitscanError, Where
 from splitscan.jobs.ledger import LEDGER_FOLDER, Ledger, LedgerColumn, identify
 from splitscan.jobs.ledger_files import check_named, list_ledgers, read_ledger, written_by_jobs
-from splitscan.jobs.partitioning import Partitioning, first_of
 from splitscan.jobs.record_json import from_plain, read_object, to_plain
+from splitscan.jobs.settings import Partitioning, first_of
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.path_text import portable_path

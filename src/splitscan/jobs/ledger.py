@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from splitscan.blocks import UNKNOWN_END, Damage
 from splitscan.content.storage import is_content_digest
-from splitscan.jobs.partitioning import Partitioning, is_partition_folder
 from splitscan.jobs.record_json import Json, Spelling, damaged
+from splitscan.jobs.settings import Partitioning, is_partition_folder
 from splitscan.path_text import native_path, portable_path
 from splitscan.redaction import redact
 

@@ -21,8 +21,7 @@ from splitscan.content.storage import locate, open_storage
 from splitscan.errors import InvariantError, Where
 from splitscan.jobs.ledger import REJECT_FOLDER, REJECT_SUFFIX, LedgerBlock, RowRange, WrittenFile
 from splitscan.jobs.parquet import ParquetFileWriter, RejectFileWriter, WholeOrNothing, check_schema
-from splitscan.jobs.partitioning import Partitioning, parquet_name
-from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.settings import IngestSettings, Partitioning, parquet_name
 from splitscan.jobs.staging import REMOTE_TELL_SECONDS, TELL_SECONDS, OutputPart, PartProgress, PartReport, Staging
 from splitscan.redaction import redact
 from splitscan.scan.block_scan import ConsecutiveBlocks

@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import Any
 
 from splitscan.content.storage import redact
+from splitscan.jobs.accounting import Contents, check_keys, check_live, check_tiling, check_vanished, write_rest
 from splitscan.jobs.destination import Destination, open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import (
@@ -26,22 +27,22 @@ from splitscan.jobs.history import (
 )
 from splitscan.jobs.ledger import Ledger, LedgerBlock, ReplacedFile, describe_columns
 from splitscan.jobs.ledger_files import ledger_name, read_ledgers
-from splitscan.jobs.monitor import (
+from splitscan.jobs.part_writing import PartTarget
+from splitscan.jobs.reports import (
     EXAMPLES,
     POLL_SECONDS,
     REMOTE_POLL_SECONDS,
+    IngestPlan,
+    IngestReport,
     Monitor,
     OnProgress,
+    Phase,
+    TaskTimes,
     run_watched,
 )
-from splitscan.jobs.part_writing import PartTarget
-from splitscan.jobs.partitioning import Partitioning
-from splitscan.jobs.replacing import Contents, check_live, write_rest
-from splitscan.jobs.reports import IngestPlan, IngestReport, Phase, TaskTimes
-from splitscan.jobs.settings import IngestSettings, OnChanged
+from splitscan.jobs.settings import IngestSettings, OnChanged, Partitioning
 from splitscan.jobs.source import ReadTasks, Runner, Source
 from splitscan.jobs.staging import PartReport
-from splitscan.jobs.tiling import check_keys, check_tiling, check_vanished
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.scan.oddities import OddRecords, total_oddities
 

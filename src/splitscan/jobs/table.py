@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from splitscan.content.storage import open_source, redact
 from splitscan.errors import IngestError, SourceMissingError, Where, bad_option
+from splitscan.jobs.accounting import rows_elsewhere
 from splitscan.jobs.destination import Announce, Destination, FileState
 from splitscan.jobs.folder_layouts import missing_error, move_in, move_in_rest, unfinished_moves
 from splitscan.jobs.history import History
@@ -38,9 +39,7 @@ from splitscan.jobs.ledger_files import (
     walk_data,
 )
 from splitscan.jobs.parquet import read_footer
-from splitscan.jobs.partitioning import Partitioning, choose_partitioning, job_prefix
-from splitscan.jobs.replacing import rows_elsewhere
-from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.settings import IngestSettings, Partitioning, choose_partitioning, job_prefix
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.table_format import (
     CommitContext,

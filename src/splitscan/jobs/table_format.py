@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 from splitscan.errors import IngestError, SchemaError, Where, quote_difference, quote_list
 from splitscan.jobs.destination import FileState
 from splitscan.jobs.ledger import WrittenFile
-from splitscan.jobs.partitioning import Partitioning
-from splitscan.jobs.settings import SchemaEvolution
+from splitscan.jobs.settings import Partitioning, SchemaEvolution
 
 T = TypeVar("T")
 

@@ -18,8 +18,7 @@ from splitscan.jobs.destination import PLAIN, open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.history import Growth, HistoryReader
 from splitscan.jobs.ledger import OUR_FOLDER
-from splitscan.jobs.monitor import OnProgress
-from splitscan.jobs.reports import IngestReport
+from splitscan.jobs.reports import IngestReport, OnProgress
 from splitscan.jobs.settings import IngestSettings, OnChanged
 from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest

@@ -13,7 +13,7 @@ from splitscan.errors import IngestError
 from splitscan.jobs import folder, folder_layouts, verify, workplace
 from splitscan.jobs.ledger import WrittenFile
 from splitscan.jobs.ledger_files import list_ledgers, read_ledgers
-from splitscan.jobs.partitioning import Layout
+from splitscan.jobs.settings import Layout
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import open_destination_storage
 

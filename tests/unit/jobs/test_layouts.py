@@ -21,8 +21,7 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.folder_layouts import JobFolderLayout
 from splitscan.jobs.history import HistoryReader
 from splitscan.jobs.ledger_files import list_ledgers, read_ledger, render_ledger
-from splitscan.jobs.partitioning import Layout
-from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.settings import IngestSettings, Layout
 from splitscan.jobs.steps import IngestTarget, run_ingest
 
 JOBS = Layout.JOBS

@@ -18,7 +18,7 @@ from splitscan.jobs.ledger import (
     identify,
 )
 from splitscan.jobs.ledger_files import parse_ledger, render_ledger
-from splitscan.jobs.partitioning import Layout, Partitioning
+from splitscan.jobs.settings import Layout, Partitioning
 from splitscan.jobs.staging import PartReport
 
 SHA = "0123456789abcdef" * 4

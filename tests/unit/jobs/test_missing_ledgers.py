@@ -8,8 +8,7 @@ from splitscan.errors import IngestError
 from splitscan.jobs import history, verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import ledger_name
-from splitscan.jobs.partitioning import Layout
-from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.settings import IngestSettings, Layout
 from splitscan.jobs.steps import IngestTarget, plan_ingest
 
 KINDS = {

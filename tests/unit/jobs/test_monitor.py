@@ -5,8 +5,7 @@ import pytest
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import open_storage
 from splitscan.jobs.ledger import LedgerBlock
-from splitscan.jobs.monitor import Monitor
-from splitscan.jobs.reports import Phase
+from splitscan.jobs.reports import Monitor, Phase
 from splitscan.jobs.staging import REPORTS_PER_FOLDER, OutputPart, PartProgress, PartReport, Staging, report_folders
 
 FILE = FileMetadata("/in/a.csv", 10_000, 0, "1", "a.csv")

@@ -14,7 +14,7 @@ from splitscan.api.files import Scan
 from splitscan.jobs import SchemaEvolution, verify
 from splitscan.jobs.folder_layouts import move_in
 from splitscan.jobs.ledger_files import parse_ledger, render_ledger
-from splitscan.jobs.partitioning import Layout
+from splitscan.jobs.settings import Layout
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import open_destination_storage
 

@@ -21,8 +21,7 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import ledger_name, parse_ledger
 from splitscan.jobs.parquet import DICTIONARY_BYTES, ParquetFileWriter
 from splitscan.jobs.part_writing import MOST_OPEN, PartFiles
-from splitscan.jobs.partitioning import NULL_FOLDER, Partitioning
-from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.settings import NULL_FOLDER, IngestSettings, Partitioning
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.steps import IngestTarget, run_ingest
 

@@ -10,14 +10,13 @@ from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.api.files import Scan
+from splitscan.api.rejects import list_rejects
 from splitscan.errors import IngestError, SourceChangedError, UsageError
-from splitscan.jobs import replacing, verify
+from splitscan.jobs import accounting, verify
 from splitscan.jobs.destination import open_destination
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import parse_ledger, read_ledgers, render_ledger
-from splitscan.jobs.partitioning import Layout
-from splitscan.jobs.rejected import list_rejects
-from splitscan.jobs.settings import IngestSettings, OnChanged, SchemaEvolution
+from splitscan.jobs.settings import IngestSettings, Layout, OnChanged, SchemaEvolution
 from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 
@@ -207,7 +206,7 @@ def test_the_ledger_says_what_left_and_is_read_back(world):
 
 @pytest.mark.parametrize("batch_rows", [1, 3, 7])
 def test_rows_that_stay_are_found_wherever_batches_end(tmp_path, monkeypatch, batch_rows):
-    monkeypatch.setattr(replacing, "_BATCH_ROWS", batch_rows)
+    monkeypatch.setattr(accounting, "_BATCH_ROWS", batch_rows)
     world = World(tmp_path, "flat", ())
     for name, start in (("a", 0), ("b", 100), ("c", 200), ("d", 300)):
         world.write(name, range(start, start + 5))

@@ -15,8 +15,7 @@ from splitscan.jobs import Phase, verify
 from splitscan.jobs.destination import open_destination
 from splitscan.jobs.history import HistoryReader
 from splitscan.jobs.ledger_files import ledger_name
-from splitscan.jobs.partitioning import Layout
-from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.settings import IngestSettings, Layout
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 from splitscan.streaming.status import read_status

@@ -11,7 +11,7 @@ WORK = """
     from functools import partial
     import splitscan as ss
     from splitscan.jobs.part_writing import PartTarget, run_part, write_files
-    from splitscan.jobs.partitioning import Partitioning
+    from splitscan.jobs.settings import Partitioning
     from splitscan.jobs.staging import plan_parts
     from splitscan.jobs.settings import IngestSettings
     from splitscan.spark.jobs import answer_batch

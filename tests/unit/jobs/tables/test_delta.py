@@ -13,7 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from splitscan.api.files import Scan
 from splitscan.errors import IngestError
 from splitscan.jobs import verify
-from splitscan.jobs.delta_statistics import render_stats
+from splitscan.jobs.delta import render_stats
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.parquet import WITHOUT_NAN
 from splitscan.jobs.steps import IngestTarget, run_ingest

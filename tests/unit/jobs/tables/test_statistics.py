@@ -18,8 +18,7 @@ from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, IsNaN, IsNul
 
 from splitscan.jobs import delta, iceberg
 from splitscan.jobs.ledger import WrittenFile
-from splitscan.jobs.partitioning import Partitioning
-from splitscan.jobs.settings import SchemaEvolution
+from splitscan.jobs.settings import Partitioning, SchemaEvolution
 from splitscan.jobs.table_format import CommitContext, CommitStamp, NewFile
 from splitscan.jobs.workplace import open_destination_storage
 
