@@ -26,9 +26,8 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
-from splitscan.jobs.destination import open_destination
+from splitscan.jobs.destination import History, HistoryReader, open_destination
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.history import History, HistoryReader
 from splitscan.jobs.ledger import Ledger, describe_columns
 from splitscan.jobs.parquet import ParquetFileWriter
 from splitscan.jobs.settings import IngestSettings, Layout, parquet_name

@@ -15,7 +15,7 @@ NAMES = [b"plain.txt", "é😀.txt".encode(), b"torn\xff\xc3.txt", b"latin\xe9.t
 PROGRAM = """
 import json, sys
 from splitscan.blocks import BlockMetadata
-from splitscan.jobs.history import History
+from splitscan.jobs.destination import History
 from splitscan.plan.files import list_files
 from splitscan.jobs.ledger import Ledger, LedgerBlock, LedgerFile, identify
 from splitscan.jobs.ledger_files import parse_ledger, render_ledger

@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 
 from splitscan.errors import IngestError, InvariantError, SourceMissingError, Where
 from splitscan.jobs.destination import Destination, FileState
-from splitscan.jobs.folder_layouts import missing_error
 from splitscan.jobs.ledger import (
     Ledger,
     LedgerBlock,
@@ -33,7 +32,7 @@ from splitscan.jobs.parquet import ParquetFileWriter, open_parquet_file
 from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.settings import is_in_job_folder, parquet_name
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import DestinationStorage
+from splitscan.jobs.workplace import DestinationStorage, missing_error
 from splitscan.redaction import redact
 from splitscan.sizes import MIB, count_of
 

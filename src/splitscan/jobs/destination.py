@@ -1,27 +1,219 @@
-"""Destinations of an ingest: one interface of a plain folder of Parquet and of tables, and how one is opened."""
+"""Destinations: what one holds by its ledgers, one interface of folders of Parquet and of tables, how one is opened."""
 
 from __future__ import annotations
 
 import enum
 import importlib
+import logging
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from splitscan.errors import IngestError, UsageError, Where, bad_option
-from splitscan.jobs.history import History
-from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile
-from splitscan.jobs.ledger_files import announced_table
-from splitscan.jobs.settings import IngestSettings, Partitioning
+from splitscan.blocks import FileMetadata
+from splitscan.content.storage import locate, open_tree, redact
+from splitscan.errors import IngestError, SourceChangedError, UsageError, Where, bad_option
+from splitscan.jobs.ledger import LEDGER_FOLDER, OUR_FOLDER, Ledger, LedgerColumn, WrittenFile, identify
+from splitscan.jobs.ledger_files import announced_table, check_named, list_ledgers, read_ledger, written_by_jobs
+from splitscan.jobs.settings import IngestSettings, Partitioning, first_of
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import DestinationStorage, open_destination_storage
+from splitscan.jobs.workplace import Announce, DestinationStorage, open_destination_storage
+from splitscan.path_text import portable_path
+from splitscan.sizes import count_of
 
-Announce = Callable[[str], None]
-"""Told the name of each step before it is taken."""
+_SHOWN_PATHS = 5
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SortedFiles:
+    """Files by what is to be done with them.
+
+    Attributes:
+        changed: Ingested before in another version; or part of a content of which an earlier part is not there.
+        replacing: Those of the fresh ones whose earlier version is to leave.
+        by_name: Whether what was ingested before is known by a name, and so whatever it is by now.
+    """
+
+    fresh: list[FileMetadata] = field(default_factory=list)
+    skipped: list[FileMetadata] = field(default_factory=list)
+    changed: list[FileMetadata] = field(default_factory=list)
+    replacing: list[FileMetadata] = field(default_factory=list)
+    by_name: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Range that a job reads of a file that grows: from *start* to where the file was planned.
+
+    *content* is the identity of what was written under the file's name, in its destination.
+    """
+
+    content: str
+    start: int
+
+
+class History:
+    """The committed jobs of one destination, as its ledgers say.
+
+    A file that had vanished when it was to be read was not ingested: it is read when it comes back.
+
+    Attributes:
+        jobs: The sequence of every job, by its identity; *last* is the greatest, 0 without a job.
+        columns: Of the last job, as *table* and *partitioning*; all empty if there was none.
+        first: The data files that readers find first.
+        removed: The data files that left with versions that were replaced.
+        tables: The tables that were ingested, each as database and relation, by the name of the job.
+        read_to: The first offset that was not ingested of each content that grows.
+    """
+
+    def __init__(self, ledgers: Iterable[Ledger] = ()) -> None:
+        self.jobs: dict[str, int] = {}
+        self.last = 0
+        self.first: tuple[str, ...] = ()
+        self.columns: tuple[LedgerColumn, ...] = ()
+        self.table = ""
+        self.partitioning = Partitioning()
+        self.tables: dict[str, tuple[str, str]] = {}
+        self.removed: set[str] = set()
+        self.read_to: dict[str, int] = {}
+        self._fingerprints: dict[str, set[str]] = {}
+        self._whole: set[str] = set()  # identities of files that were ingested from end to end
+        for ledger in ledgers:
+            self.add(ledger)
+
+    def add(self, ledger: Ledger) -> None:
+        """Add the next job."""
+        self.jobs[ledger.job_id] = self.last = ledger.sequence
+        self.removed.update(each.name for each in ledger.removed)
+        names = [*self.first, *(written.name for written in ledger.data_files)]
+        self.first = first_of(name for name in names if name not in self.removed)
+        for replaced in ledger.replaced:
+            self._fingerprints.pop(replaced.identity, None)
+        self.columns, self.table, self.partitioning = ledger.columns, ledger.table, ledger.partitioning
+        if ledger.source is not None:
+            self.tables[ledger.source.job] = (ledger.source.database, ledger.source.relation)
+        for file in ledger.read_files():
+            self._fingerprints.setdefault(file.identity, set()).add(file.fingerprint)
+            if file.content:
+                self.read_to[file.content] = file.size_bytes
+            else:
+                self._whole.add(file.identity)
+
+    @property
+    def identities(self) -> Iterable[str]:
+        """The identities of all files that were ingested."""
+        return self._fingerprints.keys()
+
+    def sort_files(self, files: Iterable[FileMetadata], growth: Mapping[str, Growth] | None = None) -> SortedFiles:
+        """Tell new files from those that were ingested before."""
+        found = SortedFiles()
+        for file in files:
+            if growth and file.path in growth:
+                self._sort_grown(file, growth[file.path], found)
+                continue
+            known = next(filter(None, map(self._fingerprints.get, identities_of(file.path))), None)
+            if known is None:
+                found.fresh.append(file)
+            elif file.fingerprint in known:
+                found.skipped.append(file)
+            else:
+                found.changed.append(file)
+        return found
+
+    def _sort_grown(self, file: FileMetadata, growth: Growth, found: SortedFiles) -> None:
+        read_to = self.read_to.get(growth.content, 0)
+        if file.size_bytes <= read_to:
+            found.skipped.append(file)
+        elif growth.start == read_to and (read_to or self._whole.isdisjoint(identities_of(file.path))):
+            found.fresh.append(file)
+        else:
+            found.changed.append(file)
+
+
+def replacing(found: SortedFiles) -> SortedFiles:
+    """Put the files that have changed among those to be read, in the order of their paths."""
+    fresh = sorted([*found.fresh, *found.changed], key=lambda file: file.path) if found.changed else found.fresh
+    return SortedFiles(fresh, found.skipped, [], found.changed, found.by_name)
+
+
+def identities_of(path: str) -> Iterator[str]:
+    """The identities that a file may have in a ledger, that of today first: a splitscan before saw fewer secrets."""
+    yield identify(path)
+    if redact(path) != path:
+        yield portable_path(path)
+
+
+class HistoryReader:
+    """Reads the history of one destination, each ledger once: what is committed never changes.
+
+    So what a job among many costs does not depend on how many there were. A destination that is another one by now is
+    read again.
+
+    Thread safety: none; one job after the other.
+    """
+
+    def __init__(self) -> None:
+        self._history = History()
+        self._names: list[str] = []
+        self._last = ""  # fingerprint of the last ledger that was read
+
+    def read(self, place: DestinationStorage, table: str) -> History:
+        """Read and check what was committed since this was called before; *table* is empty for a plain folder.
+
+        Raises:
+            IngestError: ``[ledger-damaged]`` if a ledger is damaged or missing.
+        """
+        names, known = list_ledgers(place.destination), len(self._names)
+        if known and names[:known] == self._names and self._last == _fingerprint_of(place, self._names[-1]):
+            self._add(place, names[known:])
+        else:
+            self._history, self._names = History(), []
+            written = [] if table else written_by_jobs(place.destination)  # a table counts its jobs itself
+            # listed after the files: each of these is moved in after its ledger was published
+            check_named(place.destination, written, self._add(place, list_ledgers(place.destination)))
+        if self._names:
+            self._last = _fingerprint_of(place, self._names[-1])
+        return self._history
+
+    def _add(self, place: DestinationStorage, names: Iterable[str]) -> set[str]:
+        """Add the next ledgers. Returns the names of all files that they name."""
+        named: set[str] = set()
+        for name in names:
+            ledger = read_ledger(place.destination, len(self._names) + 1, name)
+            self._history.add(ledger)
+            self._names.append(name)
+            named.update(written.name for written in ledger.written)
+        return named
+
+
+def _fingerprint_of(place: DestinationStorage, name: str) -> str:
+    path = place.destination.path_of(f"{LEDGER_FOLDER}/{name}")
+    entry = open_tree(locate(path), place.storage_options).status(path)
+    return "" if entry is None else entry.fingerprint
+
+
+def changed_error(changed: Sequence[FileMetadata], *, grown: bool = False) -> SourceChangedError:
+    """The error for files that have changed since they were ingested, or were read as they grew."""
+    if grown:
+        return SourceChangedError(
+            "a file that was followed as it grew cannot be replaced: each of its ranges was ingested by another job",
+            Where(path=redact(changed[0].path)), "its name is that of a file that a watch followed (fileMode=append)",
+            "ingest it into another destination, or give it another name", "source-changed",
+        )  # fmt: skip
+    shown = ", ".join(redact(file.path) for file in changed[1:_SHOWN_PATHS])
+    more = f"; also {shown}" if shown else ""
+    return SourceChangedError(
+        "a file has changed since it was ingested (on_changed=fail)", Where(path=redact(changed[0].path)),
+        count_of(len(changed), "changed file") + more,
+        "pass replace_changed=True to put the new version in the place of the old one, or on_changed='skip' to leave "
+        "it alone",
+        "source-changed",
+    )  # fmt: skip
 
 
 class FileState(enum.Enum):

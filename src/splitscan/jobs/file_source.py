@@ -22,7 +22,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives.opening import open_planned
 from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where, bad_option
-from splitscan.jobs.history import Growth, History, SortedFiles
+from splitscan.jobs.destination import Growth, History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, describe_columns, field_ids, identify
 from splitscan.jobs.part_writing import PartTarget, write_files
 from splitscan.jobs.record_json import Json

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.jobs.accounting import check_matches_plan
-from splitscan.jobs.history import History, SortedFiles
+from splitscan.jobs.destination import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable
 from splitscan.jobs.part_writing import PartTarget, WritePart, run_part
 from splitscan.jobs.record_json import Json

@@ -13,18 +13,17 @@ from typing import Any
 
 from splitscan.content.storage import redact
 from splitscan.jobs.accounting import Contents, check_keys, check_live, check_tiling, check_vanished, write_rest
-from splitscan.jobs.destination import Destination, open_destination
-from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.history import (
+from splitscan.jobs.destination import (
+    Destination,
     History,
     HistoryReader,
     SortedFiles,
     changed_error,
-    claim,
-    clean_up,
     identities_of,
+    open_destination,
     replacing,
 )
+from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger import Ledger, LedgerBlock, ReplacedFile, describe_columns
 from splitscan.jobs.ledger_files import ledger_name, read_ledgers
 from splitscan.jobs.part_writing import PartTarget
@@ -43,7 +42,7 @@ from splitscan.jobs.reports import (
 from splitscan.jobs.settings import IngestSettings, OnChanged, Partitioning
 from splitscan.jobs.source import ReadTasks, Runner, Source
 from splitscan.jobs.staging import PartReport
-from splitscan.jobs.workplace import DestinationStorage
+from splitscan.jobs.workplace import DestinationStorage, claim, clean_up
 from splitscan.scan.oddities import OddRecords, total_oddities
 
 _MOST_REJECTED_FILES = 10

@@ -22,9 +22,7 @@ import pyarrow as pa
 from splitscan.content.storage import open_source, redact
 from splitscan.errors import IngestError, SourceMissingError, Where, bad_option
 from splitscan.jobs.accounting import rows_elsewhere
-from splitscan.jobs.destination import Announce, Destination, FileState
-from splitscan.jobs.folder_layouts import missing_error, move_in, move_in_rest, unfinished_moves
-from splitscan.jobs.history import History
+from splitscan.jobs.destination import Destination, FileState, History
 from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns, field_ids
 from splitscan.jobs.ledger_files import (
     announce_table,
@@ -49,6 +47,7 @@ from splitscan.jobs.table_format import (
     check_types,
     is_failure,
 )
+from splitscan.jobs.workplace import Announce, missing_error, move_in, move_in_rest, unfinished_moves
 from splitscan.sizes import count_of
 
 P = ParamSpec("P")
@@ -182,7 +181,7 @@ class TableDestination(Destination):
 
     @_translating_errors
     def unfinished(self, history: History) -> list[int]:
-        waiting = unfinished_moves(self.place, history)
+        waiting = unfinished_moves(self.place, history.jobs)
         table = self.open_table()
         if table is not None:
             return waiting + list(range(history.last + 1, self._check_number(table, history) + 1))

@@ -27,9 +27,8 @@ from splitscan.content.storage import (
 )
 from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError
 from splitscan.jobs.accounting import Contents, key_faults, row_faults, source_files, tiling_faults
-from splitscan.jobs.destination import Destination, FileState, open_destination
-from splitscan.jobs.folder_layouts import announced_names, is_moved_in
-from splitscan.jobs.history import History
+from splitscan.jobs.destination import Destination, FileState, History, open_destination
+from splitscan.jobs.folder import announced_names
 from splitscan.jobs.ledger import (
     REJECT_FOLDER,
     REJECT_SUFFIX,
@@ -43,6 +42,7 @@ from splitscan.jobs.ledger import (
 from splitscan.jobs.ledger_files import ledger_name, nothing_ingested, read_ledgers
 from splitscan.jobs.parquet import REJECT_SCHEMA, parquet_of
 from splitscan.jobs.reports import Finding, VerifyReport
+from splitscan.jobs.workplace import is_moved_in
 from splitscan.plan.files import check_inside
 from splitscan.read.contents import recognised_content
 from splitscan.redaction import redact

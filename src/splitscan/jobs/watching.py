@@ -14,9 +14,8 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.archives.opening import open_planned
 from splitscan.content.storage import check_unchanged
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, Where, bad_option
-from splitscan.jobs.destination import PLAIN, open_destination
+from splitscan.jobs.destination import PLAIN, Growth, HistoryReader, open_destination
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.history import Growth, HistoryReader
 from splitscan.jobs.ledger import OUR_FOLDER
 from splitscan.jobs.reports import IngestReport, OnProgress
 from splitscan.jobs.settings import IngestSettings, OnChanged

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where, bad_option
-from splitscan.jobs.history import History, SortedFiles
+from splitscan.jobs.destination import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable, describe_columns, field_ids, identify, table_path
 from splitscan.jobs.part_writing import PartTarget, PartWriter
 from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain

@@ -10,7 +10,7 @@ import pytest
 from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError
-from splitscan.jobs import folder, folder_layouts, verify, workplace
+from splitscan.jobs import folder, verify, workplace
 from splitscan.jobs.ledger import WrittenFile
 from splitscan.jobs.ledger_files import list_ledgers, read_ledgers
 from splitscan.jobs.settings import Layout
@@ -224,7 +224,7 @@ def test_a_full_disk_while_publishing_is_told_and_leaves_everything_as_before(tm
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(folder_layouts, "_sync_folders", full)
+        patched.setattr(folder, "_sync_folders", full)
         with pytest.raises(IngestError, match="No space left"):
             run(make_scan(["a", "b"]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -267,4 +267,4 @@ def test_a_name_that_no_job_writes_is_never_moved(tmp_path, name):
     """However it came into a ledger that is in memory: the move itself looks at it once more."""
     place = open_destination_storage(tmp_path / "out")
     with pytest.raises(IngestError, match="ledger-damaged"):
-        folder_layouts.move_in(place, Staging(place.staging, "job"), [WrittenFile(name, 1, 1, "0" * 64)])
+        workplace.move_in(place, Staging(place.staging, "job"), [WrittenFile(name, 1, 1, "0" * 64)])

@@ -17,9 +17,9 @@ from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
 from splitscan.errors import IngestError, UsageError
 from splitscan.jobs import SchemaEvolution, verify
+from splitscan.jobs.destination import HistoryReader
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.folder_layouts import JobFolderLayout
-from splitscan.jobs.history import HistoryReader
+from splitscan.jobs.folder import JobFolderLayout
 from splitscan.jobs.ledger_files import list_ledgers, read_ledger, render_ledger
 from splitscan.jobs.settings import IngestSettings, Layout
 from splitscan.jobs.steps import IngestTarget, run_ingest

@@ -7,7 +7,7 @@ import pytest
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import redact
 from splitscan.errors import IngestError
-from splitscan.jobs.history import History
+from splitscan.jobs.destination import History
 from splitscan.jobs.ledger import (
     Ledger,
     LedgerBlock,

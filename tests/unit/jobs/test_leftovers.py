@@ -7,7 +7,7 @@ import time
 import pytest
 
 from splitscan.errors import IngestError
-from splitscan.jobs.history import KEEP_DAYS
+from splitscan.jobs.workplace import KEEP_DAYS
 
 
 @pytest.fixture

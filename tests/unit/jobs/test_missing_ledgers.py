@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from splitscan.errors import IngestError
-from splitscan.jobs import history, verify
+from splitscan.jobs import destination, verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import ledger_name
 from splitscan.jobs.settings import IngestSettings, Layout
@@ -133,7 +133,7 @@ def test_files_of_others_hinder_no_ingest(out, make_scan, run, settings):
 
 
 def test_a_job_that_is_published_while_another_one_looks_is_none_without_a_ledger(out, make_scan, run, monkeypatch):
-    real = history.written_by_jobs
+    real = destination.written_by_jobs
 
     def publishing(storage):
         listed = real(storage)
@@ -141,6 +141,6 @@ def test_a_job_that_is_published_while_another_one_looks_is_none_without_a_ledge
         run(make_scan(["a", "b", "c", "d"], rows=3), out)
         return listed
 
-    monkeypatch.setattr(history, "written_by_jobs", publishing)
+    monkeypatch.setattr(destination, "written_by_jobs", publishing)
     plan = plan_ingest(FileSource(make_scan(["a", "b", "c", "d"], rows=3)), IngestTarget(out))
     assert (plan.paths, plan.files_skipped) == ((), 4)

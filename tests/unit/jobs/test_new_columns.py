@@ -12,11 +12,10 @@ import pytest
 
 from splitscan.api.files import Scan
 from splitscan.jobs import SchemaEvolution, verify
-from splitscan.jobs.folder_layouts import move_in
 from splitscan.jobs.ledger_files import parse_ledger, render_ledger
 from splitscan.jobs.settings import Layout
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.workplace import open_destination_storage
+from splitscan.jobs.workplace import move_in, open_destination_storage
 
 
 @pytest.fixture(params=Layout, ids=[layout.value for layout in Layout])

@@ -12,8 +12,7 @@ from splitscan.api.files import Scan
 from splitscan.content.storage.destination import LocalStorage
 from splitscan.errors import IngestError, SourceChangedError, StreamError, UsageError
 from splitscan.jobs import Phase, verify
-from splitscan.jobs.destination import open_destination
-from splitscan.jobs.history import HistoryReader
+from splitscan.jobs.destination import HistoryReader, open_destination
 from splitscan.jobs.ledger_files import ledger_name
 from splitscan.jobs.settings import IngestSettings, Layout
 from splitscan.jobs.watching import Watch
