@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from splitscan.cli import standard_input
+from splitscan.cli.standard_input import refuse_input, spool_input
 from splitscan.cli.arguments import TypesOfColumns
 from splitscan.formats.registry import FORMATS, spark_names
 
@@ -40,8 +40,8 @@ def _sources(text: str, callback: Callable[..., list[str]]) -> Any:
 
 
 _FILES = "Files, directories, quoted globs, or URIs"
-Sources = Annotated[list[str], _sources(f"{_FILES}; - is standard input.", standard_input.spool)]
-StoredSources = Annotated[list[str], _sources(f"{_FILES}.", standard_input.refuse)]
+Sources = Annotated[list[str], _sources(f"{_FILES}; - is standard input.", spool_input)]
+StoredSources = Annotated[list[str], _sources(f"{_FILES}.", refuse_input)]
 Format = Annotated[
     str | None,
     flag(

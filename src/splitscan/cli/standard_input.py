@@ -18,7 +18,7 @@ _PREFIX = "splitscan-stdin-"
 _NAME = "standard-input"
 
 
-def spool(context: typer.Context, sources: list[str]) -> list[str]:
+def spool_input(context: typer.Context, sources: list[str]) -> list[str]:
     """Put a file in the place of ``-``: records are found at offsets, and a pipe has none. It is removed at the end.
 
     Raises:
@@ -42,7 +42,7 @@ def spool(context: typer.Context, sources: list[str]) -> list[str]:
     return [str(path) if source == DASH else source for source in sources]
 
 
-def refuse(sources: list[str]) -> list[str]:
+def refuse_input(sources: list[str]) -> list[str]:
     """Refuse ``-`` where a file is read by other processes, or read again later.
 
     Raises:
@@ -59,6 +59,6 @@ def refuse(sources: list[str]) -> list[str]:
 
 
 def is_spooled(source: str) -> bool:
-    """True if a source is what :func:`spool` made of ``-``."""
+    """True if a source is what :func:`spool_input` made of ``-``."""
     path = Path(source)
     return path.name.startswith(_NAME) and path.parent.name.startswith(_PREFIX)

@@ -13,7 +13,8 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata, Reject
 from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
 from splitscan.messages.decoding import values_reader
-from splitscan.messages.kafka import MessageRange, MessageReading
+from splitscan.messages.kafka.ranges import MessageRange
+from splitscan.messages.kafka.reading import MessageReading
 from splitscan.messages.spec import MessageSpec, message_column
 from splitscan.scan.decoders import needs_no_value
 from splitscan.scan.framework import Origin, OutputPlan, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator

@@ -22,7 +22,8 @@ from pyspark.sql.types import StructType
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, UsageError
 from splitscan.formats.framing.contract import Splittability
-from splitscan.scan import Indexer, ScanPlanner, ScanSpec
+from splitscan.scan import Indexer, ScanPlanner
+from splitscan.scan.spec import ScanSpec
 from splitscan.scan.block_documents import TaskDocuments
 from splitscan.scan.columns.partitions import Grain, grain_of, metadata_name
 from splitscan.scan.counting import rows_by_index

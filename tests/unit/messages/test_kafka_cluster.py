@@ -8,7 +8,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from splitscan.errors import SourceError, SourceMissingError, UsageError
-from splitscan.messages.kafka import KafkaCluster, MessageRange, MessageReading, TopicPartition
+from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition
+from splitscan.messages.kafka.reading import MessageReading
 from splitscan.messages.options import parse_kafka_options
 
 from ...kafka.mock import MockCluster

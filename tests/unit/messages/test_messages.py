@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.messages import make_message_spec, scan_messages
-from splitscan.messages.kafka import MessageRange, MessageReading, TopicPartition
+from splitscan.messages.kafka import MessageRange, TopicPartition
+from splitscan.messages.kafka.reading import MessageReading
 from splitscan.messages.options import parse_kafka_options
 from splitscan.messages.reader import MessageReader
 from splitscan.scan.given_up import RejectCounter
