@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 
-from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.claiming.values import ChunkStats, Segment, Sizing
+from splitscan.rebalance.claim_values import ChunkStats, Segment, Sizing
+from splitscan.rebalance.claims import ClaimLog
 
 SLOTS = 8
 

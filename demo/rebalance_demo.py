@@ -25,8 +25,7 @@ from rich.table import Table
 
 import splitscan as ss
 from splitscan.cli.session import start_session
-from splitscan.pages.markup import draw_timelines
-from splitscan.pages.timeline import Bar, Lane, Timeline, assign_lanes
+from splitscan.pages import Bar, Lane, Timeline, assign_lanes, draw_timelines
 from splitscan.sizes import MIB, show_cost, show_seconds
 
 FOLDER = Path("demo-data")

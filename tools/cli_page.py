@@ -8,8 +8,7 @@ from typing import Any
 
 import typer
 
-from splitscan.cli.help_text import SHOWS_ALL
-from splitscan.cli.program import app
+from splitscan.cli.program import SHOWS_ALL, app
 
 _WIDTH = 80
 

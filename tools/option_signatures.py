@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from splitscan.formats.registry import FORMATS, options_of
-from splitscan.options.database import TableOptions
 from splitscan.options.files import FileOptions
 from splitscan.options.read import ReadingOptions, SchemaOptions, TypedOptions
+from splitscan.options.sources import TableOptions
 from splitscan.options.table import REQUIRED, Option, OptionKind, declared_options, python_twin
 
 _HEAD = '''\

@@ -6,19 +6,19 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from splitscan.formats.registry import FORMATS, KNOWN, describe_options
-from splitscan.messages.options import describe_kafka_options
-from splitscan.options.database import describe_table_options
+from splitscan.messages.spec import describe_kafka_options
 from splitscan.options.files import FileOptions
 from splitscan.options.read import ReadingOptions, SchemaOptions
-from splitscan.options.spark_only import (
+from splitscan.options.sources import describe_table_options
+from splitscan.options.stream import (
     ACCEPTED_UNUSED,
     KAFKA_ACCEPTED_UNUSED,
     KAFKA_REFUSED,
     KAFKA_REFUSED_IF_TRUE,
     REFUSED,
     REFUSED_IF_TRUE,
+    StreamOptions,
 )
-from splitscan.options.stream import StreamOptions
 from splitscan.options.table import OptionDescription, declared_options, describe, python_twin
 
 _INTRODUCTION = """\

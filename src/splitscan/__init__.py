@@ -53,8 +53,7 @@ if TYPE_CHECKING:
         split_files,
         watch,
     )
-    from splitscan.api.messages import KafkaScan, scan_kafka
-    from splitscan.api.tables import TableScan, scan_table
+    from splitscan.api.sources import KafkaScan, TableScan, scan_kafka, scan_table
     from splitscan.engine import SlowEngineWarning
     from splitscan.formats.csv.sniffing.found import Dialect
     from splitscan.jobs.verifying import verify
@@ -119,8 +118,7 @@ __all__ = [
 
 _HOMES = {
     "splitscan.api.jobs": ("read_blocks", "rebalance_report", "recommended_conf", "register", "split_files", "watch"),
-    "splitscan.api.messages": ("KafkaScan", "scan_kafka"),
-    "splitscan.api.tables": ("TableScan", "scan_table"),
+    "splitscan.api.sources": ("KafkaScan", "TableScan", "scan_kafka", "scan_table"),
     "splitscan.engine": ("SlowEngineWarning",),
     "splitscan.formats.csv.sniffing.found": ("Dialect",),
     "splitscan.jobs.verifying": ("verify",),

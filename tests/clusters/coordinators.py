@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.coordinator.server import Answerer, start_server
+from splitscan.rebalance.claims import ClaimLog
+from splitscan.rebalance.coordinator import Answerer, start_server
 from splitscan.rebalance.messages import CoordinatorAddress
 
 

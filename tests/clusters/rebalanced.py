@@ -12,10 +12,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 import splitscan as ss
-from splitscan.rebalance.claiming.values import Segment
+from splitscan.rebalance.claim_values import Segment
 from splitscan.rebalance.client import Coordinator
 from splitscan.rebalance.messages import CoordinatorAddress
-from splitscan.spark.coordination.session import register_scan, session_coordinator
+from splitscan.spark.coordination import register_scan, session_coordinator
 
 from .faults import costly, suffering
 from .records import OPTIONS as RECORD_OPTIONS

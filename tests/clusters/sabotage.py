@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from splitscan.rebalance import client as client_module
 from splitscan.rebalance.client import Connection, Coordinator
-from splitscan.spark.coordination.session import ClaimedPartition, reachable
+from splitscan.spark.coordination import ClaimedPartition, reachable
 from splitscan.spark.source import SplitscanDataSource
 
 from .faults import do, take_turn

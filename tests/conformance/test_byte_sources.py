@@ -10,15 +10,16 @@ import pytest
 
 from splitscan.content.archives import opening as archives
 from splitscan.content.storage import SHORT_BYTES, ByteSource, open_source, read_at_once
-from splitscan.testing.byte_sources import MemorySource, check_byte_source
 from splitscan.testing.faults import (
     ChangingSource,
     FailingSource,
+    MemorySource,
     RecordingSource,
     ShortReadSource,
     SlowSource,
     TruncatedSource,
     WrappedSource,
+    check_byte_source,
 )
 
 CONTENT = bytes(range(256)) * 300 + b"tail without newline"

@@ -24,7 +24,7 @@ from splitscan.read import block_reader
 from splitscan.read.cursor import FramesAhead, OpenRecords, RecordCursor, Records, Skipped, steps_until
 from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.record_reader import RecordBlockReader
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 from splitscan.testing.scan_laws import check_ledger_law, cut_blocks
 
 REPEATED = 300

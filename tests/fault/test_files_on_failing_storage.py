@@ -13,8 +13,14 @@ import pytest
 
 from splitscan.content.storage import open_source, open_storage, opening
 from splitscan.errors import SourceError
-from splitscan.testing.byte_sources import MemorySource
-from splitscan.testing.faults import ChangingSource, FailingSource, RecordingSource, ShortReadSource, TruncatedSource
+from splitscan.testing.faults import (
+    ChangingSource,
+    FailingSource,
+    MemorySource,
+    RecordingSource,
+    ShortReadSource,
+    TruncatedSource,
+)
 
 pytestmark = pytest.mark.fault
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from splitscan.messages.kafka import KafkaCluster
-from splitscan.messages.options import parse_kafka_options
+from splitscan.messages.spec import parse_kafka_options
 
 from ..kafka.mock import MockCluster
 

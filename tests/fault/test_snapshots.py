@@ -10,7 +10,7 @@ import splitscan as ss
 from splitscan.errors import SourceError
 from splitscan.tables import read_pieces
 from splitscan.tables.address import parse_address
-from splitscan.tables.snapshots import hold_snapshot
+from splitscan.tables.session import hold_snapshot
 from splitscan.tables.table_scan import open_session
 
 from ..clusters.processes import wait_until
@@ -120,7 +120,7 @@ def test_a_holder_that_cannot_connect_says_why_without_the_password(postgresql, 
 
 
 def test_what_the_server_says_to_a_holder_reaches_the_user(postgresql, table, monkeypatch):
-    monkeypatch.setattr("splitscan.tables.snapshots._SEEN", "(1 / length(pg_export_snapshot()) / 0)::text")
+    monkeypatch.setattr("splitscan.tables.session._SEEN", "(1 / length(pg_export_snapshot()) / 0)::text")
     with pytest.raises(SourceError, match=r"snapshot-failed(?s:.)*division by zero"):
         table().plan(2)
 
@@ -136,7 +136,7 @@ def test_plans_share_a_holder_and_the_last_one_gives_it_back(postgresql, table):
 
 
 def test_plans_of_many_versions_are_bounded_and_the_oldest_ends(postgresql, table, monkeypatch):
-    monkeypatch.setattr("splitscan.tables.snapshots.MOST_HELD", 3)
+    monkeypatch.setattr("splitscan.tables.session.MOST_HELD", 3)
     plans = []
     for number in range(5):
         plans.append(table().plan(2))

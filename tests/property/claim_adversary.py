@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 from splitscan.rebalance import messages
-from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.claiming.positions import PositionSpace
-from splitscan.rebalance.claiming.values import Chunk, ChunkStats, Segment, Sizing
-from splitscan.rebalance.coordinator.server import Answerer
+from splitscan.rebalance.claim_log import PositionSpace
+from splitscan.rebalance.claim_values import Chunk, ChunkStats, Segment, Sizing
+from splitscan.rebalance.claims import ClaimLog
+from splitscan.rebalance.coordinator import Answerer
 
 Ranges = list[tuple[int, int]]
 

@@ -11,8 +11,8 @@ from multiprocessing import get_context
 import pytest
 from hypothesis import settings
 
-from splitscan.rebalance.claiming import claims
-from splitscan.rebalance.claiming.claims import ClaimLog
+from splitscan.rebalance.claim_values import claims
+from splitscan.rebalance.claims import ClaimLog
 
 from .claim_adversary import (
     ClaimLogOverBadNetwork,

@@ -13,7 +13,7 @@ from splitscan.errors import SplitscanError
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.messages import make_message_spec
 from splitscan.messages.decoding import values_reader
-from splitscan.messages.options import parse_kafka_options
+from splitscan.messages.spec import parse_kafka_options
 
 pytestmark = pytest.mark.skipif(kernel() is None, reason="there is no kernel to compare")
 

@@ -16,7 +16,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.read import boundaries
 from splitscan.read.boundaries import find_start_nearby
 from splitscan.read.cursor import RecordCursor, Records, steps_until
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 from splitscan.testing.strategies import files_of
 
 UTF_8 = resolve_encoding("UTF-8")

@@ -19,7 +19,7 @@ from splitscan.spark import jobs
 from splitscan.spark.frames import count_rows, to_spark
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.jobs import default_parallelism, run_tasks, task_frame
-from splitscan.spark.schemas import spark_schema
+from splitscan.spark.session import spark_schema
 
 from ..java import KEPT_CLASSES
 from .samples import CSV_OPTIONS, CSV_SCHEMA, SAMPLES, Sample, write_csv

@@ -16,7 +16,7 @@ import splitscan as ss
 from splitscan.spark import indexing
 from splitscan.spark.indexing import spark_workers
 from splitscan.spark.jobs import run_tasks
-from splitscan.spark.schemas import spark_schema
+from splitscan.spark.session import spark_schema
 
 CSV_COLUMNS = [
     ["1", "2"],

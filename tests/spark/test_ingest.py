@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import splitscan as ss
-from splitscan.api.ingesting import ingest
+from splitscan.api.jobs import ingest
 from splitscan.errors import IngestError, RecordError, SchemaError
 from splitscan.jobs import Phase, steps, verify
 

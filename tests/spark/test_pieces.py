@@ -18,8 +18,7 @@ from splitscan.errors import SchemaError, UsageError
 from splitscan.scan.index import IndexTask, Summarised
 from splitscan.spark.frames import pack_payload, unpack_payload
 from splitscan.spark.indexing import plain_answer, read_answer
-from splitscan.spark.interpreter import check_executable
-from splitscan.spark.schemas import arrow_schema, spark_schema
+from splitscan.spark.session import arrow_schema, check_executable, spark_schema
 
 from .samples import CSV_OPTIONS, CSV_SCHEMA, write_csv
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import splitscan as ss
 from splitscan.errors import UsageError
-from splitscan.spark import interpreter
+from splitscan.spark import session as interpreter
 from splitscan.spark.connector import SETTING
 
 

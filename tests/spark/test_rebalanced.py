@@ -17,8 +17,8 @@ from pyspark.sql.functions import spark_partition_id
 import splitscan as ss
 from splitscan.errors import RebalanceError, UsageError
 from splitscan.rebalance.client import Coordinator
-from splitscan.spark.coordination import session
-from splitscan.spark.coordination.session import session_coordinator
+from splitscan.spark import coordination
+from splitscan.spark.coordination import session_coordinator
 
 from ..clusters.processes import wait_until
 from .samples import SAMPLES, Sample
@@ -193,8 +193,8 @@ def test_without_a_coordinator_the_scan_is_planned_with_fixed_ranges_and_says_so
     def no_coordinator(*_: Any) -> None:
         raise RebalanceError("a coordinator starts", seen="a test", code="coordinator-failed")
 
-    monkeypatch.setattr(session, "shared_coordinator", no_coordinator)
-    with pytest.warns(session.RebalanceWarning, match="read by fixed ranges"):
+    monkeypatch.setattr(coordination, "shared_coordinator", no_coordinator)
+    with pytest.warns(coordination.RebalanceWarning, match="read by fixed ranges"):
         frame = ss.scan_text(write_lines(tmp_path)).to_spark(spark, rebalance=True)
     assert frame.count() == 1000
 

@@ -19,8 +19,8 @@ import typer
 import splitscan as ss
 from splitscan.cli.program import app
 from splitscan.formats.registry import FORMATS, describe_options
-from splitscan.messages.options import describe_kafka_options
-from splitscan.options.database import describe_table_options
+from splitscan.messages.spec import describe_kafka_options
+from splitscan.options.sources import describe_table_options
 from splitscan.scan import open_reader
 from splitscan.spark import operators
 

@@ -21,8 +21,8 @@ from splitscan.cli import main
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
-from splitscan.messages.kafka.cluster import mask
-from splitscan.messages.options import parse_kafka_options
+from splitscan.messages.kafka import mask
+from splitscan.messages.spec import parse_kafka_options
 from splitscan.redaction import has_credentials, redact
 
 HEAD, TAIL = "Mk9q", "zT7w"

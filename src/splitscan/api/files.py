@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         XmlKeywords,
     )
     from splitscan.rebalance.planning import PlanExplanation
-    from splitscan.spark.applying import BatchFunction
+    from splitscan.spark.operators import BatchFunction
 
 _SNIFFED_BYTES = "256 MiB"  # read in less than a second by two cores
 
@@ -116,7 +116,7 @@ class Scan(ScanPlanner, Rows):
 
         if spark is None:
             return Rejects(self)
-        from splitscan.spark.rejects import rejects_frame  # noqa: PLC0415 - Spark is optional
+        from splitscan.spark.frames import rejects_frame  # noqa: PLC0415 - Spark is optional
 
         return rejects_frame(self, spark)
 
@@ -190,8 +190,8 @@ class Scan(ScanPlanner, Rows):
         return replace(plan, reader=reader)
 
     def ingest(self, spark: SparkSession, destination: str, **options: Any) -> IngestReport:
-        """Write the rows to Parquet, each exactly once, with a ledger; see :func:`splitscan.api.ingesting.ingest`."""
-        from splitscan.api.ingesting import ingest  # noqa: PLC0415 - Spark is optional
+        """Write the rows to Parquet, each exactly once, with a ledger; see :func:`splitscan.api.jobs.ingest`."""
+        from splitscan.api.jobs import ingest  # noqa: PLC0415 - Spark is optional
 
         return ingest(self, spark, destination, **options)
 

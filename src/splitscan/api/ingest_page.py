@@ -17,8 +17,7 @@ from splitscan.jobs.parquet import open_parquet_file
 from splitscan.jobs.reports import IngestReport, TaskTimes
 from splitscan.jobs.settings import Layout
 from splitscan.options.table import show_value
-from splitscan.pages.markup import draw_timelines, render_figures, render_page, render_table
-from splitscan.pages.timeline import Bar, Lane, Timeline, assign_lanes
+from splitscan.pages import Bar, Lane, Timeline, assign_lanes, draw_timelines, render_figures, render_page, render_table
 from splitscan.redaction import redact
 from splitscan.sizes import MIB, count_of, format_size, show_bytes, show_cost, show_seconds, show_speed
 

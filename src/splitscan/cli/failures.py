@@ -119,7 +119,7 @@ def plain_warnings() -> Iterator[None]:
 
 def _spell_advice(record: logging.LogRecord) -> bool:
     if isinstance(record.args, tuple) and any(isinstance(each, Advice) for each in record.args):
-        from splitscan.cli.pasting import spell_hint  # noqa: PLC0415 -- all formats load with it
+        from splitscan.cli.arguments import spell_hint  # noqa: PLC0415 -- all formats load with it
 
         record.args = tuple(spell_hint(each) if isinstance(each, Advice) else each for each in record.args)
     return True
@@ -141,7 +141,7 @@ def report_error(error: Exception) -> int:
         )  # fmt: skip
     if known.reason_code == OUTPUT_FAILED and sys.stdout is not None:
         drop_output()
-    from splitscan.cli.pasting import spell_hint, spell_settings  # noqa: PLC0415 -- all formats load with it
+    from splitscan.cli.arguments import spell_hint, spell_settings  # noqa: PLC0415 -- all formats load with it
 
     known.rule = spell_settings(known.rule)
     known.fix = None if known.fix is None else spell_hint(known.fix)

@@ -1,17 +1,74 @@
-"""The flags that several commands share, each declared once, and how a command takes them."""
+"""The flags that several commands share, each declared once, how a command takes them, and standard input."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from splitscan.cli.standard_input import refuse_input, spool_input
 from splitscan.cli.arguments import TypesOfColumns
+from splitscan.content.codecs.formats import SIGNATURE_BYTES, recognise
+from splitscan.errors import UsageError
 from splitscan.formats.registry import FORMATS, spark_names
+from splitscan.sizes import MIB
+
+DASH = "-"
+_PREFIX = "splitscan-stdin-"
+_NAME = "standard-input"
+
+
+def spool_input(context: typer.Context, sources: list[str]) -> list[str]:
+    """Put a file in the place of ``-``: records are found at offsets, and a pipe has none. It is removed at the end.
+
+    Raises:
+        UsageError: If ``-`` is given twice, or standard input is closed.
+    """
+    if DASH not in sources or context.resilient_parsing:
+        return sources
+    if sources.count(DASH) > 1:
+        raise UsageError(
+            "standard input can be read once", seen="- more than once", fix="give it once", code="bad-path"
+        )
+    if sys.stdin is None:
+        raise UsageError("- is standard input, and it is closed", fix="give a file, or open it", code="bad-path")
+    folder = context.with_resource(tempfile.TemporaryDirectory(prefix=_PREFIX))
+    first = sys.stdin.buffer.read(SIGNATURE_BYTES)
+    codec = recognise(first)
+    path = Path(folder) / (_NAME if codec is None else _NAME + codec.extensions[0])
+    with path.open("wb") as out:
+        out.write(first)
+        shutil.copyfileobj(sys.stdin.buffer, out, MIB)
+    return [str(path) if source == DASH else source for source in sources]
+
+
+def refuse_input(sources: list[str]) -> list[str]:
+    """Refuse ``-`` where a file is read by other processes, or read again later.
+
+    Raises:
+        UsageError: If it is there.
+    """
+    if DASH in sources:
+        raise UsageError(
+            "this command reads files, and standard input is none: other processes read it, and a later run again",
+            seen=DASH,
+            fix="write it to a file first, and give that; a file whose name is - is ./-",
+            code="bad-path",
+        )
+    return sources
+
+
+def is_spooled(source: str) -> bool:
+    """True if a source is what :func:`spool_input` made of ``-``."""
+    path = Path(source)
+    return path.name.startswith(_NAME) and path.parent.name.startswith(_PREFIX)
+
 
 FORMAT_NAMES = ", ".join(FORMATS)
 READ = "What is read"

@@ -26,8 +26,8 @@ import typer
 
 from splitscan.cli.failures import debugging
 from splitscan.cli.flags import Json
-from splitscan.cli.help_text import command
 from splitscan.cli.output import show_name, write_json
+from splitscan.cli.program import command
 from splitscan.errors import SplitscanError, UsageError
 from splitscan.redaction import redact
 from splitscan.sizes import MIB

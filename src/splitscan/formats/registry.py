@@ -12,9 +12,9 @@ from splitscan.errors import UsageError, bad_option
 from splitscan.formats.contract import Format
 from splitscan.formats.first_bytes import row_tags
 from splitscan.formats.framing.contract import RecordFormat
-from splitscan.options.files import FileOptions
+from splitscan.options.files import ZONE, FileOptions, epoch_us
 from splitscan.options.read import ReadingOptions, ReadOptions, RecordOptions, SchemaOptions
-from splitscan.options.spark_only import (
+from splitscan.options.stream import (
     ACCEPTED_UNUSED,
     REFUSED,
     REFUSED_IF_TRUE,
@@ -33,7 +33,6 @@ from splitscan.options.table import (
     show_value,
     suggestion_for,
 )
-from splitscan.options.zones import ZONE, epoch_us
 
 DEFAULT_FORMAT = "csv"
 """The format of files whose names say nothing."""

@@ -102,7 +102,7 @@ def plan_ingest(source: FileSource, delivery: IngestTarget) -> IngestPlan:
 def run_ingest(source: Source, delivery: IngestTarget, runner: Runner) -> IngestReport:
     """Ingest whatever a source has: plan, read what is not yet read, check, publish in one step.
 
-    See :func:`splitscan.api.ingesting.ingest`, which adds Spark.
+    See :func:`splitscan.api.jobs.ingest`, which adds Spark.
     """
     started = time.perf_counter()
     monitor = Monitor(delivery.on_progress)

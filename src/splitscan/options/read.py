@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from splitscan.options.files import FileOptions
+from splitscan.options.files import ZONE, FileOptions, parse_zone
 from splitscan.options.table import (
     FLAG,
     PATHS,
@@ -24,7 +24,6 @@ from splitscan.options.table import (
     size,
     whole,
 )
-from splitscan.options.zones import ZONE, parse_zone
 from splitscan.sizes import GIB, MIB
 
 

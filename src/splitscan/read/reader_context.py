@@ -178,7 +178,7 @@ class ContextReader:
     Example:
         >>> from splitscan.blocks import FileMetadata
         >>> from splitscan.read.framed_contexts import FixedBytesReaderContext
-        >>> from splitscan.testing.byte_sources import MemorySource
+        >>> from splitscan.testing.faults import MemorySource
         >>> file = FileMetadata("f", 5, 0, "v1", "f")
         >>> reader = ContextReader(MemorySource(b"aabbc"), BlockMetadata(file, 1, 3, 1), FixedBytesReaderContext(2),
         ...                        max_record_bytes=10, read_bytes=10)

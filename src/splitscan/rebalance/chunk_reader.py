@@ -21,7 +21,7 @@ from splitscan.formats.framing.contract import Splittability
 from splitscan.options import OnFileChange
 from splitscan.read.contents import codec_in
 from splitscan.read.opened_file import OpenedFile
-from splitscan.rebalance.claiming.values import Chunk, ChunkStats, NextChunk, Segment
+from splitscan.rebalance.claim_values import Chunk, ChunkStats, NextChunk, Segment
 from splitscan.redaction import secret_ranges
 from splitscan.scan import ScanSpec, open_reader
 from splitscan.scan.columns.partitions import Grain, grain_of, metadata_name
@@ -114,7 +114,7 @@ def parts_of(chunk: Chunk, secrets: tuple[str, ...], *, by_block: bool = False) 
 
     Example:
         >>> from splitscan.blocks import FileMetadata
-        >>> from splitscan.rebalance.claiming.positions import PositionSpace
+        >>> from splitscan.rebalance.claim_log import PositionSpace
         >>> from splitscan.rebalance.chunk_reader import PathSecrets, segment_of
         >>> file = FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv")
         >>> blocks = [BlockMetadata(file, 0, 4, 0), BlockMetadata(file, 4, 10, 1)]

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from splitscan.errors import RebalanceError, SplitscanError
 from splitscan.rebalance import messages
-from splitscan.rebalance.claiming.values import Chunk, ChunkStats, ScanRecord, Segment
+from splitscan.rebalance.claim_values import Chunk, ChunkStats, ScanRecord, Segment
 from splitscan.rebalance.messages import CoordinatorAddress, Message
 
 ANSWER_SECONDS = 30.0
@@ -195,7 +195,7 @@ class Coordinator:
         Args:
             scan: A new identity for each plan, such as ``uuid4().hex``.
             ranges: One range of positions per partition, tiling all positions; see
-                :meth:`~splitscan.rebalance.claiming.PositionSpace.even_ranges`.
+                :meth:`~splitscan.rebalance.claim_log.PositionSpace.even_ranges`.
 
         Raises:
             RebalanceError: ``[coordinator-lost]`` if it cannot be reached: this is the only moment at which reading

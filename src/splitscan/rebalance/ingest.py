@@ -17,7 +17,7 @@ from splitscan.jobs.part_writing import PartTarget, PartWriter
 from splitscan.jobs.source import Division, ReadTasks, Runner
 from splitscan.jobs.staging import OutputPart, PartReport, Staging, log_folder
 from splitscan.rebalance.chunk_reader import ChunkReader, ChunkScan
-from splitscan.rebalance.claiming.values import Chunk, ChunkStats, NextChunk
+from splitscan.rebalance.claim_values import Chunk, ChunkStats, NextChunk
 from splitscan.rebalance.planning import RebalancePlan, plan_blocks, plan_ranges
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.scan import ScanPlanner

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from splitscan.errors import RebalanceError, SplitscanError, UsageError
-from splitscan.rebalance.claiming.values import (
+from splitscan.rebalance.claim_values import (
     Chunk,
     ChunkPiece,
     ChunkRecord,

@@ -12,8 +12,8 @@ from splitscan.formats.framing.contract import Splittability
 from splitscan.options import FileOptions
 from splitscan.plan.cutting import is_compressed
 from splitscan.rebalance.chunk_reader import PathSecrets, parts_of, segment_of
-from splitscan.rebalance.claiming.positions import PositionSpace
-from splitscan.rebalance.claiming.values import Chunk, Segment
+from splitscan.rebalance.claim_log import PositionSpace
+from splitscan.rebalance.claim_values import Chunk, Segment
 from splitscan.redaction import redact
 from splitscan.scan import Indexer, ScanPlanner
 from splitscan.scan.block_scan import in_threads

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from splitscan.pages.markup import draw_timelines
-from splitscan.pages.timeline import Arrow, Bar, Lane, Timeline, assign_lanes
-from splitscan.rebalance.claiming.values import ChunkRecord, PartitionRecord, ScanRecord, StealRecord
+from splitscan.pages import Arrow, Bar, Lane, Timeline, assign_lanes, draw_timelines
+from splitscan.rebalance.claim_values import ChunkRecord, PartitionRecord, ScanRecord, StealRecord
 from splitscan.sizes import MIB, count_of, format_size, show_cost, show_seconds
 
 _HEADINGS = ("reader", "chunks", "MiB", "records", "busy s", "wait s", "idle s", "took", "gave")

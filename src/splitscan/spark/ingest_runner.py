@@ -74,7 +74,7 @@ class SparkRunner(ClaimRunner):
     def divide_claimed(
         self, scan: ScanPlanner, files: Sequence[FileMetadata], blocks: Sequence[BlockMetadata] | None
     ) -> Division | None:
-        from splitscan.spark.coordination.session import has_coordinator  # noqa: PLC0415 -- Spark is optional
+        from splitscan.spark.coordination import has_coordinator  # noqa: PLC0415 -- Spark is optional
 
         return ClaimedDivision(scan, files, blocks, self) if has_coordinator(self._spark) else None
 
@@ -84,7 +84,7 @@ class SparkRunner(ClaimRunner):
         Raises:
             RebalanceError: ``[coordinator-lost]`` if there is none any more.
         """
-        from splitscan.spark.coordination.session import register_scan  # noqa: PLC0415 -- Spark is optional
+        from splitscan.spark.coordination import register_scan  # noqa: PLC0415 -- Spark is optional
 
         registered = register_scan(self._spark, plan.segments, plan.ranges)
         if registered is None:
@@ -104,7 +104,7 @@ class SparkRunner(ClaimRunner):
         return [PartReport.from_json(text) for texts in answers for text in texts]
 
     def describe_claims(self, scan: str) -> RebalanceReport | None:
-        from splitscan.spark.coordination.session import session_coordinator  # noqa: PLC0415 -- Spark is optional
+        from splitscan.spark.coordination import session_coordinator  # noqa: PLC0415 -- Spark is optional
 
         if self._context() is None:
             return None
@@ -141,7 +141,7 @@ class SparkRunner(ClaimRunner):
 
     def _run(self, job: Callable[[], T]) -> T:
         """Run a Spark job that :meth:`cancel` can find; its errors become ours."""
-        from splitscan.spark.interpreter import check_interpreter  # noqa: PLC0415 -- Spark is optional
+        from splitscan.spark.session import check_interpreter  # noqa: PLC0415 -- Spark is optional
 
         check_interpreter(self._spark)
         self._add_tag()
@@ -170,7 +170,7 @@ def _ingest_claimed(
     spec: ScanSpec, target: PartTarget, run: ClaimedRun, coordinator: CoordinatorAddress, payload: bytes
 ) -> list[str]:
     """The work of one task under rebalancing. The address, with its token, travels as the other arguments do."""
-    from splitscan.spark.coordination.session import reachable  # noqa: PLC0415 -- Spark is optional
+    from splitscan.spark.coordination import reachable  # noqa: PLC0415 -- Spark is optional
 
     partition = int(payload)
     with Claims(reachable(coordinator), run.scan, partition) as claims:

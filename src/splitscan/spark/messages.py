@@ -14,15 +14,14 @@ from splitscan.errors import UsageError
 from splitscan.formats.decoding.contract import format_ddl
 from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
-from splitscan.messages.options import parse_kafka_options
-from splitscan.spark.schemas import arrow_schema, spark_schema
+from splitscan.messages.spec import parse_kafka_options
+from splitscan.spark.session import arrow_schema, in_task_zone, machine_zone, spark_schema
 from splitscan.spark.stream import (
     ReadAllAvailable,
     ReadLimit,
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
-from splitscan.spark.time_zones import in_task_zone, machine_zone
 from splitscan.streaming.messages import (
     MessageOffset,
     MessagePlanner,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from pyspark.sql.types import StringType
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives.opening import is_compressed_member, is_cut_off
-from splitscan.errors import UsageError
+from splitscan.errors import SchemaError, UsageError
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.registry import parse_options
 from splitscan.options import ReadOptions
@@ -35,9 +35,68 @@ from splitscan.spark.block_rows import (
     read_path_rows,
 )
 from splitscan.spark.indexing import find_first_start, index_in_turn
-from splitscan.spark.interpreter import check_interpreter
-from splitscan.spark.schemas import arrow_schema, spark_schema
-from splitscan.spark.time_zones import in_session_zone
+from splitscan.spark.session import arrow_schema, check_interpreter, in_session_zone, spark_schema
+
+BatchFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
+"""From the batches of a task to others, as for ``mapInArrow``."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A function over batches, and what it returns.
+
+    Attributes:
+        function: Called once in each task.
+        schema: Of every batch that it returns.
+
+    Pickling: if *function* can be pickled, or is one that Spark pickles.
+    """
+
+    function: BatchFunction
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches that the function makes of others.
+
+        Raises:
+            SchemaError: If one has not the schema that was promised; Spark looks at the first one only.
+        """
+        for batch in self.function(batches):
+            found = batch.schema if isinstance(batch, pa.RecordBatch) else None
+            if found is None or not found.equals(self.schema):
+                raise SchemaError(
+                    "the function of apply returns batches of apply_schema",
+                    seen=type(batch).__name__ if found is None else str(found),
+                    fix=f"return record batches of: {self.schema}",
+                    code="bad-schema",
+                )
+            yield batch
+
+
+def as_applied(function: BatchFunction | None, schema: pa.Schema | None, limit: int | None) -> Applied | None:
+    """Function and schema of ``apply`` and ``apply_schema``.
+
+    Raises:
+        UsageError: ``[bad-option]`` if one is given without the other, or beside a limit.
+    """
+    if function is None and schema is None:
+        return None
+    if function is None or schema is None:
+        raise UsageError(
+            "apply and apply_schema belong together",
+            seen="apply_schema alone" if function is None else "apply alone",
+            fix='pass both, as in to_spark(spark, apply=score, apply_schema="id long, score double")',
+            code="bad-option",
+        )
+    if limit is not None:
+        raise UsageError(
+            "a limit counts the records that are read, and which of them apply makes rows of is not known",
+            seen=f"limit {limit} and apply",
+            fix="leave the limit out of the scan, and limit the DataFrame",
+            code="bad-option",
+        )
+    return Applied(function, schema)
+
 
 Format: TypeAlias = str | Any
 """A record format by name, or one of the user's own, as :func:`splitscan.scan` takes it."""

@@ -14,9 +14,8 @@ from pyspark.sql.udf import _wrap_function
 
 from splitscan.spark.connector import SETTING, attach, is_switched_on, why_unseen
 from splitscan.spark.indexing import spark_indexer
-from splitscan.spark.interpreter import check_workers
 from splitscan.spark.planner import Planner
-from splitscan.spark.schemas import spark_schema
+from splitscan.spark.session import check_workers, spark_schema
 from splitscan.spark.source import NAME, SplitscanDataSource
 
 if TYPE_CHECKING:

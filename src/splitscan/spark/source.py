@@ -23,8 +23,7 @@ from splitscan.scan.dialects import pin_dialect, tell_skipped
 from splitscan.scan.finding_format import find_format
 from splitscan.spark.connector import advise
 from splitscan.spark.frames import pack_payload, read_payload
-from splitscan.spark.schemas import arrow_schema, spark_schema
-from splitscan.spark.time_zones import in_task_zone, in_zone, machine_zone
+from splitscan.spark.session import arrow_schema, in_task_zone, in_zone, machine_zone, spark_schema
 
 if TYPE_CHECKING:
     from splitscan.spark.messages import MessageSource
@@ -273,7 +272,7 @@ class SplitscanReader(DataSourceReader):
         if isinstance(partition.value, bytes):
             yield from read_payload(spec, partition.value)
             return
-        from splitscan.spark.coordination.session import read_claimed  # noqa: PLC0415 - loaded by who rebalances
+        from splitscan.spark.coordination import read_claimed  # noqa: PLC0415 - loaded by who rebalances
 
         yield from read_claimed(spec, partition.value)
 
@@ -284,7 +283,7 @@ class SplitscanReader(DataSourceReader):
         tasks of ``taskSize``: no more of the cluster stands idle than without rebalancing.
         """
         from splitscan.rebalance.planning import plan_rebalance  # noqa: PLC0415 - loaded by who rebalances
-        from splitscan.spark.coordination.session import ClaimedPartition, register_in_planner  # noqa: PLC0415 - the same
+        from splitscan.spark.coordination import ClaimedPartition, register_in_planner  # noqa: PLC0415 - the same
 
         size_bytes = sum(file.size_bytes for file in self._scan.files())
         plan = plan_rebalance(self._scan, max(slots, -(-size_bytes // self._spec.options.files.task_bytes)))

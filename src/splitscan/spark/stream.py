@@ -17,7 +17,7 @@ from splitscan.options.stream import StreamOptions
 from splitscan.scan import ScanPlanner, ScanSpec
 from splitscan.scan.block_documents import for_tasks
 from splitscan.spark.frames import pack_payload, read_payload
-from splitscan.spark.time_zones import in_task_zone, in_zone, machine_zone
+from splitscan.spark.session import in_task_zone, in_zone, machine_zone
 from splitscan.streaming import Limits, StreamPlanner, read_offset
 from splitscan.streaming.planning import ANY
 

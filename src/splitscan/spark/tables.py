@@ -22,15 +22,13 @@ from splitscan.errors import bad_option
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.jobs.ledger import KeyRange
 from splitscan.jobs.record_json import from_plain, read_object, to_plain
-from splitscan.rebalance.claiming.positions import PositionSpace
-from splitscan.rebalance.claiming.values import Chunk, ChunkStats, NextChunk, Segment
+from splitscan.rebalance.claim_log import PositionSpace
+from splitscan.rebalance.claim_values import Chunk, ChunkStats, NextChunk, Segment
 from splitscan.rebalance.client import Claims
-from splitscan.spark.applying import BatchFunction, as_applied
-from splitscan.spark.coordination.jvm import find_jvm
-from splitscan.spark.coordination.session import RegisteredScan, reachable, register_in_planner, register_scan
-from splitscan.spark.interpreter import check_interpreter
+from splitscan.spark.coordination import RegisteredScan, find_jvm, reachable, register_in_planner, register_scan
 from splitscan.spark.jobs import classic_context, default_parallelism, task_frame
-from splitscan.spark.schemas import arrow_schema, spark_schema
+from splitscan.spark.operators import BatchFunction, as_applied
+from splitscan.spark.session import arrow_schema, check_interpreter, spark_schema
 from splitscan.tables import DatabaseScan, KeyPartition, TableSpec, TableVersion, key_pieces, read_pieces
 
 _Register: TypeAlias = Callable[[Sequence[Segment], Sequence[tuple[int, int]]], RegisteredScan | None]

@@ -20,10 +20,8 @@ from splitscan.plan.frontier import cut_growing_file
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
 from splitscan.scan.own_formats import record_format_of
-from splitscan.streaming.complete import modified_error
-from splitscan.streaming.directory import DirectoryListing
-from splitscan.streaming.state import FileProgress, FileWork, Found, StreamState
-from splitscan.streaming.windows import PlannedFile
+from splitscan.streaming.directory import DirectoryListing, modified_error
+from splitscan.streaming.windows import FileProgress, FileWork, Found, PlannedFile, StreamState
 
 _log = logging.getLogger(__name__)
 

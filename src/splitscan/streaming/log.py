@@ -15,8 +15,7 @@ from typing import Any
 from splitscan.content.storage import Storage, open_storage
 from splitscan.errors import SourceMissingError, StreamError, UsageError, Where
 from splitscan.redaction import redact
-from splitscan.streaming.state import StreamState, read_state
-from splitscan.streaming.windows import Window, read_window
+from splitscan.streaming.windows import StreamState, Window, read_state, read_window
 
 _DIGEST_BYTES = 16
 _log = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges, report_loss, share_limit
-from splitscan.messages.options import parse_kafka_options
-from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
+from splitscan.messages.spec import parse_kafka_options
+from splitscan.options.sources import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 from splitscan.redaction import redact
 from splitscan.scan.rejects import OnReject
 from splitscan.scan.rows import Rows, checked_limit, first_rows

@@ -16,13 +16,18 @@ from splitscan.options.stream import FileMode, StreamOptions, WindowLogChoice
 from splitscan.plan.files import check_inside, list_files
 from splitscan.redaction import redact
 from splitscan.scan import ScanPlanner
-from splitscan.streaming.complete import CompleteFiles
-from splitscan.streaming.directory import PATIENCE_SECONDS, Arrivals, DirectoryListing, DirectoryScanner, SourceCleaner
+from splitscan.streaming.directory import (
+    PATIENCE_SECONDS,
+    Arrivals,
+    CompleteFiles,
+    DirectoryListing,
+    DirectoryScanner,
+    SourceCleaner,
+)
 from splitscan.streaming.growing import GrowingFiles
 from splitscan.streaming.log import VolatileLog, WindowLog
 from splitscan.streaming.planning import Limits, count_readers, plan_window, share_blocks
-from splitscan.streaming.state import FileWork, StreamState
-from splitscan.streaming.windows import Backlog, Offset, PlannedFile, Window
+from splitscan.streaming.windows import Backlog, FileWork, Offset, PlannedFile, StreamState, Window
 
 _log = logging.getLogger(__name__)
 

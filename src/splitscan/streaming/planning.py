@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
-from splitscan.streaming.state import FileWork
+from splitscan.streaming.windows import FileWork
 
 ANY = 1 << 62
 """A limit that nothing reaches."""

@@ -13,8 +13,7 @@ from splitscan.content.storage import Storage, locate, open_storage, open_tree
 from splitscan.errors import SourceMissingError, StreamError, UsageError, Where
 from splitscan.redaction import redact
 from splitscan.streaming.log import WindowLog
-from splitscan.streaming.state import FileProgress
-from splitscan.streaming.windows import Backlog, Offset, Window, read_offset, read_position
+from splitscan.streaming.windows import Backlog, FileProgress, Offset, Window, read_offset, read_position
 
 _STREAM_FOLDER = re.compile(r"[0-9a-f]{32}/")
 _INSIDE = ("", "splitscan", "_splitscan/watch")  # a state location, a checkpoint, the destination of a watch

@@ -1,8 +1,7 @@
 """Tables of databases, read in parallel by ranges of their keys, Arrow all the way."""
 
-from splitscan.tables.planning import KeyPartition, TablePlan, TableSpec, key_pieces
+from splitscan.tables.planning import KeyPartition, TablePlan, TableSpec, TableVersion, key_pieces
 from splitscan.tables.table_scan import DatabaseScan, read_pieces
-from splitscan.tables.versions import TableVersion
 
 __all__ = [
     "DatabaseScan",

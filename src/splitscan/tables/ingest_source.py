@@ -29,14 +29,13 @@ from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
 from splitscan.jobs.staging import BlockKey, OutputPart, Staging
-from splitscan.options.database import Snapshot
+from splitscan.options.sources import Snapshot
 from splitscan.redaction import redact
 from splitscan.scan.schema.resolution import shown_type
 from splitscan.tables.address import Relation
-from splitscan.tables.planning import TablePlan, TableSpec
-from splitscan.tables.snapshots import NOBODY
+from splitscan.tables.planning import TablePlan, TableSpec, TableVersion, checked_name
+from splitscan.tables.session import NOBODY
 from splitscan.tables.table_scan import DatabaseScan, read_pieces
-from splitscan.tables.versions import TableVersion, checked_name
 
 PLAN_NAME = "plan.json"
 _PLAN_VERSION = 2

@@ -13,18 +13,17 @@ from splitscan.errors import SourceError
 from splitscan.tables.address import MOST_PARTS, Address, Relation, quote_name
 from splitscan.tables.columns import MOST_SHORT_DIGITS, TableColumn
 from splitscan.tables.keys import KeyKind, TableStatistics, keys_of, to_integer
-from splitscan.tables.planning import TableSpec
-from splitscan.tables.session import AdbcSession
-from splitscan.tables.snapshots import release_query
-from splitscan.tables.versions import (
+from splitscan.tables.planning import (
     LOCKED_QUERY,
     RelationState,
+    TableSpec,
     TableVersion,
     check_unchanged,
     checked_name,
     states_query,
     table_changed,
 )
+from splitscan.tables.session import AdbcSession, release_query
 
 _TYPE = b"POSTGRESQL:type"
 _MODIFIER = b"POSTGRESQL:typmod"

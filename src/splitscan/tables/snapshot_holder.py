@@ -1,6 +1,6 @@
 """The process that holds a snapshot of PostgreSQL: started by splitscan, ends by itself.
 
-:mod:`splitscan.tables.snapshots` hands this text to an interpreter of its own. It imports nothing of splitscan and no
+:mod:`splitscan.tables.session` hands this text to an interpreter of its own. It imports nothing of splitscan and no
 DB-API, which would take a second of processor time for each DataFrame.
 
 Its settings come on standard input, where nobody else can read them, and it says on standard output what the snapshot

@@ -21,9 +21,8 @@ from splitscan.errors import SourceChangedError, SourceError, Where
 from splitscan.tables.address import Relation, quote_name
 from splitscan.tables.columns import ANY_VALUE, TableColumn, is_number
 from splitscan.tables.keys import KeyKind, TableStatistics, keys_of, to_integer
-from splitscan.tables.planning import TableSpec
+from splitscan.tables.planning import TableSpec, TableVersion
 from splitscan.tables.session import AdbcSession
-from splitscan.tables.versions import TableVersion
 
 _AS_TEXT = "CAST({0} AS TEXT) AS {0}"
 _AS_BYTES = "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS TEXT) ELSE {0} END AS {0}"

@@ -13,7 +13,7 @@ import pyarrow as pa
 from splitscan.errors import SchemaError, SourceError, UsageError, Where, bad_option
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.jobs.ledger import KeyRange
-from splitscan.options.database import Snapshot, TableOptions, parse_table_options
+from splitscan.options.sources import Snapshot, TableOptions, parse_table_options
 from splitscan.redaction import redact
 from splitscan.scan.rows import Rows, checked_limit, first_rows
 from splitscan.tables.address import Address, Relation, parse_address, parse_relation
@@ -24,15 +24,15 @@ from splitscan.tables.planning import (
     KeyPartition,
     TablePlan,
     TableSpec,
+    TableVersion,
     cut_stretches,
     plan_tasks,
     show_key,
+    table_changed,
 )
 from splitscan.tables.postgresql import PostgresqlSession
-from splitscan.tables.session import AdbcSession
-from splitscan.tables.snapshots import NOBODY, give_back_with, hold_snapshot, reader_label
+from splitscan.tables.session import NOBODY, AdbcSession, give_back_with, hold_snapshot, reader_label
 from splitscan.tables.sqlite import SqliteSession
-from splitscan.tables.versions import TableVersion, table_changed
 
 
 class DatabaseScan(Rows):

@@ -4,15 +4,16 @@ Every ``check_*`` function raises ``AssertionError`` with the first difference i
 are in :mod:`splitscan.testing.strategies`; they need ``hypothesis``.
 """
 
-from splitscan.testing.byte_sources import MemorySource, check_byte_source
 from splitscan.testing.faults import (
     ChangingSource,
     FailingSource,
+    MemorySource,
     RecordingSource,
     ShortReadSource,
     SlowSource,
     TruncatedSource,
     WrappedSource,
+    check_byte_source,
 )
 from splitscan.testing.laws import (
     PlannedWindow,
@@ -27,9 +28,8 @@ from splitscan.testing.laws import (
 )
 from splitscan.testing.managed_laws import ReadRows, check_managed_reader_laws, read_managed
 from splitscan.testing.memory_reader import FramedRecord, read_range
-from splitscan.testing.range_laws import check_chunk_claim_law, check_tracker_law
+from splitscan.testing.range_laws import RebalanceCensus, check_chunk_claim_law, check_rebalance_law, check_tracker_law
 from splitscan.testing.reader_laws import ReadRecord, check_reader_law, plan_file, read_file
-from splitscan.testing.rebalance_laws import RebalanceCensus, check_rebalance_law
 from splitscan.testing.scan_laws import (
     BlockResult,
     check_block_law,

@@ -11,8 +11,7 @@ from splitscan.content.storage import ByteSource
 from splitscan.read.cursor import Skipped
 from splitscan.read.reader_context import ContextReader, Converted, ReaderContext
 from splitscan.scan.own_formats import ContextReading, as_reading
-from splitscan.testing.byte_sources import MemorySource
-from splitscan.testing.faults import ShortReadSource
+from splitscan.testing.faults import MemorySource, ShortReadSource
 from splitscan.testing.laws import check_partition_law, must_equal
 
 _MAX_RECORD_BYTES = 1 << 30

@@ -18,8 +18,7 @@ from splitscan.options import Mode
 from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
 from splitscan.scan.framework.contract import declared_schema, name_of
 from splitscan.scan.own_formats import ManagedReading, as_reading
-from splitscan.testing.byte_sources import MemorySource
-from splitscan.testing.faults import ShortReadSource
+from splitscan.testing.faults import MemorySource, ShortReadSource
 from splitscan.testing.laws import check_partition_law, must_equal
 
 _PATH = "memory://test"

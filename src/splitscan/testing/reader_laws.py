@@ -14,7 +14,7 @@ from splitscan.read.boundaries import FileIndex, index_file
 from splitscan.read.contents import read_preamble
 from splitscan.read.cursor import RecordChunk, Skipped
 from splitscan.read.pieces import summarise_block
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 
 _PLENTY_BYTES = 1 << 20
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from splitscan.rebalance import messages
-from splitscan.rebalance.claiming.positions import PositionSpace
-from splitscan.rebalance.claiming.values import ChunkStats, Segment
+from splitscan.rebalance.claim_log import PositionSpace
+from splitscan.rebalance.claim_values import ChunkStats, Segment
 from splitscan.rebalance.client import Claims
-from splitscan.rebalance.coordinator.process import start_coordinator
+from splitscan.rebalance.coordinator_process import start_coordinator
 from splitscan.rebalance.messages import CoordinatorAddress
 
 from ...clusters.processes import Seen

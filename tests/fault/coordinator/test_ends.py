@@ -14,7 +14,7 @@ import pytest
 
 from splitscan.errors import UsageError
 from splitscan.rebalance.client import Claims, Coordinator
-from splitscan.rebalance.coordinator.process import start_coordinator
+from splitscan.rebalance.coordinator_process import start_coordinator
 from splitscan.rebalance.messages import CoordinatorAddress
 
 from ...clusters.processes import wait_until
@@ -24,9 +24,9 @@ pytestmark = [pytest.mark.fault, pytest.mark.slow]
 
 DRIVER = r"""
 import os, signal, subprocess, sys, time
-from splitscan.rebalance.claiming.values import Segment
+from splitscan.rebalance.claim_values import Segment
 from splitscan.rebalance.client import Coordinator
-from splitscan.rebalance.coordinator.process import start_coordinator
+from splitscan.rebalance.coordinator_process import start_coordinator
 
 address, pid = start_coordinator("127.0.0.1", [os.getpid()])
 Coordinator(address).create("s", [Segment(10)], [(0, 10)])
@@ -64,7 +64,7 @@ def test_no_coordinator_outlives_its_driver(end):
 
 PLANNER = r"""
 import sys
-from splitscan.rebalance.coordinator.process import start_coordinator
+from splitscan.rebalance.coordinator_process import start_coordinator
 address, pid = start_coordinator("127.0.0.1", [int(sys.argv[1])])
 print(pid, address.port, address.token, flush=True)
 """

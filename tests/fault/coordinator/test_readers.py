@@ -16,10 +16,10 @@ import pytest
 
 from splitscan.errors import RebalanceError
 from splitscan.rebalance import client as client_module
-from splitscan.rebalance.claiming.positions import PositionSpace
-from splitscan.rebalance.claiming.values import Segment
+from splitscan.rebalance.claim_log import PositionSpace
+from splitscan.rebalance.claim_values import Segment
 from splitscan.rebalance.client import Claims, Coordinator
-from splitscan.rebalance.coordinator.process import start_coordinator
+from splitscan.rebalance.coordinator_process import start_coordinator
 from splitscan.rebalance.messages import CoordinatorAddress
 
 from ...clusters.processes import Seen, wait_until

@@ -9,9 +9,9 @@ import pytest
 
 from splitscan.errors import RebalanceError
 from splitscan.rebalance import client as client_module
+from splitscan.rebalance import coordinator as server_module
 from splitscan.rebalance import messages
 from splitscan.rebalance.client import Claims, Coordinator
-from splitscan.rebalance.coordinator import server as server_module
 from splitscan.rebalance.messages import CoordinatorAddress
 
 from ...clusters.coordinators import served

@@ -4,9 +4,9 @@ import pytest
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from tests.clusters.rebalanced import COORDINATOR
 
-from splitscan.rebalance.claiming.values import Segment
+from splitscan.rebalance.claim_values import Segment
 from splitscan.rebalance.client import Coordinator
-from splitscan.spark.coordination.session import reachable, register_in_planner, register_scan
+from splitscan.spark.coordination import reachable, register_in_planner, register_scan
 
 SEGMENTS = [Segment(100, "a", False)]
 RANGES = [(0, 50), (50, 100)]

@@ -8,7 +8,7 @@ import pytest
 from splitscan.cli import runs
 from splitscan.cli.runs import choose_block_bytes
 from splitscan.jobs.reports import IngestProgress, Phase
-from splitscan.rebalance.claiming.values import ChunkRecord, PartitionRecord, ScanRecord
+from splitscan.rebalance.claim_values import ChunkRecord, PartitionRecord, ScanRecord
 from splitscan.rebalance.report import RebalanceReport
 from splitscan.sizes import MIB
 

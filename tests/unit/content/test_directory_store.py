@@ -10,7 +10,7 @@ from splitscan.content.archives.directory import Archive
 from splitscan.content.archives.member import ArchiveMember, MemberEncoding, MemberFault
 from splitscan.content.codecs.formats import CODECS
 from splitscan.content.kept import DirectoryStore, JsonCache
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 
 GZIP = CODECS["gzip"]
 FILE = FileMetadata("/data/a.tgz", 4000, 1_000_000_000_000_000, "v1", "a.tgz")

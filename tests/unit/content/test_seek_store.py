@@ -8,7 +8,7 @@ from splitscan.blocks import FileMetadata, SeekPoint
 from splitscan.content import kept as stores
 from splitscan.content.codecs.contract import MemberTable
 from splitscan.content.kept import JsonCache, SeekStore
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 
 FILE = FileMetadata("/data/a.gz", 4000, 1_000_000_000_000_000, "v1", "a.gz")
 SOURCE = MemorySource(bytes(i * i % 251 for i in range(4000)))

@@ -8,7 +8,7 @@ import pytest
 from deltalake import DeltaTable
 
 from splitscan.api.files import Scan
-from splitscan.api.ingesting import ingest_table
+from splitscan.api.jobs import ingest_table
 from splitscan.errors import IngestError, SchemaError, SourceChangedError, SplitscanError, UsageError
 from splitscan.jobs import OnChanged, verify
 from splitscan.jobs.file_source import FileSource

@@ -23,7 +23,7 @@ from splitscan.tables import ingest_source as table_source
 from splitscan.tables import read_pieces
 from splitscan.tables.ingest_source import SavedPlan, TableIngestSource
 from splitscan.tables.postgresql import PostgresqlSession
-from splitscan.tables.snapshots import NOBODY
+from splitscan.tables.session import NOBODY
 
 from ...clusters.processes import wait_until
 from ...postgresql import PASSWORD, running_server

@@ -9,8 +9,8 @@ from confluent_kafka.admin import AdminClient
 
 from splitscan.errors import SourceError, SourceMissingError, UsageError
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition
-from splitscan.messages.kafka.reading import MessageReading
-from splitscan.messages.options import parse_kafka_options
+from splitscan.messages.reader import MessageReading
+from splitscan.messages.spec import parse_kafka_options
 
 from ...kafka.mock import MockCluster
 

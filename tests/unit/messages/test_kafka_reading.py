@@ -8,12 +8,11 @@ import pytest
 from confluent_kafka import KafkaError
 
 from splitscan.errors import SourceError, SourceMissingError, UsageError
-from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition
-from splitscan.messages.kafka import cluster as cluster_module
-from splitscan.messages.kafka import reading as reading_module
-from splitscan.messages.kafka.cluster import client_module
-from splitscan.messages.kafka.reading import MessageReading
-from splitscan.messages.options import parse_kafka_options
+from splitscan.messages import kafka as cluster_module
+from splitscan.messages import reader as reading_module
+from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, client_module
+from splitscan.messages.reader import MessageReading
+from splitscan.messages.spec import parse_kafka_options
 
 from ...kafka.fakes import FakeCluster, FakeConsumer, FakeMessage, end_of_log
 

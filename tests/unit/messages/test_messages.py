@@ -12,9 +12,8 @@ from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.messages import make_message_spec, scan_messages
 from splitscan.messages.kafka import MessageRange, TopicPartition
-from splitscan.messages.kafka.reading import MessageReading
-from splitscan.messages.options import parse_kafka_options
-from splitscan.messages.reader import MessageReader
+from splitscan.messages.reader import MessageReader, MessageReading
+from splitscan.messages.spec import parse_kafka_options
 from splitscan.scan.given_up import RejectCounter
 
 from ...kafka.fakes import FakeConsumer, FakeMessage
@@ -289,7 +288,7 @@ def test_nor_does_json(values, multi_line):
 
 def test_schema_of_columns_beside_the_value_is_that_of_spark():
     pytest.importorskip("pyspark")
-    from splitscan.spark.schemas import arrow_schema, spark_schema
+    from splitscan.spark.session import arrow_schema, spark_schema
 
     spec = spec_of(metadataColumns="key,headers,topic,partition,offset,timestamp,timestampType")
     declared = (

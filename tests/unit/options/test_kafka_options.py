@@ -5,8 +5,8 @@ import re
 import pytest
 
 from splitscan.errors import UsageError
-from splitscan.messages.options import parse_kafka_options, parse_message_options
-from splitscan.options.kafka import EARLIEST, LATEST, KafkaOptions, OffsetChoice
+from splitscan.messages.spec import parse_kafka_options, parse_message_options
+from splitscan.options.sources import EARLIEST, LATEST, KafkaOptions, OffsetChoice
 
 BASE = {"kafka.bootstrap.servers": "b:9092", "subscribe": "t"}
 SPARKS_OWN = [

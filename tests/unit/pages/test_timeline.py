@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from splitscan.pages.timeline import (
+from splitscan.pages import (
     WIDTH,
     Arrow,
     Bar,

@@ -18,7 +18,7 @@ from splitscan.content.codecs.formats import CODECS
 from splitscan.plan.cutting import MOST_SHARES
 from splitscan.read import block_reader, boundaries
 from splitscan.scan.block_scan import ConsecutiveBlocks
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 from splitscan.testing.scan_laws import BlockResult, read_block
 
 from ..read.compressed_scans import csv_of, json_of, lines_of, odd_csv_of, scans_of

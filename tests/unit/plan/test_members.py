@@ -16,7 +16,7 @@ from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.codecs.tables import find_members
 from splitscan.errors import SourceError
 from splitscan.read import boundaries
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 from splitscan.testing.scan_laws import read_block
 
 from ..content.codecs.hadoop_files import block

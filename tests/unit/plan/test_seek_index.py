@@ -23,7 +23,7 @@ from splitscan.errors import UsageError
 from splitscan.plan.cutting import describe_cut
 from splitscan.plan.seek_index import IndexState, build_seek_index, keep_seek_index
 from splitscan.read import boundaries
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 from splitscan.testing.scan_laws import read_block
 
 from ..content.codecs.bzip2_files import bzip2_stream, bzip2_streams

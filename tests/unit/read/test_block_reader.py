@@ -17,8 +17,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.lines import line_format
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import RecordChunk, Skipped
-from splitscan.testing.byte_sources import MemorySource
-from splitscan.testing.faults import RecordingSource, TruncatedSource
+from splitscan.testing.faults import MemorySource, RecordingSource, TruncatedSource
 from splitscan.testing.reader_laws import check_reader_law, plan_file, read_file
 
 MIB = 1 << 20

@@ -16,8 +16,7 @@ from splitscan.formats.text.lines import LineFormat
 from splitscan.read import pieces
 from splitscan.read.boundaries import index_file
 from splitscan.read.pieces import summarise_block
-from splitscan.testing.byte_sources import MemorySource
-from splitscan.testing.faults import RecordingSource
+from splitscan.testing.faults import MemorySource, RecordingSource
 from splitscan.testing.memory_reader import read_range
 from splitscan.testing.reader_laws import check_reader_law, plan_file
 

@@ -18,8 +18,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Frames
 from splitscan.formats.text.lines import LineFormat, line_format
 from splitscan.read.cursor import RAW_BYTES, RecordChunk, RecordCursor, Records, Skipped, steps_until
-from splitscan.testing.byte_sources import MemorySource
-from splitscan.testing.faults import RecordingSource
+from splitscan.testing.faults import MemorySource, RecordingSource
 
 CSV = QuotedFormat(CsvGrammar(resolve_encoding("UTF-8"), escape='"', multi_line=True, comment="#"))
 

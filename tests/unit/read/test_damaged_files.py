@@ -20,7 +20,7 @@ from splitscan.content.codecs.formats import CODECS
 from splitscan.errors import SourceError
 from splitscan.plan.cutting import BlockLengths
 from splitscan.scan.counting import count_blocks
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 from splitscan.testing.scan_laws import check_ledger_law, read_block
 
 from ..content.codecs.hadoop_files import hadoop

@@ -12,8 +12,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.lines import LineFormat
 from splitscan.read import contents
 from splitscan.read.contents import read_preamble
-from splitscan.testing.byte_sources import MemorySource
-from splitscan.testing.faults import RecordingSource
+from splitscan.testing.faults import MemorySource, RecordingSource
 
 CSV = QuotedFormat(CsvGrammar(resolve_encoding("UTF-8"), escape='"', multi_line=True), header=True)
 

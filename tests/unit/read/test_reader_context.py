@@ -22,8 +22,7 @@ from splitscan.read.framed_contexts import (
 )
 from splitscan.read.reader_context import ContextReader, Converted, Entity, ReaderContext, open_stream
 from splitscan.scan.own_formats import ContextReading, as_reading
-from splitscan.testing.byte_sources import MemorySource
-from splitscan.testing.faults import FailingSource, RecordingSource, TruncatedSource
+from splitscan.testing.faults import FailingSource, MemorySource, RecordingSource, TruncatedSource
 
 DATA = b"aa\nbb\ncc\n"
 FILE = FileMetadata("dir/notes.txt", len(DATA), 0, "v1", "notes.txt")

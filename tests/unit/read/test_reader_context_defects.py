@@ -16,8 +16,7 @@ from splitscan.read.framed_contexts import (
     ReadAheadLineReaderContext,
 )
 from splitscan.read.reader_context import ContextReader, Converted, ReaderContext
-from splitscan.testing.byte_sources import MemorySource
-from splitscan.testing.faults import FailingSource, RecordingSource, ShortReadSource, TruncatedSource
+from splitscan.testing.faults import FailingSource, MemorySource, RecordingSource, ShortReadSource, TruncatedSource
 
 KIB = 1024
 MIB = 1024 * KIB

@@ -7,10 +7,10 @@ import pytest
 
 from splitscan.errors import RebalanceError, UsageError
 from splitscan.rebalance import messages
-from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.claiming.values import ChunkStats, Segment
+from splitscan.rebalance.claim_values import ChunkStats, Segment
+from splitscan.rebalance.claims import ClaimLog
 from splitscan.rebalance.client import Claims, Connection
-from splitscan.rebalance.coordinator.server import Answerer
+from splitscan.rebalance.coordinator import Answerer
 from splitscan.rebalance.messages import CoordinatorAddress
 
 MOST = (1 << 63) - 1

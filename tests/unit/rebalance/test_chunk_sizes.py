@@ -3,8 +3,8 @@
 import pytest
 from bench.rebalance_simulation import WORKS, simulate
 
-from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.claiming.values import ChunkStats, ReadingPace, Segment, Sizing, chunk_positions
+from splitscan.rebalance.claim_values import ChunkStats, ReadingPace, Segment, Sizing, chunk_positions
+from splitscan.rebalance.claims import ClaimLog
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.name)

@@ -3,10 +3,8 @@
 import pytest
 
 from splitscan.errors import RebalanceError, UsageError
-from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.claiming.log import ChunkLog
-from splitscan.rebalance.claiming.positions import PositionSpace
-from splitscan.rebalance.claiming.values import (
+from splitscan.rebalance.claim_log import ChunkLog, PositionSpace
+from splitscan.rebalance.claim_values import (
     ChunkPiece,
     ChunkRecord,
     ChunkStats,
@@ -15,6 +13,7 @@ from splitscan.rebalance.claiming.values import (
     Sizing,
     StealRecord,
 )
+from splitscan.rebalance.claims import ClaimLog
 
 TENS = Sizing(min_positions=10, max_positions=10, first_positions=10)
 

@@ -6,10 +6,9 @@ import tracemalloc
 
 import pytest
 
-from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.claiming.log import MAX_CHUNKS, ChunkLog
-from splitscan.rebalance.claiming.positions import PackedTexts, PositionSpace
-from splitscan.rebalance.claiming.values import ChunkStats, Segment, Sizing
+from splitscan.rebalance.claim_log import MAX_CHUNKS, ChunkLog, PackedTexts, PositionSpace
+from splitscan.rebalance.claim_values import ChunkStats, Segment, Sizing
+from splitscan.rebalance.claims import ClaimLog
 
 SEGMENTS = [Segment(8 << 20, json.dumps({"path": f"/data/part-{n:05}.csv", "start": n << 23})) for n in range(500)]
 RANGES = PositionSpace(SEGMENTS).even_ranges(8)

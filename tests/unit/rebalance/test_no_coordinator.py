@@ -10,7 +10,7 @@ import pytest
 
 import splitscan
 from splitscan.errors import RebalanceError
-from splitscan.rebalance.coordinator.process import ListenAddress, shared_coordinator
+from splitscan.rebalance.coordinator_process import ListenAddress, shared_coordinator
 
 
 @pytest.fixture

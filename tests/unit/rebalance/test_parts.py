@@ -10,10 +10,10 @@ from splitscan.api.files import Scan
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SourceChangedError, SourceError
 from splitscan.rebalance import chunk_reader
-from splitscan.rebalance.claiming.positions import PositionSpace
-from splitscan.rebalance.claiming.values import Chunk
+from splitscan.rebalance.claim_log import PositionSpace
+from splitscan.rebalance.claim_values import Chunk
 from splitscan.rebalance.planning import plan_blocks, plan_rebalance
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 
 
 def test_a_file_that_is_not_the_one_that_was_planned_is_closed(tmp_path, monkeypatch):

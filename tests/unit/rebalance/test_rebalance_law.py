@@ -17,9 +17,9 @@ from backports import zstd
 
 import splitscan as ss
 from splitscan.rebalance import chunk_reader, planning
-from splitscan.rebalance.claiming.positions import PositionSpace
+from splitscan.rebalance.claim_log import PositionSpace
 from splitscan.rebalance.planning import plan_rebalance
-from splitscan.testing.rebalance_laws import DealtChunks, RebalanceCensus, check_rebalance_law, read_log
+from splitscan.testing.range_laws import DealtChunks, RebalanceCensus, check_rebalance_law, read_log
 from splitscan.testing.scan_laws import read_block
 
 pytestmark = pytest.mark.slow

@@ -7,11 +7,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from splitscan.pages.markup import draw_timelines
-from splitscan.pages.timeline import Arrow, Bar, CostScale, Lane, Timeline, ticks
-from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.claiming.positions import PositionSpace
-from splitscan.rebalance.claiming.values import (
+from splitscan.pages import Arrow, Bar, CostScale, Lane, Timeline, draw_timelines, ticks
+from splitscan.rebalance.claim_log import PositionSpace
+from splitscan.rebalance.claim_values import (
     ChunkRecord,
     ChunkStats,
     PartitionRecord,
@@ -19,6 +17,7 @@ from splitscan.rebalance.claiming.values import (
     Segment,
     StealRecord,
 )
+from splitscan.rebalance.claims import ClaimLog
 from splitscan.rebalance.report import ReaderSummary, RebalanceReport
 from splitscan.sizes import MIB
 

@@ -8,8 +8,8 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.formats.fixed.framing import FixedFormat
 from splitscan.formats.registry import parse_options
 from splitscan.rebalance.chunk_reader import parts_of
-from splitscan.rebalance.claiming.positions import PositionSpace
-from splitscan.rebalance.claiming.values import Chunk
+from splitscan.rebalance.claim_log import PositionSpace
+from splitscan.rebalance.claim_values import Chunk
 from splitscan.rebalance.planning import plan_ranges
 
 PATHS = [

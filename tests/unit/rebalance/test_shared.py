@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from splitscan.errors import RebalanceError
-from splitscan.rebalance.claiming.values import Segment
+from splitscan.rebalance.claim_values import Segment
 from splitscan.rebalance.client import Coordinator
-from splitscan.rebalance.coordinator.process import ListenAddress, shared_coordinator
+from splitscan.rebalance.coordinator_process import ListenAddress, shared_coordinator
 
 pytestmark = pytest.mark.slow  # each starts processes
 

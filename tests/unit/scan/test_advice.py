@@ -11,7 +11,7 @@ from splitscan.errors import SchemaError, SourceError
 from splitscan.formats.csv.sniffing.detection import find_dialect as find
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.scan import dialects
-from splitscan.spark.schemas import spark_schema
+from splitscan.spark.session import spark_schema
 from splitscan.spark.source import SplitscanDataSource
 
 DOUBLED = b'1,"say ""yes"" now"\n2,b\n'

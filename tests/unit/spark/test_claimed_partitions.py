@@ -4,9 +4,8 @@ import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
 from splitscan.rebalance.messages import CoordinatorAddress
-from splitscan.spark import source
-from splitscan.spark.coordination import session
-from splitscan.spark.coordination.session import RegisteredScan
+from splitscan.spark import coordination, source
+from splitscan.spark.coordination import RegisteredScan
 
 SLOTS = 2
 
@@ -21,7 +20,7 @@ def partitions_of(tmp_path, monkeypatch):
         told.append((segments, ranges))
         return RegisteredScan("s", CoordinatorAddress("127.0.0.1", 1, "t"))
 
-    monkeypatch.setattr(session, "register_in_planner", take)
+    monkeypatch.setattr(coordination, "register_in_planner", take)
     (tmp_path / "in.csv").write_bytes(b"1,2345678\n" * 100)
 
     def call(**options):

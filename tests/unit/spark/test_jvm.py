@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from splitscan.errors import RebalanceError
-from splitscan.rebalance.coordinator.process import ListenAddress
+from splitscan.rebalance.coordinator_process import ListenAddress
 from splitscan.rebalance.messages import CoordinatorAddress
-from splitscan.spark.coordination import jvm, session
-from splitscan.spark.coordination.session import reachable
+from splitscan.spark import coordination
+from splitscan.spark.coordination import reachable
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
@@ -28,12 +28,12 @@ def listening(family, address):
 
 
 def test_the_addresses_that_a_process_listens_on_are_read_from_the_kernel():
-    before = jvm.listened_addresses(os.getpid())
+    before = coordination.listened_addresses(os.getpid())
     with listening(socket.AF_INET, "127.0.0.3"), listening(socket.AF_INET6, "::ffff:127.0.0.4"):
-        assert jvm.listened_addresses(os.getpid()) - before == {"127.0.0.3": 1, "127.0.0.4": 1}
+        assert coordination.listened_addresses(os.getpid()) - before == {"127.0.0.3": 1, "127.0.0.4": 1}
     with listening(socket.AF_INET6, "::"):
-        assert "0.0.0.0" in jvm.listened_addresses(os.getpid())
-    assert jvm.listened_addresses(os.getpid()) == before
+        assert "0.0.0.0" in coordination.listened_addresses(os.getpid())
+    assert coordination.listened_addresses(os.getpid()) == before
 
 
 @pytest.mark.parametrize(
@@ -55,19 +55,19 @@ def test_the_addresses_that_a_process_listens_on_are_read_from_the_kernel():
 def test_a_coordinator_listens_where_its_driver_does_and_only_on_loopback_without_executors(
     monkeypatch, threads, bound, place
 ):
-    monkeypatch.setattr(jvm, "thread_names", lambda process: iter(threads))
-    monkeypatch.setattr(jvm, "listened_addresses", lambda process: Counter(bound))
-    assert jvm.choose_place(1) == place
+    monkeypatch.setattr(coordination, "thread_names", lambda process: iter(threads))
+    monkeypatch.setattr(coordination, "listened_addresses", lambda process: Counter(bound))
+    assert coordination.choose_place(1) == place
 
 
 def test_threads_of_a_process_are_known_by_name():
-    assert any(name.strip() for name in jvm.thread_names(os.getpid()))
-    assert jvm.choose_place(os.getpid()) == ListenAddress()
+    assert any(name.strip() for name in coordination.thread_names(os.getpid()))
+    assert coordination.choose_place(os.getpid()) == ListenAddress()
 
 
 def test_without_a_virtual_machine_above_there_is_no_place_for_a_coordinator():
     with pytest.raises(RebalanceError, match=r"\[coordinator-failed\](?s:.)*no ancestor of this process"):
-        jvm.find_jvm()
+        coordination.find_jvm()
 
 
 class Context:
@@ -88,10 +88,13 @@ class Context:
     ],
 )
 def test_a_task_finds_the_coordinator_where_it_finds_its_driver(monkeypatch, advertised, driver, used):
-    monkeypatch.setattr(session.TaskContext, "get", lambda: Context(driver))
+    monkeypatch.setattr(coordination.TaskContext, "get", lambda: Context(driver))
     assert reachable(CoordinatorAddress(advertised, 4000, "t")) == CoordinatorAddress(used, 4000, "t")
 
 
 def test_a_plan_travels_as_the_text_of_an_option():
-    segments, ranges = [session.Segment(10, '["a"]', True), session.Segment(5, "é", False)], [(0, 10), (10, 15)]
-    assert session.unpack_plan(session.pack_plan(segments, ranges)) == (segments, ranges)
+    segments, ranges = (
+        [coordination.Segment(10, '["a"]', True), coordination.Segment(5, "é", False)],
+        [(0, 10), (10, 15)],
+    )
+    assert coordination.unpack_plan(coordination.pack_plan(segments, ranges)) == (segments, ranges)

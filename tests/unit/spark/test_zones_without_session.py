@@ -4,7 +4,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import UsageError
-from splitscan.spark.time_zones import in_task_zone, machine_zone
+from splitscan.spark.session import in_task_zone, machine_zone
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.streaming.directory import Arrivals, DirectoryListing
-from splitscan.streaming.state import StreamState
 from splitscan.streaming.status import read_status, read_windows
+from splitscan.streaming.windows import StreamState
 
 from .following import Stream, write
 

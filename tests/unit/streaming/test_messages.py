@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from splitscan.errors import SourceError, UsageError
 from splitscan.messages.kafka import TopicPartition
-from splitscan.messages.options import parse_kafka_options
+from splitscan.messages.spec import parse_kafka_options
 from splitscan.streaming.messages import MessageOffset, MessagePlanner, read_message_offset, window_ranges
 
 from ...kafka.fakes import FakeCluster

@@ -7,7 +7,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import UsageError
-from splitscan.options.database import parse_table_options
+from splitscan.options.sources import parse_table_options
 from splitscan.tables.address import parse_address, parse_relation
 
 SECRET = "s3cr3t"

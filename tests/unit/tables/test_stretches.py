@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from splitscan.jobs.ledger import KeyRange
 from splitscan.ranges import ByteKeyRange
-from splitscan.rebalance.claiming.positions import PositionSpace
+from splitscan.rebalance.claim_log import PositionSpace
 from splitscan.spark.tables import read_chunks, share_out_keys
 from splitscan.tables import planning
 from splitscan.tables.keys import KeyKind, TableStatistics, from_integer
 from splitscan.tables.planning import KeyPartition, cut_stretches, key_pieces
-from splitscan.testing.rebalance_laws import DealtChunks
+from splitscan.testing.range_laws import DealtChunks
 
 KEYS = st.one_of(st.binary(max_size=9), st.text(max_size=4).map(lambda text: text.encode("utf-8", "ignore")))
 SHARES = st.floats(0, 1)

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from splitscan.arrays import text_scalar
 from splitscan.formats.decoding.patterns import compiled
-from splitscan.options.zones import zone_of
+from splitscan.options.files import zone_of
 
 BLANKS = " \t"  # what may surround a number
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from splitscan.errors import UsageError
-from splitscan.options.zones import zone_of
+from splitscan.options.files import zone_of
 
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
            "december")  # fmt: skip

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.decoding.conversions import BLANKS, Bad, Rules, convert
 from splitscan.formats.decoding.moments import to_moments
-from splitscan.options.zones import zone_of
+from splitscan.options.files import zone_of
 from splitscan.scan.framework.contract import Extra
 
 _are = pa.types

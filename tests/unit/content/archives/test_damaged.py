@@ -14,7 +14,7 @@ from splitscan.content.archives import compressed
 from splitscan.content.codecs.content import DamagedStream
 from splitscan.content.codecs.formats import SIGNATURE_BYTES, recognise
 from splitscan.errors import SourceError, SourceMissingError
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 from splitscan.testing.scan_laws import check_ledger_law, read_block
 
 from .packed import COMPRESS, tar_of

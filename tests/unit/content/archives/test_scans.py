@@ -18,7 +18,7 @@ from splitscan.plan.files import list_files
 from splitscan.read.contents import open_file
 from splitscan.scan import fill_index
 from splitscan.streaming.planner import StreamPlanner
-from splitscan.testing.byte_sources import check_byte_source
+from splitscan.testing.faults import check_byte_source
 from splitscan.testing.scan_laws import check_block_law, check_ledger_law, read_block
 
 from ...read.compressed_scans import METADATA, SCANS

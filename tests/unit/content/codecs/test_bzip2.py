@@ -9,7 +9,7 @@ from splitscan.content.codecs.bzip2 import Bzip2Blocks, find_block_magics, index
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import BZIP2
 from splitscan.content.codecs.source import CompressedSource
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 
 from .bzip2_files import BLOCK, END, block_of, block_with_marks_inside, bzip2_stream, bzip2_streams, stream_of
 

@@ -9,7 +9,7 @@ from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import CODECS, SIGNATURE_BYTES, promised_by, recognise
 from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.codecs.tables import find_members
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 
 from .hadoop_files import RAW, block, hadoop, number
 

@@ -13,7 +13,7 @@ from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.codecs.formats import SNAPPY
 from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.codecs.tables import find_members
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 
 from .snappy_files import SIGNATURE, checksum_of, chunk, compressed, framed, plain
 

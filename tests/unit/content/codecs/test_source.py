@@ -20,7 +20,7 @@ from splitscan.content.codecs.formats import CODECS
 from splitscan.content.codecs.gzip import ZlibDecoder
 from splitscan.content.codecs.source import CompressedSource
 from splitscan.errors import UsageError
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 
 from .hadoop_files import hadoop
 

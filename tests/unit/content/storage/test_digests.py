@@ -6,7 +6,7 @@ import pytest
 
 from splitscan.content.storage import ContentDigest, digest_of, is_content_digest
 from splitscan.errors import UsageError
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 
 ABC = {
     "blake3:": "blake3:6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85",

@@ -11,8 +11,8 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.rebalance import ingest
-from splitscan.rebalance.claiming.claims import ClaimLog
-from splitscan.rebalance.claiming.values import Sizing
+from splitscan.rebalance.claim_values import Sizing
+from splitscan.rebalance.claims import ClaimLog
 from splitscan.rebalance.ingest import ClaimedDivision, run_partition
 from splitscan.rebalance.report import RebalanceReport
 

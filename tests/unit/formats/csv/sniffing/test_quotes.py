@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import splitscan as ss
-from splitscan.cli.pasting import spell_hint
+from splitscan.cli.arguments import spell_hint
 from splitscan.errors import SchemaError
 from splitscan.formats.csv.sniffing.detection import find_dialect
 from splitscan.formats.csv.sniffing.found import RawSample

@@ -36,7 +36,7 @@ def start_coordinator(host: str, watch: Sequence[int], leaves: Sequence[str] = (
     settings = {"token": token, "host": host, "port": 0, "watch": [*watch], "leaves": [*leaves]}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", f"{__package__}"],
+            [sys.executable, "-m", "splitscan.rebalance.coordinator"],
             input=json.dumps(settings).encode() + b"\n",
             stdout=subprocess.PIPE,  # until it has said where it listens
             stderr=subprocess.DEVNULL,

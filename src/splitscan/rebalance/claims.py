@@ -22,9 +22,8 @@ from typing import NoReturn
 
 from splitscan.errors import InvariantError, RebalanceError
 from splitscan.ranges import OffsetRangeTracker
-from splitscan.rebalance.claiming.log import ChunkLog, ScanRecorder
-from splitscan.rebalance.claiming.positions import PositionSpace, bad_plan
-from splitscan.rebalance.claiming.values import (
+from splitscan.rebalance.claim_log import ChunkLog, PositionSpace, ScanRecorder, bad_plan
+from splitscan.rebalance.claim_values import (
     Chunk,
     ChunkStats,
     ReadingPace,

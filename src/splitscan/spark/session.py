@@ -1,4 +1,4 @@
-"""True if Spark's Python workers have what reading needs: they are not always the Python that the driver runs in."""
+"""What a session decides: its time zone, its types, and the interpreter of its workers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,170 @@ import os
 import shutil
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
-from pyspark import SparkContext, SparkFiles
+import pyarrow as pa
+from pyspark import SparkContext, SparkFiles, TaskContext
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import (
+    AnsiIntervalType,
+    ArrayType,
+    CalendarIntervalType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    VariantType,
+)
 
-from splitscan.errors import UsageError
+from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.formats.column_rules import PREFIX
+from splitscan.options.files import parse_zone
+from splitscan.options.table import ValueRefusedError
+from splitscan.scan import ScanSpec
 from splitscan.spark.jobs import as_raised, classic_context
+
+_SETTING = "spark.sql.session.timeZone"
+_LOCALTIME = Path("/etc/localtime")
+_DATABASE = "zoneinfo/"
+
+
+class Zoned(Protocol):
+    """Reader of times."""
+
+    def in_zone(self, zone: str) -> Self:
+        """A copy with another zone of times that name none, unless the user gave one."""
+
+
+Z = TypeVar("Z", bound=Zoned)
+
+
+def in_session_zone(scan: Z, spark: SparkSession) -> Z:
+    """Read in the zone of a session, unless the user gave option ``timeZone``.
+
+    Raises:
+        UsageError: ``[bad-option]`` if the session's zone has a name that only Java knows.
+    """
+    return in_zone(scan, spark.conf.get(_SETTING) or "UTC")
+
+
+def in_task_zone(spec: ScanSpec, otherwise: str) -> ScanSpec:
+    """Read in a task, in the zone of its session: Spark hands over its settings that were set.
+
+    Args:
+        spec: What is read.
+        otherwise: The zone of the machine that planned, which is that of its virtual machine.
+
+    Raises:
+        UsageError: ``[bad-option]`` if the session's zone has a name that only Java knows.
+    """
+    context = TaskContext.get()
+    return in_zone(spec, (context and context.getLocalProperty(_SETTING)) or otherwise)
+
+
+def machine_zone(localtime: Path = _LOCALTIME) -> str:
+    """The zone of this machine, where Java looks for it too: the variable ``TZ``, then what *localtime* links to."""
+    linked = localtime.resolve().as_posix()
+    for name in (os.environ.get("TZ", "").removeprefix(":"), linked.rpartition(_DATABASE)[2]):
+        try:
+            return parse_zone(name.rpartition(_DATABASE)[2])
+        except ValueRefusedError:
+            continue
+    return "UTC"
+
+
+def in_zone(scan: Z, zone: str) -> Z:
+    """Read in a zone that Spark names, unless the user gave option ``timeZone``.
+
+    Raises:
+        UsageError: ``[bad-option]`` if only Java knows the zone by that name.
+    """
+    try:
+        return scan.in_zone(zone)
+    except ValueRefusedError:
+        raise UsageError(
+            "times that name no zone are in that of the session, which only Java knows by this name",
+            seen=f"{_SETTING}={zone}",
+            fix=f"set {_SETTING}, or option timeZone, to a region such as Europe/Berlin, to +01:00 or UTC",
+            code="bad-option",
+        ) from None
+
+
+_IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+"""PySpark 4.0 and 4.1 have moments in UTC unless told otherwise; newer versions want the zone."""
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """Spark's name for an Arrow schema: same names, order and nullability.
+
+    Raises:
+        SchemaError: If Spark has no such type, or would expect another Arrow type for it (``large_string``, a
+            dictionary, a timestamp in nanoseconds or in another zone than UTC).
+
+    Example:
+        >>> spark_schema(pa.schema([pa.field("id", pa.int64(), nullable=False)])).simpleString()
+        'struct<id:bigint>'
+    """
+    for field in schema:
+        try:
+            expected = arrow_schema(from_arrow_schema(pa.schema([field.remove_metadata()]))).field(0).type
+        except Exception as error:  # PySpark raises several kinds
+            raise _not_for_spark(field, "a type that Spark has") from error
+        if not expected.equals(field.type):
+            raise _not_for_spark(field, str(expected))
+    return from_arrow_schema(schema.remove_metadata())
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The Arrow schema that Spark expects of batches for a schema of its own.
+
+    Of metadata only what says how a column is read is kept.
+
+    Raises:
+        SchemaError: ``[unsupported-type]`` for a type that no value is read as.
+    """
+    for column in schema:
+        _check_readable(column.dataType, column.name)
+    plain = to_arrow_schema(schema, **_IN_UTC)
+    return pa.schema([_with_own_metadata(ours, theirs) for ours, theirs in zip(plain, schema, strict=True)])
+
+
+def _check_readable(kind: DataType, name: str) -> None:
+    """Refuse what Arrow has no type for, or only one that hides what the column is."""
+    if isinstance(kind, StructType):
+        for field in kind:
+            _check_readable(field.dataType, name)
+    elif isinstance(kind, ArrayType):
+        _check_readable(kind.elementType, name)
+    elif isinstance(kind, MapType):
+        _check_readable(kind.keyType, name)
+        _check_readable(kind.valueType, name)
+    elif isinstance(kind, VariantType | AnsiIntervalType | CalendarIntervalType):
+        raise SchemaError(
+            "records cannot be read as the type of a column", Where(column=name), seen=kind.simpleString(),
+            fix="declare it as string, and convert the column in Spark: parse_json makes a variant, cast an interval",
+            code="unsupported-type",
+        )  # fmt: skip
+
+
+def _with_own_metadata(field: pa.Field, column: StructField) -> pa.Field:
+    said = {name: str(value) for name, value in (column.metadata or {}).items() if name.startswith(PREFIX)}
+    return field.with_metadata(said) if said else field.remove_metadata()
+
+
+def _not_for_spark(field: pa.Field, expected: str) -> SchemaError:
+    return SchemaError(
+        f"Spark cannot take column {field.name!r} as it is",
+        Where(column=field.name),
+        seen=str(field.type),
+        fix=f"declare it as {expected}",
+        code="not-for-spark",
+    )
+
 
 _LOOK = """
 def look(_=None):

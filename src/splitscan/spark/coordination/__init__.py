@@ -1,1 +1,0 @@
-"""Coordination of a Spark session: where the coordinator listens, and how planners and readers find it."""
