@@ -64,7 +64,7 @@ command(out + "/loaded too")
 print(json.dumps({"driver": traced(lambda: ingest(out + "/a")), "command": traced(lambda: command(out + "/b"))}))
 """
 
-LIMITS = {"none": {"driver": 60, "command": 75}, "delta": {"driver": 63, "command": 78}}  # modules
+LIMITS = {"none": {"driver": 56, "command": 67}, "delta": {"driver": 58, "command": 69}}  # modules
 
 
 @pytest.mark.slow  # each starts a process
