@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -36,10 +36,7 @@ def parse_size(text: str | int, option: str = "size") -> int:
     match = _SIZE.fullmatch(str(text))
     factor = _FACTORS.get(match.group(2).lower()) if match else None
     if match is None or factor is None:
-        raise UsageError(
-            f"option {option} is not a size", seen=repr(text), fix="write bytes or a unit, e.g. 64 MiB",
-            code="bad-option",
-        )  # fmt: skip
+        raise bad_option(f"option {option} is not a size", repr(text), "write bytes or a unit, e.g. 64 MiB")
     whole, _, fraction = match.group(1).partition(".")
     scale = 10 ** len(fraction)
     return int(whole + fraction) * factor // int(scale)

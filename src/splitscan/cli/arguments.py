@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from splitscan.api.files import Scan, scan
 from splitscan.cli.output import show_name, show_values, write_note
-from splitscan.errors import SourceMissingError, UsageError
+from splitscan.errors import SourceMissingError, bad_option
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
 from splitscan.formats.registry import FORMATS, finds_dialect, options_of
@@ -230,15 +230,13 @@ class ScanArguments:
             name, equals, value = text.partition("=")
             name = name.strip()
             if not (name and equals):
-                raise UsageError(
-                    "--option takes a name and a value", seen=show_name(text), fix="write --option header=true",
-                    code="bad-option",
-                )  # fmt: skip
+                raise bad_option("--option takes a name and a value", show_name(text), "write --option header=true")
             if named.setdefault(name, value) != value:
-                raise UsageError(
-                    f"--option {name} is given twice with two values", seen=show_values(name, named[name], value),
-                    fix="give one of them", code="bad-option",
-                )  # fmt: skip
+                raise bad_option(
+                    f"--option {name} is given twice with two values",
+                    show_values(name, named[name], value),
+                    "give one of them",
+                )
         return named
 
     def build_scan(self) -> Scan:
@@ -315,11 +313,11 @@ class ScanArguments:
         """The record format, all options, and the dialect if the files were asked for it."""
         format, options = self._said()
         if self.types is not None and (self.schema is not None or not self._takes_types(format, options)):
-            raise UsageError(
+            raise bad_option(
                 "--types is about columns of CSV, and groups of recordPattern, for which there is no schema",
-                seen=f"--types {self.types} beside {f'--format {format}' if self.schema is None else '--schema'}",
-                fix="leave it out", code="bad-option",
-            )  # fmt: skip
+                f"--types {self.types} beside {f'--format {format}' if self.schema is None else '--schema'}",
+                "leave it out",
+            )
         if not finds_dialect(format):
             needed = needed_options(self.paths(), format, options)
             if needed:
@@ -365,9 +363,10 @@ class ScanArguments:
             if value is None:
                 continue
             if name in options:
-                raise UsageError(
-                    f"{name} is given as a flag and as --option", seen=show_values(name, value, options[name]),
-                    fix="give one of them", code="bad-option",
-                )  # fmt: skip
+                raise bad_option(
+                    f"{name} is given as a flag and as --option",
+                    show_values(name, value, options[name]),
+                    "give one of them",
+                )
             options[name] = value
         return options

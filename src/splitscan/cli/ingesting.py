@@ -31,7 +31,7 @@ from splitscan.cli.flags import (
 )
 from splitscan.cli.output import show_text, write_json, write_rows
 from splitscan.cli.program import command
-from splitscan.errors import IngestError
+from splitscan.errors import IngestError, bad_option
 from splitscan.jobs.settings import IngestSettings
 from splitscan.redaction import redact
 from splitscan.startup import INTERRUPTED
@@ -273,13 +273,10 @@ def status(
     'unfinished' ones something is left to publish. 'published' is empty where no checkpoint or watch lies beside the
     state: then what is planned counts.
     """
-    from splitscan.errors import UsageError  # noqa: PLC0415 -- with what it is needed for
     from splitscan.streaming.status import find_published, find_streams, read_status, read_windows  # noqa: PLC0415
 
     if files and windows:
-        raise UsageError(
-            "status lists files or windows", seen="--files --windows", fix="name one of them", code="bad-option"
-        )
+        raise bad_option("status lists files or windows", "--files --windows", "name one of them")
     storage_options = storage_options_of(location, option)
     if windows:
         place, names = find_streams(location, storage_options)

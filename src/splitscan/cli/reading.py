@@ -33,7 +33,7 @@ from splitscan.cli.flags import (
 from splitscan.cli.output import show_text, write_json, write_note, write_rows
 from splitscan.cli.program import command
 from splitscan.cli.progress import ShowsProgress, choose_progress
-from splitscan.errors import SchemaError, UsageError
+from splitscan.errors import SchemaError, bad_option
 from splitscan.formats.csv.sniffing.found import Dialect, shown
 from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.first_bytes import TOLD_BY_FIRST_BYTES
@@ -179,7 +179,7 @@ def _rows_of(scan: Scan, *, as_json: bool) -> Iterator[list[Any]]:
     for batch in scan.to_batches():
         columns = [shown_values(column, as_json=as_json) for column in batch.columns]
         if not columns:
-            raise UsageError("there is no column to show", seen="none", fix="name one", code="bad-option")
+            raise bad_option("there is no column to show", "none", "name one")
         yield from (list(row) for row in zip(*columns, strict=True))
 
 
@@ -249,7 +249,7 @@ def schema(
     """
     arguments = ScanArguments.of(sources, **given)
     if ddl and as_json:
-        raise UsageError("--ddl and --json are two outputs", seen="both", fix="give one of them", code="bad-option")
+        raise bad_option("--ddl and --json are two outputs", "both", "give one of them")
     explained = arguments.looked_at().build_typed_scan().explain_schema()
     if as_json:
         write_json(_as_json(explained))

@@ -28,7 +28,7 @@ from splitscan.cli.failures import debugging
 from splitscan.cli.flags import Json
 from splitscan.cli.output import show_name, write_json
 from splitscan.cli.program import command
-from splitscan.errors import SplitscanError, UsageError
+from splitscan.errors import SplitscanError, UsageError, bad_option
 from splitscan.redaction import redact
 from splitscan.sizes import MIB
 
@@ -86,10 +86,9 @@ def parse_conf(texts: Sequence[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     for text, (name, equals, _) in zip(texts, pairs, strict=True):
         if not (name.strip() and equals):
-            raise UsageError(
-                "--spark-conf takes a name and a value", seen=show_name(text),
-                fix="write --spark-conf spark.driver.memory=4g", code="bad-option",
-            )  # fmt: skip
+            raise bad_option(
+                "--spark-conf takes a name and a value", show_name(text), "write --spark-conf spark.driver.memory=4g"
+            )
     return {name.strip(): value for name, _, value in pairs}
 
 
@@ -190,11 +189,11 @@ def _check_server(remote: str) -> None:
             address = urlsplit(remote)
             host, port = address.hostname or "", address.port or _CONNECT_PORT
         except ValueError:  # which quotes what may hold a token
-            raise UsageError(
+            raise bad_option(
                 "a server of Spark Connect is named sc://HOST:PORT/;NAME=VALUE",
-                seen="a URL whose host or port is none",
-                fix="write an IPv6 address in [], a port as a number, and a / before parameters", code="bad-option",
-            ) from None  # fmt: skip
+                "a URL whose host or port is none",
+                "write an IPv6 address in [], a port as a number, and a / before parameters",
+            ) from None
         socket.create_connection((host, port), _REACH_SECONDS).close()
 
 

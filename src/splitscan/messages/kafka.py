@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
+from splitscan.errors import SourceError, SourceMissingError, UsageError, Where, bad_option
 from splitscan.options.sources import KafkaOptions
 from splitscan.redaction import redact
 
@@ -174,11 +174,10 @@ def make_client(kind: str, module: str, options: KafkaOptions, settings: Mapping
     except library.KafkaException as error:
         found = _PROPERTY.search(str(error))
         name = None if found is None else found[1]
-        raise UsageError(
+        raise bad_option(
             "an option kafka.* is refused by the client library",
-            seen=mask(str(error), options) if name is None else f"kafka.{name}",
-            fix="use the names and values of librdkafka's CONFIGURATION.md",
-            code="bad-option",
+            mask(str(error), options) if name is None else f"kafka.{name}",
+            "use the names and values of librdkafka's CONFIGURATION.md",
         ) from None  # the library's message quotes the value
 
 

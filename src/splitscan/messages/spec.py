@@ -68,10 +68,11 @@ def parse_kafka_options(raw: Mapping[str, Any], *, streams: bool = False) -> tup
     client = {name.lower().removeprefix(_PREFIX): str(rest[name]) for name in rest if name in of_client}
     others = {name: value for name, value in rest.items() if name not in of_client and not _is_of_spark(name, value)}
     if "bootstrap_servers" not in given:
-        raise UsageError(
-            "source=kafka needs option kafka.bootstrap.servers", seen="nothing",
-            fix="give the brokers to ask first, as host:port", code="bad-option",
-        )  # fmt: skip
+        raise bad_option(
+            "source=kafka needs option kafka.bootstrap.servers",
+            "nothing",
+            "give the brokers to ask first, as host:port",
+        )
     options = KafkaOptions(**given, client=client)
     _check(options, others, streams=streams)
     begin = options.starting_offsets or OffsetChoice(LATEST if streams else EARLIEST)
@@ -120,7 +121,7 @@ def _check(options: KafkaOptions, others: Mapping[str, Any], *, streams: bool) -
          "begin at earliest or at given offsets, or use readStream"),
     ):  # fmt: skip
         if is_wrong:
-            raise UsageError(rule, seen=seen, fix=fix, code="bad-option")
+            raise bad_option(rule, seen, fix)
     of_files = {
         spelling: option.name
         for options_class in (FileOptions, StreamOptions)
@@ -137,9 +138,7 @@ def _is_of_spark(name: str, value: Any) -> bool:
 
 
 def _of_files(name: str) -> UsageError:
-    return UsageError(
-        f"option {name} is about files, and source=kafka reads none", seen=name, fix="leave it out", code="bad-option"
-    )
+    return bad_option(f"option {name} is about files, and source=kafka reads none", name, "leave it out")
 
 
 _HEADER = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
@@ -229,10 +228,11 @@ def make_message_spec(
                 fix='declare them: .schema("id long, name string")', code="no-schema",
             )  # fmt: skip
         if record_format(options).unit_bytes > 1:
-            raise UsageError(
+            raise bad_option(
                 "values of messages are read in UTF-8 and in encodings that extend ASCII",
-                seen=f"encoding={options.format.text_encoding}", fix="write them in UTF-8", code="bad-option",
-            )  # fmt: skip
+                f"encoding={options.format.text_encoding}",
+                "write them in UTF-8",
+            )
     else:
         kind = pa.binary() if options.format.text_encoding is None else pa.string()
         wanted = pa.field(VALUE, kind)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from splitscan.errors import UsageError
+from splitscan.errors import UsageError, bad_option
 from splitscan.options.table import (
     FLAG,
     MOMENT,
@@ -176,10 +176,11 @@ def _settings_as_json(settings: Mapping[str, Any]) -> str:
     except (TypeError, ValueError):
         survives = False
     if not survives:  # the message must not quote any value
-        raise UsageError(
-            "option storageOptions takes texts as keys and JSON values as values", seen="values are not shown",
-            fix="pass plain texts, numbers, booleans, lists and dicts", code="bad-option",
-        )  # fmt: skip
+        raise bad_option(
+            "option storageOptions takes texts as keys and JSON values as values",
+            "values are not shown",
+            "pass plain texts, numbers, booleans, lists and dicts",
+        )
     return encoded
 
 

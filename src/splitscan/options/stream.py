@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from splitscan.errors import UsageError, bad_option
+from splitscan.errors import bad_option
 from splitscan.options.table import (
     FLAG,
     TEXT,
@@ -265,9 +265,7 @@ def check_refused(name: str, value: Any, refused: Mapping[str, str], refused_if_
     if fix is None:
         return False
     if value is not None and (always is not None or _is_set(name, value)):
-        raise UsageError(
-            f"option {name} is not supported", seen=f"{name}={show_value(value)}", fix=fix, code="bad-option"
-        )
+        raise bad_option(f"option {name} is not supported", f"{name}={show_value(value)}", fix)
     return True
 
 

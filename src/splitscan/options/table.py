@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from splitscan.errors import UsageError, bad_option
+from splitscan.errors import bad_option
 from splitscan.redaction import redact
 from splitscan.sizes import format_size, parse_size
 
@@ -418,10 +418,9 @@ def parsed_values(
         if option.name in values and values[option.name] != parsed:
             first, first_value = given[option.name]
             seen = None if option.kind.secret else f"{show_value(first_value)} and {show_value(value)}"
-            raise UsageError(
-                f"options {first} and {name} are the same option with two values", seen=seen,
-                fix="give one of them", code="bad-option",
-            )  # fmt: skip
+            raise bad_option(
+                f"options {first} and {name} are the same option with two values", seen, "give one of them"
+            )
         values[option.name], given[option.name] = parsed, (str(name), value)
     return values
 
@@ -449,7 +448,7 @@ def check_required(whose: str, options_class: type, given: Mapping[str, Any]) ->
     for option in declared_options(options_class):
         if option.default is REQUIRED and option.attribute not in given:
             fix = f"give {option.kind.allowed}"
-            raise UsageError(f"{whose} needs option {option.name}", seen="nothing", fix=fix, code="bad-option")
+            raise bad_option(f"{whose} needs option {option.name}", "nothing", fix)
 
 
 def _parse_value(name: str, option: Option, value: Any) -> Any:

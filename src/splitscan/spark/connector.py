@@ -24,7 +24,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.archives.opening import MemberSource, open_planned
 from splitscan.content.codecs.formats import promised_by
 from splitscan.content.storage import redact
-from splitscan.errors import SplitscanError, UsageError
+from splitscan.errors import SplitscanError, UsageError, bad_option
 from splitscan.formats.framing.not_text import LOOKED_AT_BYTES
 from splitscan.jar import JAR, connector_jar, jar_version
 from splitscan.options import OnFileChange
@@ -230,11 +230,8 @@ def is_switched_on(setting: str | None) -> bool:
     """
     said = (setting or "true").strip().lower()
     if said not in {"true", "false"}:
-        raise UsageError(
-            f"{SETTING} is true or false",
-            seen=repr(setting),
-            fix=f"set {SETTING}=false for Python to read, or leave it out",
-            code="bad-option",
+        raise bad_option(
+            f"{SETTING} is true or false", repr(setting), f"set {SETTING}=false for Python to read, or leave it out"
         )
     return said == "true"
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.formats.decoding.contract import format_ddl
 from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
@@ -71,11 +71,10 @@ class MessageSource:
         spec = make_message_spec(kafka, self._format, others, wanted)
         missing = [] if wanted is None else [name for name in spec.schema.names if name not in wanted.names]
         if wanted is not None and missing:  # Spark's schema is final: nothing that is added could reach it
-            raise UsageError(
+            raise bad_option(
                 f"column {missing[0]!r} is asked for, and is not in the schema",
-                seen=f"schema {format_ddl(wanted)}",
-                fix="add it to the schema where you want it",
-                code="bad-option",
+                f"schema {format_ddl(wanted)}",
+                "add it to the schema where you want it",
             )
         return spec
 

@@ -12,7 +12,7 @@ from pyspark.sql.types import StringType
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives.opening import is_compressed_member, is_cut_off
-from splitscan.errors import SchemaError, UsageError
+from splitscan.errors import SchemaError, UsageError, bad_option
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.registry import parse_options
 from splitscan.options import ReadOptions
@@ -82,18 +82,16 @@ def as_applied(function: BatchFunction | None, schema: pa.Schema | None, limit: 
     if function is None and schema is None:
         return None
     if function is None or schema is None:
-        raise UsageError(
+        raise bad_option(
             "apply and apply_schema belong together",
-            seen="apply_schema alone" if function is None else "apply alone",
-            fix='pass both, as in to_spark(spark, apply=score, apply_schema="id long, score double")',
-            code="bad-option",
+            "apply_schema alone" if function is None else "apply alone",
+            'pass both, as in to_spark(spark, apply=score, apply_schema="id long, score double")',
         )
     if limit is not None:
-        raise UsageError(
+        raise bad_option(
             "a limit counts the records that are read, and which of them apply makes rows of is not known",
-            seen=f"limit {limit} and apply",
-            fix="leave the limit out of the scan, and limit the DataFrame",
-            code="bad-option",
+            f"limit {limit} and apply",
+            "leave the limit out of the scan, and limit the DataFrame",
         )
     return Applied(function, schema)
 
@@ -259,11 +257,10 @@ def _resolve(
 ) -> tuple[ReadOptions, RecordFormat | None, Splittable | None]:
     """Options, the record format if it needs context, and how records are found, if a format was named."""
     if any(name.lower() == "where" for name in options):
-        raise UsageError(
+        raise bad_option(
             "files and blocks are rows here: option where has no meaning",
-            seen="where",
-            fix="filter the DataFrame of paths or blocks",
-            code="bad-option",
+            "where",
+            "filter the DataFrame of paths or blocks",
         )
     if format is None:
         return parse_options("slices", options, "split_files without a format"), None, None
@@ -287,11 +284,10 @@ def _check_path_column(paths_df: DataFrame, path_column: str) -> None:
 def _reading_spec(format: Format, schema: str | pa.Schema | None, options: dict[str, Any]) -> ScanSpec:
     asked = ReadRequest.of(format, schema, options)
     if asked.options.reading.limit is not None:
-        raise UsageError(
+        raise bad_option(
             "read_blocks has no limit: every block is read on its own",
-            seen=f"limit={asked.options.reading.limit}",
-            fix="call limit on the DataFrame",
-            code="bad-option",
+            f"limit={asked.options.reading.limit}",
+            "call limit on the DataFrame",
         )
     if schema is None and isinstance(format, str):
         own = asked.options.format

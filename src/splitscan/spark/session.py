@@ -28,7 +28,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.errors import SchemaError, UsageError, Where, bad_option
 from splitscan.formats.column_rules import PREFIX
 from splitscan.options.files import parse_zone
 from splitscan.options.table import ValueRefusedError
@@ -93,11 +93,10 @@ def in_zone(scan: Z, zone: str) -> Z:
     try:
         return scan.in_zone(zone)
     except ValueRefusedError:
-        raise UsageError(
+        raise bad_option(
             "times that name no zone are in that of the session, which only Java knows by this name",
-            seen=f"{_SETTING}={zone}",
-            fix=f"set {_SETTING}, or option timeZone, to a region such as Europe/Berlin, to +01:00 or UTC",
-            code="bad-option",
+            f"{_SETTING}={zone}",
+            f"set {_SETTING}, or option timeZone, to a region such as Europe/Berlin, to +01:00 or UTC",
         ) from None
 
 

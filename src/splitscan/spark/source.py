@@ -132,11 +132,10 @@ class SplitscanDataSource(DataSource):
         if self._other is not None:
             return self._other.stream_reader(schema)
         if self._sniffed is not None:
-            raise UsageError(
+            raise bad_option(
                 "option dialect=auto has no meaning for a stream: files that come later may look otherwise",
-                seen="readStream with dialect=auto",
-                fix="run 'splitscan sniff' on files that are there, and give the options that it names",
-                code="bad-option",
+                "readStream with dialect=auto",
+                "run 'splitscan sniff' on files that are there, and give the options that it names",
             )
         return SplitscanStreamReader(*self.for_schema(schema), self._stream)
 
@@ -194,19 +193,17 @@ class SplitscanDataSource(DataSource):
         reading, own = scan.options.reading, scan.options.format
         by_name = own.is_flat and not own.is_positional
         if reading.columns is not None and not by_name:
-            raise UsageError(
+            raise bad_option(
                 "option columns has no meaning beside a schema: the schema says which columns there are",
-                seen=f"columns={','.join(reading.columns)}; schema {format_ddl(wanted)}",
-                fix="leave out one of them, or set header=true and headerMapping=byName to choose columns by name",
-                code="bad-option",
+                f"columns={','.join(reading.columns)}; schema {format_ddl(wanted)}",
+                "leave out one of them, or set header=true and headerMapping=byName to choose columns by name",
             )
         missing = [name for name in reading.metadata_columns if name not in wanted.names]
         if missing:
-            raise UsageError(
+            raise bad_option(
                 f"metadata column {missing[0]!r} is not in the schema",
-                seen=f"metadataColumns={','.join(reading.metadata_columns)}; schema {format_ddl(wanted)}",
-                fix="add it to the schema where you want it",
-                code="bad-option",
+                f"metadataColumns={','.join(reading.metadata_columns)}; schema {format_ddl(wanted)}",
+                "add it to the schema where you want it",
             )
         said = scan.options.schema
         for option, name, of in (
@@ -214,11 +211,10 @@ class SplitscanDataSource(DataSource):
             ("rejectReasonColumn", said.reject_reason_column, "reasons"),
         ):
             if name is not None and name not in wanted.names:
-                raise UsageError(
+                raise bad_option(
                     f"the column of {of} is not in the schema: {name!r}",
-                    seen=f"{option}={name}; schema {format_ddl(wanted)}",
-                    fix=f"add it to the schema as: {name} string",
-                    code="bad-option",
+                    f"{option}={name}; schema {format_ddl(wanted)}",
+                    f"add it to the schema as: {name} string",
                 )
         for given, ours in zip(wanted, scan.spec.schema, strict=False):
             if not given.equals(ours):
@@ -341,10 +337,11 @@ def _paths(options: Mapping[str, str]) -> list[str]:
             several = None
         if isinstance(several, list) and several and all(isinstance(path, str) for path in several):
             return several
-        raise UsageError(
-            "option paths is a JSON list of texts", seen=repr(lower["paths"])[:200],
-            fix='write it like ["/data/a", "/data/b"], or pass the paths to load()', code="bad-option",
-        )  # fmt: skip
+        raise bad_option(
+            "option paths is a JSON list of texts",
+            repr(lower["paths"])[:200],
+            'write it like ["/data/a", "/data/b"], or pass the paths to load()',
+        )
     if lower.get("path"):
         return [lower["path"]]
     raise UsageError(

@@ -14,7 +14,7 @@ from typing import Any
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import is_inside, locate, open_storage, open_tree
-from splitscan.errors import SourceChangedError, SplitscanError, UsageError, Where
+from splitscan.errors import SourceChangedError, SplitscanError, Where, bad_option
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options.stream import CleanSource, OnModified, StreamOptions
 from splitscan.plan.cutting import BlockLengths
@@ -196,11 +196,10 @@ class SourceCleaner:
             if self._archive is not None and (
                 is_inside(self._archive, path) or _store_of(path) != _store_of(self._archive)
             ):
-                raise UsageError(
+                raise bad_option(
                     "option sourceArchiveDir names a directory of the same storage that is not followed itself",
-                    seen=f"sourceArchiveDir={redact(self._archive)}; followed: {redact(path)}",
-                    fix="name a directory beside those that are followed",
-                    code="bad-option",
+                    f"sourceArchiveDir={redact(self._archive)}; followed: {redact(path)}",
+                    "name a directory beside those that are followed",
                 )
 
     @property

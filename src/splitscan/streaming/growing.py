@@ -13,7 +13,7 @@ from os.path import commonprefix
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource, check_unchanged, has_prefix, open_source, prefix_fingerprint
 from splitscan.content.storage.opening import HEAD_BYTES, head_of
-from splitscan.errors import SourceChangedError, SourceMissingError, UsageError
+from splitscan.errors import SourceChangedError, SourceMissingError, bad_option
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options.stream import OnModified, StreamOptions
 from splitscan.plan.frontier import cut_growing_file
@@ -44,11 +44,10 @@ class GrowingFiles:
     def __init__(self, scan: ScanPlanner, options: StreamOptions) -> None:
         format = record_format_of(scan.framing)
         if format is None or format.splittability is Splittability.WHOLE:
-            raise UsageError(
+            raise bad_option(
                 "fileMode=append needs a record format that can begin in the middle of a file",
-                seen=scan.framing.name,
-                fix="read complete files: fileMode=complete",
-                code="bad-option",
+                scan.framing.name,
+                "read complete files: fileMode=complete",
             )
         self._format = format
         self._scan = scan

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.errors import SchemaError, UsageError, Where, bad_option
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges, report_loss, share_limit
@@ -172,12 +172,11 @@ class MessagePlanner:
     def _named(self, choice: OffsetChoice, source: TopicPartition, option: str) -> int:
         offset = choice.of(*source)
         if offset is None:
-            raise UsageError(
+            raise bad_option(
                 f"option {option} names an offset for every partition, or for none",
+                "no offset for this one",
+                f'add it, or set {option} to "latest"',
                 Where(str(source)),
-                seen="no offset for this one",
-                fix=f'add it, or set {option} to "latest"',
-                code="bad-option",
             )
         return offset
 
@@ -186,12 +185,11 @@ def _check_named(choice: OffsetChoice, sources: Set[TopicPartition], option: str
     """See that offsets are named of partitions only that are read: another one would be a slip, and not noticed."""
     for topic, number, offset in choice.named:
         if TopicPartition(topic, number) not in sources:
-            raise UsageError(
+            raise bad_option(
                 f"option {option} names an offset of a partition that is not read",
+                f"offset {offset}; partitions: {', '.join(map(str, sorted(sources)[:_MOST_SHOWN]))}",
+                "leave it out, or subscribe to its topic",
                 Where(str(TopicPartition(topic, number))),
-                seen=f"offset {offset}; partitions: {', '.join(map(str, sorted(sources)[:_MOST_SHOWN]))}",
-                fix="leave it out, or subscribe to its topic",
-                code="bad-option",
             )
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives.opening import is_member
 from splitscan.content.storage import locate, open_tree
-from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where
+from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where, bad_option
 from splitscan.options.stream import FileMode, StreamOptions, WindowLogChoice
 from splitscan.plan.files import check_inside, list_files
 from splitscan.redaction import redact
@@ -330,7 +330,7 @@ class StreamPlanner:
 def _no_archives(seen: str) -> UsageError:
     why = "an archive may be read only when it is whole, so archivePathFilter has no meaning for a stream"
     fix = "leave it out, and read archives in a batch; or unpack them where they are followed"
-    return UsageError(why, seen=seen, fix=fix, code="bad-option")
+    return bad_option(why, seen, fix)
 
 
 def _check_scan(scan: ScanPlanner, *, rebalances: bool) -> None:
@@ -341,10 +341,10 @@ def _check_scan(scan: ScanPlanner, *, rebalances: bool) -> None:
             "a stream has no end, so option limit has no meaning",
             "leave it out, or limit the rows of each batch",
         )
-        raise UsageError(rule, seen=f"limit={limit}", fix=fix, code="bad-option")
+        raise bad_option(rule, f"limit={limit}", fix)
     if pattern is not None:
         raise _no_archives(f"archivePathFilter={pattern}")
     if scan.options.files.rebalance and not rebalances:
         rule = "the blocks of a window are planned once, so option rebalance has no meaning for a stream"
         fix = "leave it out; smaller blocks (blockSize) and more readers (minReaders) even out skew"
-        raise UsageError(rule, seen="rebalance=true", fix=fix, code="bad-option")
+        raise bad_option(rule, "rebalance=true", fix)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from splitscan.content.storage import Storage, locate, open_storage, open_tree
-from splitscan.errors import SourceMissingError, StreamError, UsageError, Where
+from splitscan.errors import SourceMissingError, StreamError, UsageError, Where, bad_option
 from splitscan.redaction import redact
 from splitscan.streaming.log import WindowLog
 from splitscan.streaming.windows import Backlog, FileProgress, Offset, Window, read_offset, read_position
@@ -227,12 +227,11 @@ def find_dead_streams(
     for checkpoint in _checkpoints_of(location, place, checkpoints):
         named = _named_by(checkpoint, storage_options) & set(streams)
         if not named:
-            raise UsageError(
+            raise bad_option(
                 "a checkpoint must name one of the streams that lie here, or all of them would seem dead",
-                Where(path=redact(checkpoint)),
                 "no offset of such a stream",
                 "name every checkpoint whose query keeps its state here, and only those",
-                "bad-option",
+                Where(path=redact(checkpoint)),
             )
         alive |= named
     dead = [_describe(place, stream, storage_options) for stream in streams if stream not in alive]
@@ -250,12 +249,11 @@ def _checkpoints_of(location: str, place: str, checkpoints: Sequence[str]) -> li
     own = [] if place == location.rstrip("/") else [location.rstrip("/") if place.endswith("/splitscan") else place]
     found = [*own, *(checkpoint.rstrip("/") for checkpoint in checkpoints)]
     if not found:
-        raise UsageError(
+        raise bad_option(
             "only checkpoints tell which streams of a state location live",
-            Where(path=redact(location)),
             "no checkpoint",
             "name all checkpoints whose queries keep their state here: --checkpoint",
-            "bad-option",
+            Where(path=redact(location)),
         )
     return found
 
