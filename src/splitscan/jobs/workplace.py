@@ -1,4 +1,4 @@
-"""Where a job works before it is published: storage, staging, lock; moves into the destination, and what is left over.
+"""Storage, staging and lock of a destination: jobs work there, move their files in, and leave something over.
 
 The kernel of the operating system holds the lock, so a dead holder never blocks. Staging is kept while a run could
 still continue it, and thrown away when none can.

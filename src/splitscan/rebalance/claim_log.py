@@ -1,4 +1,4 @@
-"""What the claim log rests on: positions in the blocks of a scan, and the log of one partition. Pure."""
+"""Positions in the blocks of a scan, and the log of one partition: the claim log rests on both. Pure."""
 
 from __future__ import annotations
 

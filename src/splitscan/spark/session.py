@@ -1,4 +1,4 @@
-"""What a session decides: its time zone, its types, and the interpreter of its workers."""
+"""Choices of a session: its time zone, its types, and the interpreter of its workers."""
 
 from __future__ import annotations
 
