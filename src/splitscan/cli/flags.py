@@ -57,10 +57,8 @@ def refuse_input(sources: list[str]) -> list[str]:
     if DASH in sources:
         raise UsageError(
             "this command reads files, and standard input is none: other processes read it, and a later run again",
-            seen=DASH,
-            fix="write it to a file first, and give that; a file whose name is - is ./-",
-            code="bad-path",
-        )
+            seen=DASH, fix="write it to a file first, and give that; a file whose name is - is ./-", code="bad-path",
+        )  # fmt: skip
     return sources
 
 

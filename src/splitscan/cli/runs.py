@@ -231,12 +231,9 @@ def _kept_dialect(storage: Storage) -> dict[str, str] | None:
     if isinstance(kept, dict) and all(isinstance(value, str) for value in kept.values()):
         return kept
     raise StreamError(
-        "the dialect that a watch found is damaged",
-        Where(path=redact(storage.path_of(DIALECT_FILE))),
-        str(kept),
-        "restore it, or give the options of the dialect that the destination was written with",
-        "stream-damaged",
-    )
+        "the dialect that a watch found is damaged", Where(path=redact(storage.path_of(DIALECT_FILE))), str(kept),
+        "restore it, or give the options of the dialect that the destination was written with", "stream-damaged",
+    )  # fmt: skip
 
 
 class LazySession:

@@ -125,10 +125,8 @@ class TableDestination(Destination):
         if settings.layout is not None:
             raise bad_option(
                 "layout is about plain folders: a job becomes visible in a table by the table's own commit",
-                f"layout={settings.layout.value}",
-                "leave layout out",
-                Where(path=self.place.destination.root),
-            )
+                f"layout={settings.layout.value}", "leave layout out", Where(path=self.place.destination.root),
+            )  # fmt: skip
         root = self.place.destination.root
         partitioning = Partitioning(settings.partition_by or (), self.keeps_partition_columns)
         check_types(schema, self.table, root)

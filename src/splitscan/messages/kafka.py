@@ -146,11 +146,9 @@ def client_module(name: str = "confluent_kafka") -> Any:
         return import_module(name)
     except ImportError as error:
         raise UsageError(
-            "reading Kafka needs a library that is not installed",
-            seen=str(error),
-            fix="install splitscan[kafka], or confluent-kafka, on the driver and on every worker",
-            code="no-kafka",
-        ) from error
+            "reading Kafka needs a library that is not installed", seen=str(error),
+            fix="install splitscan[kafka], or confluent-kafka, on the driver and on every worker", code="no-kafka",
+        ) from error  # fmt: skip
 
 
 def consumer_settings(options: KafkaOptions) -> dict[str, Any]:
@@ -184,12 +182,9 @@ def make_client(kind: str, module: str, options: KafkaOptions, settings: Mapping
 def failed(what: str, error: object, options: KafkaOptions, where: Where | None = None) -> SourceError:
     """The error for a request that the cluster, or the way to it, let down."""
     return SourceError(
-        f"Kafka could not be asked for {what}",
-        where,
-        mask(f"{error}; brokers {options.bootstrap_servers}", options),
-        "see that the brokers can be reached from here, and that the options kafka.* are right",
-        "kafka-failed",
-    )
+        f"Kafka could not be asked for {what}", where, mask(f"{error}; brokers {options.bootstrap_servers}", options),
+        "see that the brokers can be reached from here, and that the options kafka.* are right", "kafka-failed",
+    )  # fmt: skip
 
 
 def mask(text: str, options: KafkaOptions) -> str:

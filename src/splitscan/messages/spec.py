@@ -265,9 +265,7 @@ def _check_type(schema: pa.Schema, wanted: pa.Field) -> None:
     number = schema.get_field_index(wanted.name)
     if number >= 0 and schema.field(number).type != wanted.type:
         raise SchemaError(
-            f"the schema gives column {wanted.name!r} of messages another type than it has",
-            Where(column=wanted.name),
+            f"the schema gives column {wanted.name!r} of messages another type than it has", Where(column=wanted.name),
             seen=f"{schema.field(number).type}; it is {wanted.type}",
-            fix=f"declare it as: {wanted.name} {type_name(wanted.type)}",
-            code="bad-schema",
-        )
+            fix=f"declare it as: {wanted.name} {type_name(wanted.type)}", code="bad-schema",
+        )  # fmt: skip

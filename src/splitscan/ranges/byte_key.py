@@ -56,11 +56,9 @@ class ByteKeyRange(_KeyBounds):
         first, behind = as_key(start), as_key(stop)
         if behind and first > behind:
             raise UsageError(
-                "a range of keys must have start <= stop",
-                seen=f"[{quote_bytes(first)}, {quote_bytes(behind)})",
-                fix='pass the first key and the first one after the range; b"" is unbounded',
-                code="bad-range",
-            )
+                "a range of keys must have start <= stop", seen=f"[{quote_bytes(first)}, {quote_bytes(behind)})",
+                fix='pass the first key and the first one after the range; b"" is unbounded', code="bad-range",
+            )  # fmt: skip
         return super().__new__(cls, first, behind)
 
     def contains(self, key: bytes) -> bool:

@@ -255,11 +255,9 @@ class OffsetRangeTracker(LockedTracker[int]):
         first, behind = _as_offset(start), _as_offset(stop)
         if not 0 <= first <= behind <= OFFSET_INFINITY:
             raise UsageError(
-                "a range of offsets must have 0 <= start <= stop <= OFFSET_INFINITY",
-                seen=f"[{first}, {behind})",
-                fix="pass the first offset and the first one after the range",
-                code="bad-range",
-            )
+                "a range of offsets must have 0 <= start <= stop <= OFFSET_INFINITY", seen=f"[{first}, {behind})",
+                fix="pass the first offset and the first one after the range", code="bad-range",
+            )  # fmt: skip
         super().__init__(first, behind)
         self._last_split_point: int | None = None
 

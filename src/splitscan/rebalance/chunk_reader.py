@@ -217,11 +217,9 @@ class Entries:
         """Make sure that a file is what was planned."""
         if self._format is not None and codec_in(source, file.path, self._spec.options.files, self._format) is not None:
             raise SourceError(
-                "work on compressed files is not divided while they are read (rebalance=true)",
-                Where(file.path),
-                fix="leave rebalance out: compressed files are read in parallel without it",
-                code="compressed-input",
-            )
+                "work on compressed files is not divided while they are read (rebalance=true)", Where(file.path),
+                fix="leave rebalance out: compressed files are read in parallel without it", code="compressed-input",
+            )  # fmt: skip
         if self._spec.options.files.on_file_change is OnFileChange.FAIL:
             check_unchanged(file, source)
 

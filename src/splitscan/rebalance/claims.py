@@ -332,8 +332,6 @@ class ClaimLog:
 
 def _refuse_claim(seen: str) -> NoReturn:
     raise RebalanceError(
-        "a reader asks for the chunks of its partition one after the other",
-        seen=seen,
-        fix="please report it: reader and coordinator disagree, and neither may guess",
-        code="claim-protocol",
-    )
+        "a reader asks for the chunks of its partition one after the other", seen=seen,
+        fix="please report it: reader and coordinator disagree, and neither may guess", code="claim-protocol",
+    )  # fmt: skip

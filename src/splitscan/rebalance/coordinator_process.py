@@ -70,11 +70,9 @@ def _environment() -> dict[str, str]:
 
 def _failed(seen: str) -> RebalanceError:
     return RebalanceError(
-        "rebalancing needs a coordinator process",
-        seen=seen,
-        fix="leave rebalance out, or find out why this Python cannot start another one",
-        code="coordinator-failed",
-    )
+        "rebalancing needs a coordinator process", seen=seen,
+        fix="leave rebalance out, or find out why this Python cannot start another one", code="coordinator-failed",
+    )  # fmt: skip
 
 
 _ENTRY_BYTES = 1024  # an address and a token, twice
@@ -121,11 +119,9 @@ def shared_coordinator(process: int, choose: Callable[[], ListenAddress]) -> Sha
     except OSError as error:
         raise RebalanceError(
             "all that plan for one driver find its coordinator by a file",
-            Where(path=error.filename or tempfile.gettempdir()),
-            f"{type(error).__name__}: {error}",
-            "set TMPDIR to a folder that can be written to and has room, or leave rebalance out",
-            "coordinator-failed",
-        ) from error
+            Where(path=error.filename or tempfile.gettempdir()), f"{type(error).__name__}: {error}",
+            "set TMPDIR to a folder that can be written to and has room, or leave rebalance out", "coordinator-failed",
+        ) from error  # fmt: skip
 
 
 def start_of(process: int) -> str:
@@ -158,12 +154,10 @@ def _private_folder() -> Path:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
         raise RebalanceError(
-            "the folder of coordinators belongs to its user alone",
-            Where(path=str(folder)),
+            "the folder of coordinators belongs to its user alone", Where(path=str(folder)),
             f"owner {found.st_uid}, mode {stat.S_IMODE(found.st_mode):o}",
-            "remove it, or set TMPDIR to a folder of your own",
-            "coordinator-failed",
-        )
+            "remove it, or set TMPDIR to a folder of your own", "coordinator-failed",
+        )  # fmt: skip
     return folder
 
 

@@ -218,11 +218,9 @@ def bad_message(seen: str) -> RebalanceError:
 def refused(seen: str) -> RebalanceError:
     """The error for a side that does not know the token."""
     return RebalanceError(
-        "readers and coordinator know the same token",
-        seen=seen,
-        fix="plan the query again (a new DataFrame): the coordinator that knew it is gone",
-        code="coordinator-refused",
-    )
+        "readers and coordinator know the same token", seen=seen,
+        fix="plan the query again (a new DataFrame): the coordinator that knew it is gone", code="coordinator-refused",
+    )  # fmt: skip
 
 
 def _encoded(given: str) -> bytes:

@@ -63,12 +63,10 @@ def read_path_rows(batch: pa.RecordBatch, *, pinned: bool) -> Iterator[str | Fil
 def _pinned(path: str, size: int | None, fingerprint: str | None, moment: int | None) -> FileMetadata:
     if size is None or size < 0 or not fingerprint:
         raise UsageError(
-            "a pinned file has a size in bytes and a fingerprint",
-            Where(path=redact(path)),
-            seen=f"file_size {size}, fingerprint {fingerprint!r}",
-            fix="take both as scan.files() has them",
+            "a pinned file has a size in bytes and a fingerprint", Where(path=redact(path)),
+            seen=f"file_size {size}, fingerprint {fingerprint!r}", fix="take both as scan.files() has them",
             code="bad-path",
-        )
+        )  # fmt: skip
     spelled = locate(path).path
     return FileMetadata(spelled, size, moment or 0, fingerprint, spelled.rstrip("/").rpartition("/")[2])
 
@@ -154,12 +152,9 @@ def check_columns(schema: pa.Schema, shown: Sequence[str] = ()) -> None:
             expected, fits = _KINDS[_COLUMNS[field.name]]
             if not (fits(field.type) or pa.types.is_null(field.type)):
                 raise UsageError(
-                    f"column {field.name} of a DataFrame of blocks is {expected}",
-                    Where(column=field.name),
-                    seen=str(field.type),
-                    fix="make it with split_files, or cast the column",
-                    code="bad-block",
-                )
+                    f"column {field.name} of a DataFrame of blocks is {expected}", Where(column=field.name),
+                    seen=str(field.type), fix="make it with split_files, or cast the column", code="bad-block",
+                )  # fmt: skip
 
 
 def read_block_rows(batch: pa.RecordBatch, roots: tuple[str, ...] | None) -> Iterator[BlockMetadata]:
@@ -205,8 +200,6 @@ def _bad_block(row: dict[str, Any], seen: str) -> UsageError:
     path = row.get("file_path")
     return UsageError(
         "a block is a file, its size and fingerprint, and a range [start, stop) inside it",
-        Where(path=redact(path) if path is not None else None),
-        seen=seen,
-        fix="take blocks as split_files gives them",
+        Where(path=redact(path) if path is not None else None), seen=seen, fix="take blocks as split_files gives them",
         code="bad-block",
-    )
+    )  # fmt: skip

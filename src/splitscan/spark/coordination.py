@@ -242,10 +242,8 @@ def session_coordinator(spark: SparkSession) -> Coordinator:
     if context is None:
         raise RebalanceError(
             "the coordinator of a Spark Connect server answers to its executors alone",
-            seen="a session of Spark Connect",
-            fix="ask in a classic session",
-            code="coordinator-failed",
-        )
+            seen="a session of Spark Connect", fix="ask in a classic session", code="coordinator-failed",
+        )  # fmt: skip
     return Coordinator(_coordinator_of(spark, context).near)
 
 
@@ -417,8 +415,6 @@ def rebalance_report(spark: SparkSession) -> RebalanceReport:
         if report.claimed_bytes:
             return report
     raise UsageError(
-        "a report tells of a rebalanced scan that was read",
-        seen="no such scan in this session",
-        fix="make a DataFrame with to_spark(spark, rebalance=True), and run it",
-        code="no-rebalance",
-    )
+        "a report tells of a rebalanced scan that was read", seen="no such scan in this session",
+        fix="make a DataFrame with to_spark(spark, rebalance=True), and run it", code="no-rebalance",
+    )  # fmt: skip

@@ -164,12 +164,9 @@ def _with_own_metadata(field: pa.Field, column: StructField) -> pa.Field:
 
 def _not_for_spark(field: pa.Field, expected: str) -> SchemaError:
     return SchemaError(
-        f"Spark cannot take column {field.name!r} as it is",
-        Where(column=field.name),
-        seen=str(field.type),
-        fix=f"declare it as {expected}",
-        code="not-for-spark",
-    )
+        f"Spark cannot take column {field.name!r} as it is", Where(column=field.name), seen=str(field.type),
+        fix=f"declare it as {expected}", code="not-for-spark",
+    )  # fmt: skip
 
 
 _LOOK = """

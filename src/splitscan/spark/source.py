@@ -294,12 +294,10 @@ class SplitscanReader(DataSourceReader):
 
 def _read_only(writing: str) -> UsageError:
     return UsageError(
-        'format("splitscan") reads only',
-        seen=f'{writing}.format("splitscan")',
+        'format("splitscan") reads only', seen=f'{writing}.format("splitscan")',
         fix="read files into Parquet with scan.ingest(spark, destination) or splitscan ingest; write a DataFrame "
-        f'with a format of Spark\'s own: {writing}.format("parquet")',
-        code="read-only",
-    )
+        f'with a format of Spark\'s own: {writing}.format("parquet")', code="read-only",
+    )  # fmt: skip
 
 
 def path_not_found(error: SourceMissingError) -> SourceMissingError:

@@ -339,11 +339,9 @@ def _planned(work: FileWork, last: BlockMetadata, is_all: bool) -> PlannedFile:
 def modified_error(file: FileMetadata, known: FileProgress) -> SourceChangedError:
     """The error for a file with other content than was planned of it, where that must not be."""
     return SourceChangedError(
-        "a file that the stream has planned before has changed (onModified=fail)",
-        Where(path=redact(file.path)),
+        "a file that the stream has planned before has changed (onModified=fail)", Where(path=redact(file.path)),
         f"{file.size_bytes} bytes, fingerprint {file.fingerprint}; "
         f"planned {known.file.size_bytes} bytes, fingerprint {known.file.fingerprint}, in window {known.window}",
         "set onModified=reread to read the new version too, or onModified=ignore to leave it alone; "
-        "files that grow are read with fileMode=append",
-        "file-modified",
-    )
+        "files that grow are read with fileMode=append", "file-modified",
+    )  # fmt: skip

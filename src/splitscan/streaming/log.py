@@ -50,12 +50,10 @@ def open_sealed(data: bytes, path: str) -> list[Any]:
         whole = False
     if not whole:
         raise StreamError(
-            "a file of the stream's state is damaged",
-            Where(path=redact(path)),
+            "a file of the stream's state is damaged", Where(path=redact(path)),
             f"{len(data)} bytes that their last line does not prove",
-            "restore it from a copy; or start with another checkpoint, which reads all again",
-            "stream-damaged",
-        )
+            "restore it from a copy; or start with another checkpoint, which reads all again", "stream-damaged",
+        )  # fmt: skip
     return [json.loads(line) for line in body.splitlines()]
 
 
@@ -76,11 +74,9 @@ class WindowLog:
     def __init__(self, location: str, stream_id: str, storage_options: Mapping[str, Any] | None = None) -> None:
         if not _STREAM_ID.fullmatch(stream_id):
             raise UsageError(
-                "the offset of a stream names its state by 32 hexadecimal digits",
-                seen=repr(stream_id)[:80],
-                fix="use the checkpoint of this query only",
-                code="bad-offset",
-            )
+                "the offset of a stream names its state by 32 hexadecimal digits", seen=repr(stream_id)[:80],
+                fix="use the checkpoint of this query only", code="bad-offset",
+            )  # fmt: skip
         self._stream_id = stream_id
         self._storage: Storage = open_storage(location, storage_options)
 

@@ -74,12 +74,9 @@ def window_ranges(start: MessageOffset, end: MessageOffset) -> list[MessageRange
         begin = end.begins.get(source, start.positions.get(source))
         if begin is None:
             raise UsageError(
-                "an offset in the checkpoint does not follow from the one before it",
-                Where(str(source)),
-                "a partition whose beginning is nowhere",
-                "restore the checkpoint, or use an empty one",
-                "bad-offset",
-            )
+                "an offset in the checkpoint does not follow from the one before it", Where(str(source)),
+                "a partition whose beginning is nowhere", "restore the checkpoint, or use an empty one", "bad-offset",
+            )  # fmt: skip
         ranges.append(MessageRange(source, begin, end.positions[source]))
     return ranges
 
@@ -173,11 +170,9 @@ class MessagePlanner:
         offset = choice.of(*source)
         if offset is None:
             raise bad_option(
-                f"option {option} names an offset for every partition, or for none",
-                "no offset for this one",
-                f'add it, or set {option} to "latest"',
-                Where(str(source)),
-            )
+                f"option {option} names an offset for every partition, or for none", "no offset for this one",
+                f'add it, or set {option} to "latest"', Where(str(source)),
+            )  # fmt: skip
         return offset
 
 

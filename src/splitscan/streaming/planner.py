@@ -319,12 +319,10 @@ class StreamPlanner:
             before = self._state.shape.get(name, value)
             if before != value:
                 raise StreamError(
-                    f"option {name} of a stream cannot change",
-                    Where(path=redact(self._options.state_location or "")),
+                    f"option {name} of a stream cannot change", Where(path=redact(self._options.state_location or "")),
                     f"{name}={value}; its windows were planned with {before}",
-                    "set it back, or start another query with another checkpoint",
-                    "stream-options-changed",
-                )
+                    "set it back, or start another query with another checkpoint", "stream-options-changed",
+                )  # fmt: skip
 
 
 def _no_archives(seen: str) -> UsageError:

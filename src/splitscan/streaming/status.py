@@ -116,12 +116,9 @@ def find_streams(location: str, storage_options: Mapping[str, Any] | None = None
         if names:
             return place, [name.rstrip("/") for name in names]
     raise StreamError(
-        "there is no state of a stream here",
-        Where(path=redact(location)),
-        "no folder with windows",
-        "name a stateLocation, a checkpoint that holds one as 'splitscan', or the destination of a watch",
-        "no-stream",
-    )
+        "there is no state of a stream here", Where(path=redact(location)), "no folder with windows",
+        "name a stateLocation, a checkpoint that holds one as 'splitscan', or the destination of a watch", "no-stream",
+    )  # fmt: skip
 
 
 def _read(place: str, stream: str, storage_options: Mapping[str, Any] | None) -> StreamStatus:
@@ -250,11 +247,9 @@ def _checkpoints_of(location: str, place: str, checkpoints: Sequence[str]) -> li
     found = [*own, *(checkpoint.rstrip("/") for checkpoint in checkpoints)]
     if not found:
         raise bad_option(
-            "only checkpoints tell which streams of a state location live",
-            "no checkpoint",
-            "name all checkpoints whose queries keep their state here: --checkpoint",
-            Where(path=redact(location)),
-        )
+            "only checkpoints tell which streams of a state location live", "no checkpoint",
+            "name all checkpoints whose queries keep their state here: --checkpoint", Where(path=redact(location)),
+        )  # fmt: skip
     return found
 
 

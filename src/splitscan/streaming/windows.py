@@ -66,12 +66,10 @@ def read_position(data: bytes, path: str) -> Offset:
         return read_offset(json.loads(data)["offset"])
     except (ValueError, KeyError, TypeError) as error:
         raise StreamError(
-            "the position of a watch is damaged",
-            Where(path=redact(path)),
-            f"{type(error).__name__}: {error}",
+            "the position of a watch is damaged", Where(path=redact(path)), f"{type(error).__name__}: {error}",
             "restore it; or delete it, if no file grows: those that were ingested are recognised by the ledger",
             "stream-damaged",
-        ) from error
+        ) from error  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +193,10 @@ def check_format(head: Any, path: str) -> None:
     unknown = set(head.get("block", ())) - set(BLOCK_FIELDS) if isinstance(head, dict) else set()
     if found != _LOG_FORMAT or unknown:
         raise StreamError(
-            "the stream's state was written by another version of splitscan",
-            Where(path=redact(path)),
+            "the stream's state was written by another version of splitscan", Where(path=redact(path)),
             f"format {found!r}" + (f", blocks with {', '.join(sorted(unknown))}" if unknown else ""),
-            f"go on with that version; this one writes format {_LOG_FORMAT}",
-            "stream-version",
-        )
+            f"go on with that version; this one writes format {_LOG_FORMAT}", "stream-version",
+        )  # fmt: skip
 
 
 _FORMAT = 1

@@ -69,12 +69,10 @@ def parse_relation(dbtable: str | None, query: str | None, *, lower: bool) -> Re
             break
         position += 1
     raise UsageError(
-        "option dbtable is the name of a table, with its schema in front or without",
-        seen=repr(dbtable[:80]),
+        "option dbtable is the name of a table, with its schema in front or without", seen=repr(dbtable[:80]),
         fix='put a name that has other characters than letters, digits and _ in double quotes: sales."odd name"; '
-        "give a SELECT as option query",
-        code="bad-table",
-    )
+        "give a SELECT as option query", code="bad-table",
+    )  # fmt: skip
 
 
 _POSTGRESQL = ("postgresql", "postgres")

@@ -239,12 +239,9 @@ def find_column(columns: Sequence[TableColumn], name: str, where: Where) -> Tabl
 
 def _unknown(name: str, names: Sequence[str], where: Where) -> SchemaError:
     return SchemaError(
-        f"the table has no column {name!r}",
-        replace(where, column=name),
-        seen=f"columns: {', '.join(names)}"[:500],
-        fix="name one of them",
-        code="unknown-column",
-    )
+        f"the table has no column {name!r}", replace(where, column=name), seen=f"columns: {', '.join(names)}"[:500],
+        fix="name one of them", code="unknown-column",
+    )  # fmt: skip
 
 
 def _choose(column: TableColumn, field: pa.Field, where: Where) -> ChosenColumn:
@@ -252,12 +249,10 @@ def _choose(column: TableColumn, field: pa.Field, where: Where) -> ChosenColumn:
         return ChosenColumn(field, pa.string(), column.text)
     if not can_cast(column.type, field.type, _RULES):
         raise SchemaError(
-            f"column {column.name!r} cannot be read as {type_name(field.type)}",
-            replace(where, column=column.name),
+            f"column {column.name!r} cannot be read as {type_name(field.type)}", replace(where, column=column.name),
             seen=f"{column.declared}, which is read as {type_name(column.type)}",
-            fix=f"declare it as {type_name(column.type)} or string",
-            code="type-conflict",
-        )
+            fix=f"declare it as {type_name(column.type)} or string", code="type-conflict",
+        )  # fmt: skip
     if column.values is not None and (is_number(field.type) or is_number(column.type)):
         return ChosenColumn(field, ANY_VALUE, column.values)
     return ChosenColumn(field, column.type, column.expression)

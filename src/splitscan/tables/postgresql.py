@@ -176,13 +176,10 @@ class PostgresqlSession(AdbcSession):
 
     def _lost(self, seen: str | None) -> SourceError:
         return SourceError(
-            "the snapshot that all tasks of the scan read is gone",
-            self.address.where,
-            seen,
+            "the snapshot that all tasks of the scan read is gone", self.address.where, seen,
             "make the DataFrame again, or run the ingest again; raise snapshotIdleMillis if tasks come late, or cache "
-            "what is read again, as the snapshot of a DataFrame ends with its driver",
-            "snapshot-lost",
-        )
+            "what is read again, as the snapshot of a DataFrame ends with its driver", "snapshot-lost",
+        )  # fmt: skip
 
     def version(self, spec: TableSpec, take_snapshot: Callable[[AdbcSession], str]) -> TableVersion:
         self.ask(spec.locking)

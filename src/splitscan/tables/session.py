@@ -154,12 +154,10 @@ class AdbcSession(ABC):
 
     def _failed(self, error: Exception) -> SourceError:
         return SourceError(
-            "the database cannot be read",
-            self.address.where,
+            "the database cannot be read", self.address.where,
             seen=self.address.scrub(f"{type(error).__name__}: {error}")[:_SHOWN_CHARACTERS],
-            fix="see what the database says, and run again",
-            code="database-failed",
-        )
+            fix="see what the database says, and run again", code="database-failed",
+        )  # fmt: skip
 
 
 def _load_driver(name: str) -> Any:
@@ -167,11 +165,9 @@ def _load_driver(name: str) -> Any:
         return importlib.import_module(f"adbc_driver_{name}.dbapi")
     except ImportError as error:
         raise UsageError(
-            f"reading tables of {name} needs its ADBC driver",
-            seen=str(error),
-            fix='pip install "splitscan[tables]", for Spark\'s workers too',
-            code="no-driver",
-        ) from error
+            f"reading tables of {name} needs its ADBC driver", seen=str(error),
+            fix='pip install "splitscan[tables]", for Spark\'s workers too', code="no-driver",
+        ) from error  # fmt: skip
 
 
 MOST_HELD = 16
@@ -322,9 +318,7 @@ def _environment() -> dict[str, str]:
 
 def _failed(address: Address, seen: str) -> SourceError:
     return SourceError(
-        "the snapshot that all tasks are to read cannot be held",
-        address.where,
-        seen=seen,
+        "the snapshot that all tasks are to read cannot be held", address.where, seen=seen,
         fix="see what the database says; with snapshot=own each task reads the version that it finds",
         code="snapshot-failed",
-    )
+    )  # fmt: skip

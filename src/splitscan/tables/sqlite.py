@@ -138,12 +138,9 @@ class SqliteSession(AdbcSession):
         path = Path(self.address.target)
         if not path.is_file():
             raise SourceError(
-                "the file of the database does not exist",
-                Where(path=str(path)),
-                seen="no such file",
-                fix="four slashes come before an absolute path: sqlite:////data/a.db",
-                code="path-not-found",
-            )
+                "the file of the database does not exist", Where(path=str(path)), seen="no such file",
+                fix="four slashes come before an absolute path: sqlite:////data/a.db", code="path-not-found",
+            )  # fmt: skip
         return f"file:{quote(str(path))}?mode=ro"
 
     def begin(self) -> None:
@@ -192,12 +189,9 @@ class SqliteSession(AdbcSession):
         found = self.ask(f"PRAGMA {schema}table_xinfo({quote_name(named.parts[-1])})").to_pylist()
         if not found:
             raise SourceError(
-                f"the database has no {relation}",
-                self.address.where,
-                seen="no such table",
-                fix="name a table or a view",
-                code="database-failed",
-            )
+                f"the database has no {relation}", self.address.where, seen="no such table",
+                fix="name a table or a view", code="database-failed",
+            )  # fmt: skip
         shown = [row for row in found if row["hidden"] != 1]  # columns of virtual tables that are arguments
         seen = self._types_seen(relation, [row["name"] for row in shown])
         return [
