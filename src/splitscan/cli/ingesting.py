@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from splitscan.cli.arguments import ScanArguments, names_of, storage_options_of
-from splitscan.cli.failures import REJECTS, TERMINATED
 from splitscan.cli.flags import (
     OUTPUT,
     READING,
@@ -30,7 +29,7 @@ from splitscan.cli.flags import (
     with_flags,
 )
 from splitscan.cli.output import show_text, write_json, write_rows
-from splitscan.cli.program import command
+from splitscan.cli.program import REJECTS, TERMINATED, command
 from splitscan.errors import IngestError, bad_option
 from splitscan.jobs.settings import IngestSettings
 from splitscan.redaction import redact

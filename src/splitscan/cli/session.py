@@ -24,10 +24,9 @@ from urllib.parse import urlsplit
 
 import typer
 
-from splitscan.cli.failures import debugging
 from splitscan.cli.flags import Json
 from splitscan.cli.output import show_name, write_json
-from splitscan.cli.program import command
+from splitscan.cli.program import command, debugging
 from splitscan.errors import SplitscanError, UsageError, bad_option
 from splitscan.redaction import redact
 from splitscan.sizes import MIB

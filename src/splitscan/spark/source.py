@@ -26,7 +26,7 @@ from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.session import arrow_schema, in_task_zone, in_zone, machine_zone, spark_schema
 
 if TYPE_CHECKING:
-    from splitscan.spark.messages import MessageSource
+    from splitscan.spark.stream import MessageSource
     from splitscan.spark.tables import TableSource
 
 NAME = "splitscan"
@@ -379,7 +379,7 @@ def other_source(options: Mapping[str, str]) -> MessageSource | TableSource | No
         allowed = ", ".join((_FILES, *_OTHERS))
         raise bad_option(f"option source takes one of {allowed}", show_value(source), "name one of them")
     if source == "kafka":
-        from splitscan.spark.messages import MessageSource  # noqa: PLC0415 - a scan of files needs no others
+        from splitscan.spark.stream import MessageSource  # noqa: PLC0415 - a scan of files needs no others
 
         return MessageSource(options)
     from splitscan.spark.tables import TableSource  # noqa: PLC0415

@@ -26,10 +26,17 @@ from splitscan.testing.laws import (
     check_replay_law,
     check_resume_law,
 )
-from splitscan.testing.managed_laws import ReadRows, check_managed_reader_laws, read_managed
 from splitscan.testing.memory_reader import FramedRecord, read_range
 from splitscan.testing.range_laws import RebalanceCensus, check_chunk_claim_law, check_rebalance_law, check_tracker_law
-from splitscan.testing.reader_laws import ReadRecord, check_reader_law, plan_file, read_file
+from splitscan.testing.reader_laws import (
+    ReadRecord,
+    ReadRows,
+    check_managed_reader_laws,
+    check_reader_law,
+    plan_file,
+    read_file,
+    read_managed,
+)
 from splitscan.testing.scan_laws import (
     BlockResult,
     check_block_law,

@@ -1,20 +1,31 @@
-"""The law of the block reader: any blocks of a file, any sizes of reads, the same records; and spans that tile."""
+"""Laws of readers of one file, and of readers that splitscan manages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
+import pyarrow as pa
+
+from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata, Reject
 from splitscan.content.storage import ByteSource, digest_of
+from splitscan.formats.decoding.ddl import as_schema
 from splitscan.formats.framing.contract import RecordFormat, Splittability, has
+from splitscan.formats.registry import parse_options
+from splitscan.options import Mode
 from splitscan.plan.cutting import split_file
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.boundaries import FileIndex, index_file
 from splitscan.read.contents import read_preamble
 from splitscan.read.cursor import RecordChunk, Skipped
 from splitscan.read.pieces import summarise_block
-from splitscan.testing.faults import MemorySource
+from splitscan.scan.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
+from splitscan.scan.framework.contract import declared_schema, name_of
+from splitscan.scan.own_formats import ManagedReading, as_reading
+from splitscan.testing.faults import MemorySource, ShortReadSource
+from splitscan.testing.laws import check_partition_law, must_equal
 
 _PLENTY_BYTES = 1 << 20
 
@@ -166,3 +177,198 @@ def _must_tile(spans: list[ByteRange], size_bytes: int) -> None:
         position = span.stop
     if position != size_bytes:
         raise AssertionError(f"reader law: the last span stops at {position} of {size_bytes}")
+
+
+_PATH = "memory://test"
+
+Reader = ManagedReader | Callable[[], ManagedReader]
+
+
+class ReadRows(NamedTuple):
+    """Rows of a reading."""
+
+    rows: list[dict[str, Any]]
+    rejects: list[Reject]
+    schema: pa.Schema
+
+
+def read_managed(
+    reader: Reader,
+    data: bytes,
+    *,
+    schema: str | pa.Schema | None = None,
+    start: int = 0,
+    stop: int | None = None,
+    mode: Mode = Mode.PERMISSIVE,
+    limit: int | None = None,
+) -> ReadRows:
+    r"""Read a file that is *data*, or a block of it, with a reader.
+
+    Args:
+        reader: A reader, which is copied, or what makes one.
+        data: The whole file.
+        schema: The columns wanted, DDL text or an Arrow schema; those that the reader has when not given.
+        start: First offset of the block.
+        stop: First offset after it; the end of the file when not given.
+        mode: What happens to rows that break a rule.
+        limit: Most rows.
+
+    Raises:
+        SplitscanError: If the reader raises something or does not keep to the protocol.
+
+    Example:
+        >>> class Lines:
+        ...     def open(self, negotiator):
+        ...         self.lines = negotiator.open_input()
+        ...         return True
+        ...     def next(self, loader):
+        ...         loader.append({"line": [line.decode().strip() for line in self.lines]})
+        ...         return False
+        ...     def close(self):
+        ...         pass
+        >>> read_managed(Lines, b"a\nb\n").rows
+        [{'line': 'a'}, {'line': 'b'}]
+    """
+    runner = _Runner(reader, data)
+    plan = OutputPlan(_schema_of(runner.reading, schema), mode=mode, limit=limit)
+    return runner.read(plan, start, len(data) if stop is None else stop)
+
+
+def check_managed_reader_laws(reader: Reader, data: bytes, *, schema: str | pa.Schema | None = None) -> None:
+    r"""Check that a reader gives each record exactly once, whatever is asked of it.
+
+    * *partition*, for readers of blocks: any cut of the file gives what one pass gives;
+    * *chunking*: reads that return a byte at a time change nothing;
+    * *projection*: any columns, in any order, and none, give the same rows, and the same number of them;
+    * *limit*: the first rows of all, for every limit;
+    * *life cycle*: it is opened once, is not called after its end, and is closed once, also when the scan ends early
+      or fails.
+
+    Raises:
+        AssertionError: With the law and the case where it broke first.
+        SplitscanError: If the reader raises something or does not keep to the protocol.
+    """
+    runner = _Runner(reader, data)
+    whole = runner.read(OutputPlan(_schema_of(runner.reading, schema)), 0, len(data))
+    plan = OutputPlan(whole.schema)
+    if runner.reading.splittability is not Splittability.WHOLE:
+        check_partition_law(lambda start, stop: _shown(runner.read(plan, start, stop).rows), len(data))
+    again = runner.read(plan, 0, len(data), deliver=lambda source: ShortReadSource(source, 1))
+    must_equal(_shown(whole.rows), _shown(again.rows), "chunking law, reading byte by byte")
+    _check_projections(runner, plan, whole)
+    for limit in range(len(whole.rows) + 2):
+        some = runner.read(replace(plan, limit=limit), 0, len(data))
+        must_equal(_shown(whole.rows[:limit]), _shown(some.rows), f"limit law, limit {limit}")
+    _check_early_ends(runner, plan)
+
+
+def _check_projections(runner: _Runner, plan: OutputPlan, whole: ReadRows) -> None:
+    fields = list(whole.schema)
+    chosen = [[], *([field] for field in fields), fields[::-1], *map(list, itertools.pairwise(fields))]
+    for some in chosen:
+        names = [field.name for field in some]
+        found = runner.read(replace(plan, schema=pa.schema(some)), 0, len(runner.data))
+        expected = [{name: row[name] for name in names} for row in whole.rows]
+        must_equal(_shown(expected), _shown(found.rows), f"projection law, columns {names}")
+
+
+def _check_early_ends(runner: _Runner, plan: OutputPlan) -> None:
+    """A scan that stops after any batch, or cannot open its file, closes the reader all the same."""
+    for batches in itertools.count(1):
+        scan, watched = runner.scan(replace(plan, batch_rows=1), 0, len(runner.data))
+        with scan:
+            taken = sum(1 for _ in itertools.islice(iter(scan.next_batch, None), batches))
+        watched[0].must_be_closed(f"after {taken} batches")
+        if taken < batches:
+            return
+
+
+def _schema_of(reading: ManagedReading, given: str | pa.Schema | None) -> pa.Schema | None:
+    known = reading.schema if given is None else given
+    return as_schema(known)
+
+
+class _Runner:
+    """Runs a reader on bytes in memory."""
+
+    def __init__(self, reader: Reader, data: bytes) -> None:
+        reading = as_reading(reader)
+        if not isinstance(reading, ManagedReading):
+            raise TypeError(f"{type(reader).__name__} is no reader: see check_context_laws and check_format_laws")
+        self.reading = reading
+        self.data = data
+        self._file = FileMetadata(_PATH, len(data), 0, MemorySource(data).fingerprint, "test")
+
+    def read(
+        self,
+        plan: OutputPlan,
+        start: int,
+        stop: int,
+        deliver: Callable[[ByteSource], ByteSource] = lambda source: source,
+    ) -> ReadRows:
+        rejects: list[Reject] = []
+        scan, watched = self.scan(plan, start, stop, deliver, rejects)
+        rows = [row for batch in scan for row in batch.to_pylist()]
+        for each in watched:
+            each.must_be_closed(f"after block [{start}, {stop})")
+        return ReadRows(rows, rejects, pa.schema([]) if scan.schema is None else scan.schema)
+
+    def scan(
+        self,
+        plan: OutputPlan,
+        start: int,
+        stop: int,
+        deliver: Callable[[ByteSource], ByteSource] = lambda source: source,
+        rejects: list[Reject] | None = None,
+    ) -> tuple[ScanOperator, list[_Watched]]:
+        watched: list[_Watched] = []
+
+        def make() -> _Watched:
+            watched.append(_Watched(self.reading.make()))
+            return watched[-1]
+
+        reader = ReaderPlan(
+            make,
+            BlockMetadata(self._file, start, stop, 0),
+            lambda: deliver(MemorySource(self.data, _PATH)),
+            provided_schema=plan.schema,
+            options=parse_options("text", {}),
+        )
+        return ScanOperator(plan, [reader], None if rejects is None else rejects.extend), watched
+
+
+class _Watched:
+    """A reader, and what was called on it."""
+
+    def __init__(self, reader: ManagedReader) -> None:
+        self._reader = reader
+        self.name = name_of(reader)
+        self.schema = declared_schema(reader)
+        self._opened = self._closed = 0
+        self._ended = False
+
+    def open(self, negotiator: Any) -> bool:
+        self._opened += 1
+        return self._reader.open(negotiator)
+
+    def next(self, loader: Any) -> bool:
+        if self._ended or self._closed or not self._opened:
+            raise AssertionError(f"life cycle law: next() of {self.name} is called after its end")
+        more = self._reader.next(loader)
+        self._ended = not more
+        return more
+
+    def close(self) -> None:
+        self._closed += 1
+        self._reader.close()
+
+    def must_be_closed(self, situation: str) -> None:
+        if (self._opened, self._closed) != (1, 1):
+            raise AssertionError(
+                f"life cycle law, {situation}: {self.name} was opened {self._opened} times, closed {self._closed}"
+            )
+
+
+def _shown(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Rows as text, so that a NaN equals a NaN."""
+    return [repr(tuple(row.values())) for row in rows]

@@ -10,8 +10,8 @@ from pyspark import cloudpickle
 
 import splitscan
 from splitscan.api.files import Scan
-from splitscan.cli import failures, main, reading
-from splitscan.cli.program import app
+from splitscan.cli import main, reading
+from splitscan.cli.program import OUTPUT_CLOSED, app
 from splitscan.errors import InvariantError
 
 COMMANDS = ["ingest", "verify", "count", "head", "schema", "blocks", "options", "index"]
@@ -166,7 +166,7 @@ def test_a_reader_of_the_output_that_goes_away_is_no_error(tmp_path):
         assert process.stdout.readline() == b"_c0\t_c1\n"
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(300) == failures.OUTPUT_CLOSED
+        assert process.wait(300) == OUTPUT_CLOSED
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from splitscan.errors import RecordError, UsageError
 from splitscan.options import Mode
-from splitscan.testing.managed_laws import check_managed_reader_laws, read_managed
+from splitscan.testing.reader_laws import check_managed_reader_laws, read_managed
 
 DATA = b"a\n\nbb\nc"
 
