@@ -29,9 +29,8 @@ from splitscan.jobs.ledger import (
     WrittenFile,
 )
 from splitscan.jobs.parquet import ParquetFileWriter, open_parquet_file
-from splitscan.jobs.part_writing import PartTarget
 from splitscan.jobs.settings import is_in_job_folder, parquet_name
-from splitscan.jobs.staging import Staging
+from splitscan.jobs.staging import PartTarget, Staging
 from splitscan.jobs.workplace import DestinationStorage, missing_error
 from splitscan.redaction import redact
 from splitscan.sizes import MIB, count_of

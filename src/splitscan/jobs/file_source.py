@@ -24,12 +24,12 @@ from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where, bad_option
 from splitscan.jobs.destination import Growth, History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, describe_columns, field_ids, identify
-from splitscan.jobs.part_writing import PartTarget, write_files
+from splitscan.jobs.part_writing import write_files
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.schema_evolution import settle_columns, with_new_columns
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
 from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
-from splitscan.jobs.staging import BlockKey
+from splitscan.jobs.staging import BlockKey, PartTarget
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.path_text import portable_path

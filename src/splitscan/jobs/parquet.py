@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 from splitscan.arrays import flag_array, number_array, numbers_of, text_array, text_scalar
 from splitscan.blocks import FileMetadata, Reject
 from splitscan.content.storage import ByteSource, open_source
-from splitscan.errors import InvariantError
+from splitscan.errors import InvariantError, Where
 from splitscan.jobs.ledger import WrittenFile
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.staging import Staging
+from splitscan.jobs.staging import PartTarget, Staging
 from splitscan.read.reader_context import open_stream
 from splitscan.redaction import MARK_OF_SECRETS, redact
 from splitscan.scan.rejects import REJECTED, RejectBatch
@@ -200,6 +200,16 @@ class ParquetFileWriter(WholeOrNothing):
                 self._writer.close()  # or it would try when it is collected
         with suppress(type(error)):
             self._stack.__exit__(type(error), error, error.__traceback__)
+
+
+def write_empty(target: PartTarget, staging: Staging, name: str) -> WrittenFile:
+    """Write Parquet without rows, under this name in the destination."""
+    schema = target.partitioning.file_schema(target.schema)
+    with ParquetFileWriter(staging, name, schema, target.settings, keep_empty=True) as data:
+        pass
+    if data.written is None:
+        raise InvariantError("an empty file was asked for, and none was written", Where(path=name))
+    return data.written
 
 
 class RejectFileWriter(ParquetFileWriter):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,20 @@ import pyarrow.compute as pc
 
 from splitscan.arrays import flags_of, number_array, numbers_of, text_scalar
 from splitscan.blocks import BlockReport, Reject
-from splitscan.content.storage import locate, open_storage
+from splitscan.content.storage import locate
 from splitscan.errors import InvariantError, Where
 from splitscan.jobs.ledger import REJECT_FOLDER, REJECT_SUFFIX, LedgerBlock, RowRange, WrittenFile
 from splitscan.jobs.parquet import ParquetFileWriter, RejectFileWriter, WholeOrNothing, check_schema
 from splitscan.jobs.settings import IngestSettings, Partitioning, parquet_name
-from splitscan.jobs.staging import REMOTE_TELL_SECONDS, TELL_SECONDS, OutputPart, PartProgress, PartReport, Staging
+from splitscan.jobs.staging import (
+    REMOTE_TELL_SECONDS,
+    TELL_SECONDS,
+    OutputPart,
+    PartProgress,
+    PartReport,
+    PartTarget,
+    Staging,
+)
 from splitscan.redaction import redact
 from splitscan.scan.block_scan import ConsecutiveBlocks
 from splitscan.scan.oddities import of_file, total_oddities
@@ -178,49 +186,6 @@ def _combine(texts: Iterable[pa.DictionaryArray]) -> npt.NDArray[np.int64]:
 def _text_at(text: pa.DictionaryArray, row: int) -> str | None:
     value: str | None = text[row].as_py()
     return value
-
-
-@dataclass(frozen=True)
-class PartTarget:
-    """Target of the tasks of a job: place, schema and settings. Pickling: yes.
-
-    Attributes:
-        job_id: Empty before the job has a name.
-        staging_root: The folder that holds the folders of all jobs.
-        own_names: Whether every attempt at a part writes files of its own. Where a file may vanish or change under
-            the readers, two attempts can read different bytes, and must not write over each other.
-        data_root: The folder of a table, which data files are written to under their final names; empty if they wait
-            in staging.
-        plan_id: By which plan the job is read, where that does not follow from its identity.
-    """
-
-    job_id: str
-    staging_root: str
-    settings: IngestSettings
-    schema: pa.Schema
-    storage_options: Mapping[str, Any] = field(default_factory=dict)
-    own_names: bool = False
-    data_root: str = ""
-    partitioning: Partitioning = field(default_factory=Partitioning)
-    plan_id: str = ""
-
-    def named(self, job_id: str, plan_id: str = "") -> PartTarget:
-        """Name the job, and the plan that it is read by."""
-        return replace(self, job_id=job_id, plan_id=plan_id)
-
-    def open_staging(self) -> Staging:
-        """Open the folder of the job."""
-        data = open_storage(self.data_root, self.storage_options) if self.data_root else None
-        return Staging(open_storage(self.staging_root, self.storage_options), self.job_id, data, self.plan_id)
-
-    def write_empty(self, staging: Staging, name: str) -> WrittenFile:
-        """Write Parquet without rows, under this name in the destination."""
-        schema = self.partitioning.file_schema(self.schema)
-        with ParquetFileWriter(staging, name, schema, self.settings, keep_empty=True) as data:
-            pass
-        if data.written is None:
-            raise InvariantError("an empty file was asked for, and none was written", Where(path=name))
-        return data.written
 
 
 class PartWriter(WholeOrNothing):

@@ -13,10 +13,10 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.jobs.accounting import check_matches_plan
 from splitscan.jobs.destination import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable
-from splitscan.jobs.part_writing import PartTarget, WritePart, run_part
+from splitscan.jobs.part_writing import WritePart, run_part
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.staging import BlockKey, OutputPart, PartReport, Staging, plan_parts, report_folders
+from splitscan.jobs.staging import BlockKey, OutputPart, PartReport, PartTarget, Staging, plan_parts, report_folders
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.scan import ScanPlanner
 from splitscan.scan.index import IndexTask, Summarised, index_here

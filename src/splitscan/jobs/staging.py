@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
+
+import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, read_blocks, write_blocks
-from splitscan.content.storage import Storage
+from splitscan.content.storage import Storage, open_storage
 from splitscan.errors import IngestError, SourceMissingError
 from splitscan.jobs.ledger import REJECT_FOLDER, LedgerBlock, WrittenFile
 from splitscan.jobs.record_json import from_plain, read_object, to_plain
+from splitscan.jobs.settings import IngestSettings, Partitioning
 
 REPORT_VERSION = 3
 
@@ -27,10 +30,8 @@ REPORTS_PER_FOLDER = 1000
 """Blocks whose reports may share a folder: who watches a job lists the folders in which something is still missing."""
 
 TELL_SECONDS = 0.5
+REMOTE_TELL_SECONDS = 5.0  # where telling is a request to an object store
 """How often a task tells how far it is."""
-
-REMOTE_TELL_SECONDS = 5.0
-"""The same where telling is a request to an object store."""
 
 _SCAN_DIGITS = 16  # runs of one job with the same digits would write over each other: 64 bits rule that out
 
@@ -39,8 +40,7 @@ _SCAN_DIGITS = 16  # runs of one job with the same digits would write over each 
 class OutputPart:
     """Blocks or chunks that lie next to each other, and go to one Parquet file together.
 
-    Blocks are of the plan of a job, and chunks of the log of a partition.
-    Which chunks those are follows from the log alone, so every attempt of a partition makes the same parts.
+    Which chunks of the log of a partition follows from the log alone: every attempt makes the same parts.
 
     Attributes:
         number: Number of its first block in the plan, or of its first chunk in the log; from 0.
@@ -242,6 +242,7 @@ class Staging:
         self.job_id = job_id
         self._data = data
         self._reports = f"{job_id}/reports-{plan_id}" if plan_id else f"{job_id}/reports"
+        self._progress = f"{job_id}/progress"
 
     def file_name(self, name: str) -> str:
         """Path in staging of a file that will be called *name* in the destination."""
@@ -290,18 +291,13 @@ class Staging:
         for name in self.storage.list_names(self._progress):
             if name.endswith(".json") and not name.startswith(".") and name.removesuffix(".json") not in finished:
                 with suppress(SourceMissingError, IngestError, ValueError, TypeError):  # the next one will be whole
-                    told.append(
-                        PartProgress(*map(int, json.loads(self.storage.read_bytes(f"{self._progress}/{name}"))))
-                    )
+                    figures = json.loads(self.storage.read_bytes(f"{self._progress}/{name}"))
+                    told.append(PartProgress(*map(int, figures)))
         return told
 
     def forget_progress(self) -> None:
         """Throw away what tasks of an earlier run told: their parts are read again."""
         self.storage.delete_tree(self._progress)
-
-    @property
-    def _progress(self) -> str:
-        return f"{self.job_id}/progress"
 
     def read_finished(self, part: OutputPart) -> PartReport | None:
         """Read the report of a part, if it is finished for good and every file that it names is here too."""
@@ -367,3 +363,37 @@ class Staging:
         """Throw the folder away. What a late task still writes there is no part of anything."""
         with suppress(IngestError, SourceMissingError):
             self.storage.delete_tree(self.job_id)
+
+
+@dataclass(frozen=True)
+class PartTarget:
+    """Target of the tasks of a job: place, schema and settings. Pickling: yes.
+
+    Attributes:
+        job_id: Empty before the job has a name.
+        staging_root: The folder that holds the folders of all jobs.
+        own_names: Whether every attempt at a part writes files of its own. Where a file may vanish or change under
+            the readers, two attempts can read different bytes, and must not write over each other.
+        data_root: The folder of a table, which data files are written to under their final names; empty if they wait
+            in staging.
+        plan_id: By which plan the job is read, where that does not follow from its identity.
+    """
+
+    job_id: str
+    staging_root: str
+    settings: IngestSettings
+    schema: pa.Schema
+    storage_options: Mapping[str, Any] = field(default_factory=dict)
+    own_names: bool = False
+    data_root: str = ""
+    partitioning: Partitioning = field(default_factory=Partitioning)
+    plan_id: str = ""
+
+    def named(self, job_id: str, plan_id: str = "") -> PartTarget:
+        """Name the job, and the plan that it is read by."""
+        return replace(self, job_id=job_id, plan_id=plan_id)
+
+    def open_staging(self) -> Staging:
+        """Open the folder of the job."""
+        data = open_storage(self.data_root, self.storage_options) if self.data_root else None
+        return Staging(open_storage(self.staging_root, self.storage_options), self.job_id, data, self.plan_id)

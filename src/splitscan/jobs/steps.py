@@ -26,7 +26,7 @@ from splitscan.jobs.destination import (
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger import Ledger, LedgerBlock, ReplacedFile, describe_columns
 from splitscan.jobs.ledger_files import ledger_name, read_ledgers
-from splitscan.jobs.part_writing import PartTarget
+from splitscan.jobs.parquet import write_empty
 from splitscan.jobs.reports import (
     EXAMPLES,
     POLL_SECONDS,
@@ -41,7 +41,7 @@ from splitscan.jobs.reports import (
 )
 from splitscan.jobs.settings import IngestSettings, OnChanged, Partitioning
 from splitscan.jobs.source import ReadTasks, Runner, Source
-from splitscan.jobs.staging import PartReport
+from splitscan.jobs.staging import PartReport, PartTarget
 from splitscan.jobs.workplace import DestinationStorage, claim, clean_up
 from splitscan.scan.oddities import OddRecords, total_oddities
 
@@ -276,7 +276,7 @@ class _Job:
             removed=tuple(removed),
         )
         carriers = self._sink.carriers(self._history, ledger)
-        written += [self._target.write_empty(self._staging, name) for name in carriers]
+        written += [write_empty(self._target, self._staging, name) for name in carriers]
         return replace(ledger, written=tuple(sorted(written, key=lambda each: each.name)))
 
     def _versions(self, missing: Container[str] = ()) -> list[ReplacedFile]:

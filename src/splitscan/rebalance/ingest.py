@@ -13,9 +13,9 @@ from itertools import chain
 from splitscan.blocks import BlockMetadata, FileMetadata, Reject, next_start
 from splitscan.errors import InvariantError, RebalanceError
 from splitscan.jobs.ledger import LedgerBlock, identify
-from splitscan.jobs.part_writing import PartTarget, PartWriter
+from splitscan.jobs.part_writing import PartWriter
 from splitscan.jobs.source import Division, ReadTasks, Runner
-from splitscan.jobs.staging import OutputPart, PartReport, Staging, log_folder
+from splitscan.jobs.staging import OutputPart, PartReport, PartTarget, Staging, log_folder
 from splitscan.rebalance.chunk_reader import ChunkReader, ChunkScan
 from splitscan.rebalance.claim_values import Chunk, ChunkStats, NextChunk
 from splitscan.rebalance.planning import RebalancePlan, plan_blocks, plan_ranges

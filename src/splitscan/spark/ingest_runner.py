@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
-from splitscan.jobs.part_writing import PartTarget, WritePart, run_part
+from splitscan.jobs.part_writing import WritePart, run_part
 from splitscan.jobs.source import Division
-from splitscan.jobs.staging import OutputPart, PartReport
+from splitscan.jobs.staging import OutputPart, PartReport, PartTarget
 from splitscan.rebalance.client import Claims
 from splitscan.rebalance.ingest import ClaimedDivision, ClaimedRun, ClaimRunner, run_partition
 from splitscan.rebalance.messages import CoordinatorAddress

@@ -24,11 +24,11 @@ from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where, bad_option
 from splitscan.jobs.destination import History, SortedFiles
 from splitscan.jobs.ledger import LedgerFile, LedgerTable, describe_columns, field_ids, identify, table_path
-from splitscan.jobs.part_writing import PartTarget, PartWriter
+from splitscan.jobs.part_writing import PartWriter
 from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
-from splitscan.jobs.staging import BlockKey, OutputPart, Staging
+from splitscan.jobs.staging import BlockKey, OutputPart, PartTarget, Staging
 from splitscan.options.sources import Snapshot
 from splitscan.redaction import redact
 from splitscan.scan.schema.resolution import shown_type

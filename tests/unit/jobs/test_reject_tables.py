@@ -18,9 +18,9 @@ from splitscan.content.storage import open_storage
 from splitscan.formats.decoding.contract import Fault, Faults
 from splitscan.jobs.ledger import REJECT_SUFFIX
 from splitscan.jobs.parquet import REJECT_PORTION_BYTES, RejectFileWriter
-from splitscan.jobs.part_writing import PartTarget, run_part, write_files
+from splitscan.jobs.part_writing import run_part, write_files
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.staging import Staging, plan_parts
+from splitscan.jobs.staging import PartTarget, Staging, plan_parts
 from splitscan.scan import scan_blocks
 from splitscan.scan.rejects import OnRejects, RejectBatch
 
