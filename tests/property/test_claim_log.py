@@ -11,7 +11,7 @@ from multiprocessing import get_context
 import pytest
 from hypothesis import settings
 
-from splitscan.rebalance.claim_values import claims
+from splitscan.rebalance import claims
 from splitscan.rebalance.claims import ClaimLog
 
 from .claim_adversary import (

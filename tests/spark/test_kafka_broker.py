@@ -11,7 +11,8 @@ import splitscan as ss
 from splitscan.errors import SourceError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.messages import make_message_spec, scan_messages
-from splitscan.messages.kafka import KafkaCluster, reading
+from splitscan.messages import reader as reading
+from splitscan.messages.kafka import KafkaCluster
 from splitscan.messages.spec import parse_kafka_options
 from splitscan.streaming.messages import MessageOffset, MessagePlanner, read_message_offset, window_ranges
 
