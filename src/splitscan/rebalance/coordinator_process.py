@@ -63,7 +63,7 @@ def start_coordinator(host: str, watch: Sequence[int], leaves: Sequence[str] = (
 
 def _environment() -> dict[str, str]:
     """Ours, with the folder (or archive) that holds splitscan in front of the path."""
-    where = str(Path(__file__).parents[3])
+    where = str(Path(__file__).parents[2])
     path = [where, *(entry for entry in sys.path if entry and entry != where)]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
 
