@@ -35,7 +35,7 @@ impl CobolRecords {
         at_end: bool,
     ) -> PyResult<Framed<'py>> {
         let data = part(&data, start, end)?;
-        let frames = detached(py, start, || self.finder.frame(data, at_end))?;
+        let frames = detached(py, start, || self.finder.frame(data, at_end, 0))?;
         framed(py, frames)
     }
 
@@ -49,12 +49,12 @@ impl CobolRecords {
         at_end: bool,
     ) -> PyResult<(usize, usize)> {
         let data = part(&data, start, end)?;
-        let frames = || self.finder.frame(data, true);
+        let frames = || self.finder.frame(data, true, 0);
         if at_end {
             let frames = detached(py, start, frames)?;
             return Ok((frames.starts.len(), frames.next_start));
         }
-        let counted = detached(py, start, || self.finder.count(data))?;
+        let counted = detached(py, start, || self.finder.count(data, 0))?;
         Ok((counted.records, counted.next_start))
     }
 }

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from splitscan.formats.cobol.framing import FixedRecords, HeaderRecords, LineRecords
+from splitscan.formats.cobol.framing import FixedRecords, LineRecords
+from splitscan.formats.cobol.headers import HeaderRecords
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat

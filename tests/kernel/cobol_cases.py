@@ -277,6 +277,8 @@ def random_case(draw: random.Random) -> tuple[dict[str, Any], bytes, list[dict[s
         counts_itself, order = draw.random() < 0.3, draw.choice([True, False, None])
         options |= {"recfm": "V", "isRdwPartOfRecordLength": counts_itself, "isRdwBigEndian": order}
         records = [_with_header(each, 4 * counts_itself, big=order is not False) for each in records]
+        if draw.random() < 0.5:
+            records = _in_blocks(draw, records, options)
     rows = [row for _, row in parts]
     first = record.inner[0]
     if draw.random() < 0.3 and first.in_rows and first.clauses.startswith("PIC X") and "OCCURS" not in first.clauses:
@@ -286,6 +288,24 @@ def random_case(draw: random.Random) -> tuple[dict[str, Any], bytes, list[dict[s
         options |= {"segmentField": first.name, "segmentFilter": kinds}
         rows = [row for row in rows if row[name] in kinds]
     return options, b"H" * header + b"".join(records) + b"T" * trailer, rows
+
+
+def _in_blocks(draw: random.Random, records: list[bytes], options: dict[str, Any]) -> list[bytes]:
+    """Blocks of records, some of them empty where that can be written, and the options for them."""
+    more, order = draw.choice([0, 0, 4]), draw.choice([True, False, None])
+    options |= {"recfm": "VB", "bdwAdjustment": -more, "isBdwBigEndian": order}
+    blocks, left = [], list(records)
+    while left or draw.random() < 0.2:
+        inside = [left.pop(0) for _ in range(min(len(left), draw.randint(0 if more else 1, 4)))]
+        data, is_big = b"".join(inside), order is not False
+        if not data and not more:
+            break
+        if draw.random() < 0.3 or len(data) + more >= 0x8000:
+            header = (len(data) + more | 1 << 31).to_bytes(4, "big" if is_big else "little")
+            blocks.append(header + data)
+        else:
+            blocks.append(_with_header(data, more, big=is_big))
+    return blocks
 
 
 def _with_header(record: bytes, more: int, *, big: bool) -> bytes:

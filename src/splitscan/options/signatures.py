@@ -286,7 +286,7 @@ class LogKeywords(TypedKeywords, total=False):
 class CobolKeywords(ColumnKeywords, total=False):
     """Options of ``scan_cobol``."""
 
-    recfm: Literal["F", "FB", "V", "D"] | Text
+    recfm: Literal["F", "FB", "V", "VB", "D"] | Text
     record_length: Whole
     recordLength: Whole
     is_rdw_big_endian: Flag
@@ -295,6 +295,10 @@ class CobolKeywords(ColumnKeywords, total=False):
     isRdwPartOfRecordLength: Flag
     rdw_adjustment: Whole
     rdwAdjustment: Whole
+    is_bdw_big_endian: Flag
+    isBdwBigEndian: Flag
+    bdw_adjustment: Whole
+    bdwAdjustment: Whole
     line_sep: Text
     lineSep: Text
     segment_field: Text

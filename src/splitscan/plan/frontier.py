@@ -149,7 +149,9 @@ class _Cuts:
             while (step := cursor.step(self._file.size_bytes)) is not None:
                 boundary = cursor.position
                 starts = step.record_offsets
-                while (index := int(starts.searchsorted(target))) < len(starts):
+                if cursor.is_in_group:
+                    continue
+                while not cursor.owns_steps and (index := int(starts.searchsorted(target))) < len(starts):
                     stops.append(int(starts[index]))
                     target = stops[-1] + block_bytes
                 if boundary >= target:

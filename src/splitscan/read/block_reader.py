@@ -115,11 +115,13 @@ class FramedRecords:
         entry = self._entry()
         self._hash_prefix(entry)
         cursor = self._open_cursor(entry)
-        while self._span_stop is None and cursor.position < self._stop:
+        if cursor.owns_steps and entry < self._stop:
+            self._begin_span(entry)
+        while self._span_stop is None and cursor.is_before(self._stop):
             step = next(steps_until(cursor, self._stop), None)
             if step is None:
                 break
-            owned = self._claim(step)
+            owned = self._claim(step, is_whole=cursor.owns_steps)
             if owned is not None:
                 yield owned
         self._span_stop = self._end_span(cursor)
@@ -163,13 +165,13 @@ class FramedRecords:
     def _count(self) -> int:
         cursor = self._open_cursor(self._entry())
         stop = self._stop
-        while cursor.position < stop:
+        while cursor.is_before(stop):
             counted = cursor.count(stop)
             if counted is None:
                 step = next(steps_until(cursor, stop), None)
                 if step is None:
                     break
-                owned = int(step.record_offsets.searchsorted(stop))
+                owned = max(step.records, 1) if cursor.owns_steps else int(step.record_offsets.searchsorted(stop))
                 if owned:
                     self._given_up = self._given_up.and_of(step)
                 counted = min(owned, step.records)
@@ -199,15 +201,15 @@ class FramedRecords:
 
     # ------------------------------------------------------------- ownership
 
-    def _claim(self, step: RecordChunk | Skipped) -> RecordChunk | Skipped | None:
-        """Cut *step* down to the records that are ours; a cut ends the block."""
+    def _claim(self, step: RecordChunk | Skipped, *, is_whole: bool) -> RecordChunk | Skipped | None:
+        """Cut *step*, unless it is ours as a whole, down to the records that are; a cut ends the block."""
         starts = step.record_offsets
         first = int(starts[0])
         if first < self._block.start:
             raise InvariantError(
                 "a block has no record that starts before it", self._block.where(), f"a record at {first}"
             )
-        count = int(starts.searchsorted(self._stop))
+        count = len(starts) if is_whole else int(starts.searchsorted(self._stop))
         if count:
             self._begin_span(first)
         if count < len(starts):

@@ -235,6 +235,9 @@ class _BoundaryWalk:
 
     def _read_through(self, stop: int) -> None:
         """Read records until one starts at or after *stop*, then find the state at *stop*."""
+        if has(self._format, "left_bytes"):
+            self._pass_groups(stop)
+            return
         cursor = self._cursor
         if cursor is None:
             cursor = self._cursor = RecordCursor(self._records, self._boundary)
@@ -256,6 +259,16 @@ class _BoundaryWalk:
             self.tally.reach(stop, begins_with_record=self._boundary == last)
         else:
             self.tally.add(beyond)
+
+    def _pass_groups(self, stop: int) -> None:
+        """Go from one group of records to the next, by the length in front of each, to the first at or after *stop*."""
+        source, format = self._records.source, self._format
+        self.tally.add(None)
+        while self._boundary < stop:
+            length = format.group_bytes(source.read_at(self._boundary, format.group_head_bytes))
+            if length:
+                self.answers.up_to(self._boundary)
+            self._boundary = min(self._boundary + length, self._size) if length else self._size
 
     def _resume_at(self, stop: int, position: int, boundary: int | None) -> None:
         """Leave reading behind when the state at *stop* is known."""

@@ -260,6 +260,20 @@ class RecordCursor:
         """Offset of the boundary that the next step begins at."""
         return self._position
 
+    def is_before(self, stop: int) -> bool:
+        """True if the next step is of a range that stops there: it owns groups of records that start in it."""
+        return self._position < stop or self.is_in_group
+
+    @property
+    def is_in_group(self) -> bool:
+        """True if records of the same group follow."""
+        return getattr(self._format, "left_bytes", 0) > 0
+
+    @property
+    def owns_steps(self) -> bool:
+        """True if all records of a step that begins before a stop are owned: they are of one group."""
+        return has(self._format, "left_bytes")
+
     @property
     def _read_to(self) -> int:
         return self._position + len(self._buffer)
@@ -279,10 +293,10 @@ class RecordCursor:
         Reads end a little after *stop*, and go on in small steps.
         """
         while True:
-            taken = self._take_records()
+            taken = self._take_records(stop)
             if taken is not None:
                 return taken
-            if self._position >= stop:
+            if not self.is_before(stop):
                 return None  # after what lies between records
             is_long = len(self._buffer) > self._max_record_bytes + SLACK_BYTES
             if self._at_end:
@@ -332,8 +346,10 @@ class RecordCursor:
             return 0
         return self._format.gap_bytes(self._buffer, at_end=self._at_end and not self.is_torn)
 
-    def _take_records(self) -> RecordChunk | Skipped | None:
+    def _take_records(self, stop: int) -> RecordChunk | Skipped | None:
         while known := self._open.bytes_before(self._position, self._read_to):
+            if self.owns_steps and not self.is_before(stop):
+                break
             data, is_all = self._buffer[:known], known == len(self._buffer)
             at_end = self._at_end and not self.is_torn and is_all
             frames = self._frame(data, at_end=at_end)
@@ -386,6 +402,8 @@ class RecordCursor:
         return Skipped(offset, length := self._position - offset, code, raw[:length]), is_open
 
     def _advance(self, count: int) -> None:
+        if has(self._format, "left_bytes"):
+            self._format = self._format.after(self._buffer[:count])
         self._buffer = self._buffer[count:]
         self._position += count
 
@@ -410,7 +428,7 @@ class RecordCursor:
 
 def steps_until(cursor: RecordCursor, stop: int) -> Iterator[RecordChunk | Skipped]:
     """Steps of *cursor* as long as they begin before *stop*."""
-    while cursor.position < stop:
+    while cursor.is_before(stop):
         step = cursor.step(stop)
         if step is None:
             return
@@ -426,6 +444,6 @@ def first_boundary(cursor: RecordCursor, position: int) -> int:
     """
     for step in steps_until(cursor, position):
         starts = step.record_offsets
-        if (first := int(starts.searchsorted(position))) < len(starts):
+        if not cursor.owns_steps and (first := int(starts.searchsorted(position))) < len(starts):
             return int(starts[first])
     return cursor.gap_stop()

@@ -332,7 +332,7 @@ def test_lines_of_ebcdic_end_where_an_option_says(write):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"recfm": "VB"}, "F, FB, V or D"),
+        ({"recfm": "VBS"}, "F, FB, V, VB or D"),
         ({"is_rdw_big_endian": True}, "recfm=V"),
         ({"recfm": "V", "record_length": 9}, "records of a fixed length"),
         ({"recfm": "D"}, "lines of EBCDIC need lineSep"),

@@ -2,6 +2,8 @@
 
 use arrow_schema::SchemaRef;
 
+use std::cell::Cell;
+
 use super::engine::{Engine, Skipping};
 use super::error::BlockError;
 use super::lines::Lines;
@@ -14,6 +16,7 @@ use crate::rules::Rules;
 struct Cobol {
     file_start: u64,
     finder: Finder,
+    left: Cell<usize>, // of the block of records at hand, in bytes
     lines: Option<Lines>,
     parser: Parser,
 }
@@ -34,27 +37,28 @@ pub(super) fn engine(
         file_start: own.file_start,
         parser: Parser::new(own, schema, rules, tail)?,
         finder,
+        left: Cell::new(0),
         lines,
     }))
 }
 
 impl Engine for Cobol {
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        let (found, code) = self.finder.find(data, bounds);
-        let parsed = self.parser.fill(data, found.frames, found.stopped, code);
+        let (found, codes) = self.finder.find(data, bounds, self.left.get());
+        let parsed = self.parser.fill(data, found.frames, found.stopped, &codes);
         parsed.map_err(BlockError::invariant)
     }
 
     fn find(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        Ok(self.finder.find(data, bounds).0)
+        Ok(self.finder.find(data, bounds, self.left.get()).0)
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {
-        self.finder.frame(data, at_end)
+        self.finder.frame(data, at_end, self.left.get())
     }
 
     fn count(&self, data: &[u8]) -> Counted {
-        self.finder.count(data)
+        self.finder.count(data, self.left.get())
     }
 
     fn gap_bytes(&self, data: &[u8], at_end: bool) -> Option<usize> {
@@ -68,7 +72,7 @@ impl Engine for Cobol {
     fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
         match &self.lines {
             Some(lines) => lines.resume_after(data, at_end),
-            None => self.finder.resume_after(data, at_end),
+            None => self.finder.resume_after(data, at_end, self.left.get()),
         }
     }
 
@@ -80,11 +84,24 @@ impl Engine for Cobol {
                 is_lost,
             }) as _
         };
-        matches!(self.finder.way(), Way::Headers { .. }).then(passing)
+        self.needs_context().then(passing)
     }
 
     fn needs_context(&self) -> bool {
-        matches!(self.finder.way(), Way::Headers { .. })
+        matches!(self.finder.way(), Way::Headers(_) | Way::Blocks(..))
+    }
+
+    fn has_groups(&self) -> bool {
+        matches!(self.finder.way(), Way::Blocks(..))
+    }
+
+    fn is_in_group(&self) -> bool {
+        self.left.get() > 0
+    }
+
+    fn note_passed(&self, passed: &[u8]) {
+        self.left
+            .set(self.finder.left_after(passed, self.left.get()));
     }
 
     fn data_start(&self) -> Option<u64> {
@@ -109,16 +126,23 @@ struct Passing<'e> {
 
 impl Skipping for Passing<'_> {
     fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        let (size, left) = (
+            self.engine.finder.content(data).len(),
+            self.engine.left.get(),
+        );
         match self.is_lost {
-            true => at_end.then(|| self.engine.finder.content(data).len()),
+            true if (1..=size).contains(&left) => Some(left),
+            true => at_end.then_some(size),
             false => self.engine.resume_after(data, at_end),
         }
     }
 
     fn drop_bytes(&mut self, data: &[u8]) -> usize {
-        self.is_lost |= self.engine.finder.is_lost(data);
+        let (finder, left) = (&self.engine.finder, self.engine.left.get());
+        self.is_lost |= finder.is_lost(data, left);
         match self.is_lost {
-            true => self.engine.finder.content(data).len(),
+            true if left > 0 => finder.content(data).len().min(left),
+            true => finder.content(data).len(),
             false => 0,
         }
     }

@@ -147,8 +147,16 @@ impl Cursor {
             .unwrap_or_default()
     }
 
+    /// Whether the next step is of a range that ends at `stop`.
+    pub(super) fn is_before(&self, engine: &dyn Engine, stop: u64) -> bool {
+        self.position < stop || engine.is_in_group()
+    }
+
     /// Go past so many bytes.
-    pub(super) fn pass(&mut self, bytes: usize) {
+    pub(super) fn pass(&mut self, engine: &dyn Engine, bytes: usize) {
+        if engine.has_groups() {
+            engine.note_passed(self.data().get(..bytes).unwrap_or_default());
+        }
         self.passed += bytes;
         self.position += bytes as u64;
     }
@@ -177,7 +185,7 @@ impl Cursor {
             if let Some(taken) = self.take(source, engine, stop)? {
                 return Ok(taken);
             }
-            if self.position >= stop {
+            if !self.is_before(engine, stop) {
                 return Ok(Step::End); // after what lies between records
             }
             let longest = self.sizes.max_record_bytes.saturating_add(SLACK_BYTES);
@@ -218,7 +226,7 @@ impl Cursor {
     /// Count the records that end in what was read, and go past them.
     pub(super) fn count(&mut self, engine: &dyn Engine) -> u64 {
         let counted = engine.count(self.data());
-        self.pass(counted.next_start);
+        self.pass(engine, counted.next_start);
         counted.records as u64
     }
 
@@ -236,7 +244,7 @@ impl Cursor {
                 return Ok(self.end);
             }
             let complete = engine.frame(self.data(), false).next_start;
-            self.pass(complete);
+            self.pass(engine, complete);
             if self.data().len() > self.sizes.max_record_bytes.saturating_add(SLACK_BYTES) {
                 if let Some(open) = self.skip_gap(source, engine)? {
                     return Ok(open.offset);
@@ -260,6 +268,9 @@ impl Cursor {
         let whole_at_end = self.at_end() && !self.is_torn(source);
         let unit = engine.unit_bytes();
         while let known @ 1.. = self.open.bytes_before(self.position, self.read_to(), unit) {
+            if engine.has_groups() && !self.is_before(engine, stop) {
+                break;
+            }
             let is_all = known == self.data().len();
             let data = self.data().get(..known).unwrap_or_default();
             let left = usize::try_from(stop.saturating_sub(self.position)).unwrap_or(usize::MAX);
@@ -279,7 +290,7 @@ impl Cursor {
             }
             let gap = data.get(..parsed.frames.next_start).unwrap_or_default();
             self.passed_lines |= gap.iter().any(|byte| !b"\r\n \t\0".contains(byte));
-            self.pass(parsed.frames.next_start); // only what lies between records
+            self.pass(engine, parsed.frames.next_start); // only what lies between records
             if parsed.stopped == Stopped::Long {
                 return self.give_up(source, engine, TOO_LONG).map(Some);
             }
@@ -340,12 +351,12 @@ impl Cursor {
             if let Some(resume) = resume {
                 break resume;
             }
-            self.pass(skipping.drop_bytes(self.data()));
+            self.pass(engine, skipping.drop_bytes(self.data()));
             self.fill(source, self.end, 0)?;
             resume = skipping.resume_after(self.data(), self.at_end());
         };
         let never_ends = self.at_end() && skipping.never_ends(self.data());
-        self.pass(resume);
+        self.pass(engine, resume);
         let length = self.position - offset;
         raw.truncate(usize::try_from(length).unwrap_or(usize::MAX));
         let skipped = Skipped {

@@ -97,6 +97,20 @@ pub(super) trait Engine: Send {
         false
     }
 
+    /// Whether records lie in groups, each with its length in front. A range owns those that begin in it, with all
+    /// of their records: [`Engine::find`] goes on to the end of one, and no further than the stop.
+    fn has_groups(&self) -> bool {
+        false
+    }
+
+    /// Whether records of the same group follow.
+    fn is_in_group(&self) -> bool {
+        false
+    }
+
+    /// Take notice of bytes that were passed.
+    fn note_passed(&self, _passed: &[u8]) {}
+
     /// Where the first record of a file starts, where no look at the file is needed for that.
     fn data_start(&self) -> Option<u64> {
         None

@@ -336,6 +336,10 @@ impl BlockReader {
                         true => Work::Read,
                         false => Work::Find,
                     };
+                    let (_, stop, ..) = self.block.block;
+                    if self.engine.has_groups() && entry < stop {
+                        self.span.start.get_or_insert(entry);
+                    }
                     self.phase = Phase::Reading(self.cursor(entry, work));
                 }
                 Phase::Reading(mut cursor) => {
@@ -352,7 +356,7 @@ impl BlockReader {
     /// Deal with the next records; whether there may be more.
     fn read_on(&mut self, cursor: &mut Cursor) -> Result<bool, BlockError> {
         let (_, stop, ..) = self.block.block;
-        if self.span.stop.is_some() || cursor.position() >= stop {
+        if self.span.stop.is_some() || !cursor.is_before(self.engine.as_ref(), stop) {
             return self.finish(cursor).map(|()| false);
         }
         let step = cursor.step(&mut self.source, self.engine.as_ref(), stop)?;
@@ -376,7 +380,7 @@ impl BlockReader {
                 let last = offset + starts.last().copied().unwrap_or_default() as u64;
                 if !self.claim(first)? {
                     (first, None)
-                } else if last >= stop {
+                } else if last >= stop && !self.engine.has_groups() {
                     return Err(BlockError::invariant("a step ends before the block does"));
                 } else if !parsed.undecided.is_empty() {
                     return Err(undecided(first));
@@ -390,7 +394,7 @@ impl BlockReader {
                     self.look_inside(cursor, &parsed)?;
                     self.hash(offset, offset + next as u64, Some(data))?;
                     let delivered = self.rows.deliver(data, offset, parsed, self.remaining)?;
-                    cursor.pass(next);
+                    cursor.pass(self.engine.as_ref(), next);
                     self.records += count;
                     (first, Some(delivered))
                 }
@@ -584,7 +588,7 @@ impl BlockReader {
         let mut cursor = self.cursor(entry, Work::Find);
         let mut counted = Counted::default();
         let mut looks_first = self.dropped.wants_first();
-        while cursor.position() < stop {
+        while cursor.is_before(self.engine.as_ref(), stop) {
             if !looks_first && cursor.fill_to_count(&mut self.source, stop)? {
                 if is_suspect(cursor.data()) {
                     return Ok(None);
@@ -600,7 +604,7 @@ impl BlockReader {
             }
             match step {
                 Step::End => break,
-                Step::Skipped(skipped) if skipped.offset < stop => {
+                Step::Skipped(skipped) if skipped.offset < stop || self.engine.has_groups() => {
                     counted.given_up += 1;
                     counted.first.get_or_insert((skipped.offset, skipped.code));
                 }
@@ -610,11 +614,14 @@ impl BlockReader {
                         self.look_inside(&cursor, &parsed)?;
                     }
                     let starts = &parsed.frames.starts;
-                    let owned =
-                        starts.partition_point(|&start| cursor.position() + (start as u64) < stop);
+                    let owned = match self.engine.has_groups() {
+                        true => starts.len(),
+                        false => starts
+                            .partition_point(|&start| cursor.position() + (start as u64) < stop),
+                    };
                     counted.rows += owned as u64;
                     self.records += owned as u64;
-                    cursor.pass(parsed.frames.next_start);
+                    cursor.pass(self.engine.as_ref(), parsed.frames.next_start);
                 }
             }
             looks_first = false;
@@ -762,7 +769,7 @@ impl BlockReader {
                 BlockError::invariant("a block has no record that starts before it").at(first),
             );
         }
-        let is_ours = first < stop;
+        let is_ours = first < stop || self.engine.has_groups();
         if is_ours {
             self.span.start.get_or_insert(first);
         }

@@ -300,7 +300,7 @@ fn lines_that_each_open_a_quote_are_given_up_in_linear_work() {
         {
             Step::End => break,
             Step::Skipped(_) => given_up += 1,
-            Step::Records(parsed) => cursor.pass(parsed.frames.next_start),
+            Step::Records(parsed) => cursor.pass(&engine, parsed.frames.next_start),
         }
     }
     let looked = engine.1.load(Ordering::Relaxed);

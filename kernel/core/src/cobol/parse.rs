@@ -123,8 +123,8 @@ impl Parser {
         })
     }
 
-    /// Fill in records that were found; those that have no room in the columns are left out. `code` says what is wrong
-    /// with those that are malformed: where nothing tells how long they are, nothing of them is read.
+    /// Fill in records that were found; those that have no room in the columns are left out. `codes` say what is wrong
+    /// with those that are malformed: where nothing tells how long one is, nothing of it is read.
     ///
     /// # Errors
     /// If a record is not in the data.
@@ -133,16 +133,14 @@ impl Parser {
         data: &[u8],
         mut frames: Frames,
         mut stopped: Stopped,
-        code: Code,
+        codes: &[Code],
     ) -> Result<Parsed, String> {
         let mut filling = Filling::new(&self.schema, &self.rules, self.rescue.as_ref())?;
         let rows = frames.starts.len();
         let end = frames.stops.last().map_or(0, |&stop| stop as usize);
-        let mut broken = frames
-            .malformed
-            .iter()
-            .map(|&record| record as usize)
-            .peekable();
+        let malformed = frames.malformed.clone();
+        let numbers = malformed.iter().map(|&record| record as usize);
+        let mut broken = numbers.zip(codes.iter().copied()).peekable();
         let mut from = 0;
         while from < rows {
             let (to, bytes) = self.tile(&frames, from, &filling);
@@ -152,7 +150,8 @@ impl Parser {
                 break;
             }
             let is_lost = |row: usize| {
-                code == Code::BadRecordHeader && frames.malformed.contains(&(row as u32))
+                let found = malformed.binary_search(&(row as u32)).ok();
+                found.and_then(|place| codes.get(place)) == Some(&Code::BadRecordHeader)
             };
             let bases = (from..to).filter_map(|row| {
                 let (start, stop) = span(&frames, row)?;
@@ -189,10 +188,10 @@ impl Parser {
                 self.fill_column(column, node, &mut tile);
             }
             let last = tile.stops.last().copied().unwrap_or(end);
-            if tile.refused.is_empty() && broken.peek().is_none_or(|&record| record >= to) {
+            if tile.refused.is_empty() && broken.peek().is_none_or(|&(record, _)| record >= to) {
                 filling.end_rows(to - from, 3 * bytes);
             } else {
-                self.end_rows(tile, from, &frames, code, &mut broken, &mut filling);
+                self.end_rows(tile, from, &frames, &mut broken, &mut filling);
             }
             filling.expect(end.saturating_sub(last), rows - to);
             from = to;
@@ -242,8 +241,7 @@ impl Parser {
         mut tile: Tile<'_>,
         from: usize,
         frames: &Frames,
-        code: Code,
-        broken: &mut std::iter::Peekable<impl Iterator<Item = usize>>,
+        broken: &mut std::iter::Peekable<impl Iterator<Item = (usize, Code)>>,
         filling: &mut Filling<'_>,
     ) {
         tile.refused
@@ -251,7 +249,8 @@ impl Parser {
         let mut left = tile.refused.into_iter().peekable();
         for row in 0..tile.stops.len() {
             let (start, stop) = span(frames, from + row).unwrap_or_default();
-            let mut fault = broken.next_if_eq(&(from + row)).map(|_| Fault {
+            let found = broken.next_if(|&(record, _)| record == from + row);
+            let mut fault = found.map(|(_, code)| Fault {
                 record: 0,
                 code,
                 column: "".into(),

@@ -11,8 +11,10 @@ use crate::lines::grammar::Grammar;
 use crate::lines::{Bounds, Records, Taking};
 use crate::parsed::{Parsed, Stopped};
 
-/// Bytes in front of a record that say how long it is.
+/// Bytes in front of a record, or of a block, that say how long it is.
 const HEADER_BYTES: usize = 4;
+/// How many bytes of a block are still to come, where nothing tells that: those up to the end of the file.
+const LOST: usize = usize::MAX;
 
 /// How records are found; see the Python class `CobolRecords`.
 #[derive(Clone, Debug, Deserialize)]
@@ -33,14 +35,50 @@ pub enum Way {
     /// Each has so many bytes.
     Fixed(NonZero<usize>),
     /// Four bytes in front say how many; see the Python class `HeaderRecords`.
-    Headers {
-        /// Whether the number comes first; nothing stands for either.
-        big_endian: Option<bool>,
-        /// How many bytes a record has more than that.
-        adjustment: i64,
-    },
+    Headers(Header),
+    /// The same in blocks, whose lengths are in front of them; see the Python class `BlockedRecords`.
+    Blocks(Header, Header),
     /// They are lines, ended by these bytes, or any line end of ASCII.
     Lines(Option<Vec<u8>>),
+}
+
+/// How four bytes say a length.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// Whether the number comes first; nothing stands for either.
+    big_endian: Option<bool>,
+    /// How many bytes follow more than that.
+    adjustment: i64,
+}
+
+impl Header {
+    /// Bytes after those of a header; `None` if they say none.
+    fn length(self, header: [u8; HEADER_BYTES]) -> Option<usize> {
+        let [a, b, c, d] = header;
+        let (high, low) = (u16::from_be_bytes([a, b]), u16::from_le_bytes([c, d]));
+        if (high > 0) == (low > 0) || self.big_endian.is_some_and(|big| big != (high > 0)) {
+            return None;
+        }
+        usize::try_from(i64::from(high.max(low)) + self.adjustment).ok()
+    }
+
+    /// The same of a block, whose number may have 31 bits.
+    fn block_length(self, header: [u8; HEADER_BYTES]) -> Option<usize> {
+        let [a, .., d] = header;
+        let is_little = self.big_endian == Some(false);
+        let (number, other) = match is_little {
+            true => (u32::from_le_bytes(header), a),
+            false => (u32::from_be_bytes(header), d),
+        };
+        if number < 1 << 31 {
+            return match is_little || other < 0x80 {
+                true => self.length(header),
+                false => None,
+            };
+        }
+        usize::try_from(i64::from(number & 0x7FFF_FFFF) + self.adjustment).ok()
+    }
 }
 
 /// Which records are read; see the Python class `Segments`.
@@ -113,36 +151,53 @@ impl Finder {
     }
 
     /// Length of the record behind a header, with that; `None` if it says none.
-    pub fn length(&self, header: &[u8]) -> Option<usize> {
-        let Way::Headers {
-            big_endian,
-            adjustment,
-        } = &self.way
-        else {
+    fn length(&self, record: &[u8]) -> Option<usize> {
+        let (Way::Headers(header) | Way::Blocks(header, _)) = &self.way else {
             return None;
         };
-        let [a, b, c, d] = *header.first_chunk::<HEADER_BYTES>()?;
-        let (high, low) = (u16::from_be_bytes([a, b]), u16::from_le_bytes([c, d]));
-        if (high > 0) == (low > 0) || big_endian.is_some_and(|big| big != (high > 0)) {
-            return None;
-        }
-        let length = i64::from(high.max(low)) + adjustment;
-        Some(usize::try_from(length).ok()? + HEADER_BYTES)
+        Some(header.length(*record.first_chunk()?)? + HEADER_BYTES)
     }
 
-    /// Go through the complete records of some content, which begins with one, for as long as they are taken.
+    /// How many bytes of a block are still to come after `passed`, in front of which there were `left`.
+    pub fn left_after(&self, mut passed: &[u8], mut left: usize) -> usize {
+        let Way::Blocks(_, blocks) = &self.way else {
+            return 0;
+        };
+        while let Some(after) = passed.get(left..)
+            && !after.is_empty()
+        {
+            let header = after.first_chunk();
+            left = header
+                .and_then(|&header| blocks.block_length(header))
+                .unwrap_or(LOST);
+            passed = after.get(HEADER_BYTES..).unwrap_or_default();
+        }
+        left - passed.len()
+    }
+
+    /// Go through the complete records of some content, which begins with one, or in a block of which `left` bytes are
+    /// still to come, for as long as they are taken; blocks from `stop` on are left. Returns how far that went.
     fn each(
         &self,
         content: &[u8],
         at_end: bool,
+        (left, stop): (usize, usize),
         mut take: impl FnMut(Place, Option<Code>) -> bool,
-    ) {
+    ) -> usize {
+        if let Way::Blocks(_, blocks) = self.way {
+            return self.each_in_blocks(content, at_end, (left, stop), blocks, take);
+        }
         let size = content.len();
+        let mut start = 0;
         if let Some(grammar) = &self.lines {
             let records = Records::new(grammar, content, size, at_end);
-            return records.each(0, |start, stop, next| take((start, stop, next), None));
+            records.each(0, |from, stop, next| {
+                let is_taken = take((from, stop, next), None);
+                start = if is_taken { next } else { start };
+                is_taken
+            });
+            return start;
         }
-        let mut start = 0;
         while start < size {
             let rest = content.get(start..).unwrap_or_default();
             let length = match &self.way {
@@ -152,108 +207,195 @@ impl Finder {
             if let Some(length) = length.filter(|&length| length <= rest.len()) {
                 let stop = start + length;
                 if !take((start, stop, stop), None) {
-                    return;
+                    return start;
                 }
                 start = stop;
                 continue;
             }
-            if at_end {
-                let is_lost = length.is_none() && rest.len() >= HEADER_BYTES;
-                let code = if is_lost {
-                    Code::BadRecordHeader
-                } else {
-                    Code::ShortRecord
-                };
-                take((start, size, size), Some(code));
-            }
-            return;
+            let is_lost = length.is_none() && rest.len() >= HEADER_BYTES;
+            let code = if is_lost {
+                Code::BadRecordHeader
+            } else {
+                Code::ShortRecord
+            };
+            return match at_end && take((start, size, size), Some(code)) {
+                true => size,
+                false => start,
+            };
         }
+        start
     }
 
-    /// The records at the front of `data`, cut to `bounds`, and what is wrong with the last one.
-    pub fn find(&self, data: &[u8], bounds: Bounds) -> (Parsed, Code) {
-        let content = self.content(data);
-        let mut taking = Taking::new(bounds);
-        let (mut passed, mut broken, mut is_refused) = (0, None, false);
-        self.each(content, bounds.at_end, |(start, stop, next), code| {
-            if self.is_read(content.get(start..stop).unwrap_or_default(), code) {
-                is_refused = !taking.take(start, stop, next);
-                if is_refused {
-                    return false;
+    fn each_in_blocks(
+        &self,
+        content: &[u8],
+        at_end: bool,
+        (mut left, stop): (usize, usize),
+        blocks: Header,
+        mut take: impl FnMut(Place, Option<Code>) -> bool,
+    ) -> usize {
+        let (size, mut start) = (content.len(), 0);
+        while start < size {
+            let rest = content.get(start..).unwrap_or_default();
+            if left == 0 {
+                if start >= stop {
+                    break;
                 }
-                broken = code;
+                if let Some(&header) = rest.first_chunk()
+                    && let Some(length) = blocks.block_length(header)
+                {
+                    (start, left) = (start + HEADER_BYTES, length);
+                    continue;
+                }
             }
-            passed = next;
-            true
+            let end = match left {
+                0 => LOST,
+                _ => start.saturating_add(left),
+            };
+            let length = self.length_in_block(rest, left);
+            let has_header = rest.len() >= HEADER_BYTES || (left > 0 && left < HEADER_BYTES);
+            let code = match length {
+                Some(_) => None,
+                None if has_header => Some(Code::BadRecordHeader),
+                None => Some(Code::ShortRecord),
+            };
+            let next = length.map_or(end, |length| start + length);
+            let is_whole = next <= size && (length.is_some() || has_header);
+            let (next, code) = match is_whole {
+                true => (next, code),
+                false if at_end => (size, code.or(Some(Code::ShortRecord))),
+                false => break,
+            };
+            if !take((start, next, next), code) {
+                break;
+            }
+            left = left.saturating_sub(next - start);
+            start = next;
+        }
+        start
+    }
+
+    /// Length of the record that the rest of a block begins with; `None` if it says none that is in the block.
+    fn length_in_block(&self, rest: &[u8], left: usize) -> Option<usize> {
+        let length = self.length(rest.get(..left.min(rest.len()))?)?;
+        (length <= left).then_some(length)
+    }
+
+    /// The records at the front of `data`, cut to `bounds`, and what is wrong with those that are malformed; the first
+    /// are in a block of which `left` bytes are still to come.
+    pub fn find(&self, data: &[u8], bounds: Bounds, left: usize) -> (Parsed, Vec<Code>) {
+        let content = self.content(data);
+        let is_blocked = matches!(self.way, Way::Blocks(..));
+        let mut taking = Taking::new(Bounds {
+            stop: if is_blocked { usize::MAX } else { bounds.stop },
+            ..bounds
         });
+        let (mut codes, mut malformed, mut rows) = (Vec::new(), Vec::new(), 0);
+        let mut is_refused = false;
+        let around = (left, bounds.stop);
+        let passed = self.each(
+            content,
+            bounds.at_end,
+            around,
+            |(start, stop, next), code| {
+                if self.is_read(content.get(start..stop).unwrap_or_default(), code) {
+                    is_refused = !taking.take(start, stop, next);
+                    if is_refused {
+                        return false;
+                    }
+                    if let Some(code) = code {
+                        codes.push(code);
+                        malformed.push(rows);
+                    }
+                    rows += 1;
+                }
+                true
+            },
+        );
         let mut found = taking.finish(content.len());
         found.frames.next_start = passed;
-        if !is_refused && bounds.at_end {
+        found.frames.malformed = malformed;
+        if !is_refused && bounds.at_end && passed >= content.len() {
             found.frames.next_start = data.len();
             found.stopped = Stopped::End;
         }
-        if broken.is_some() {
-            found.frames.malformed.push((found.rows - 1) as u32);
-        }
-        (found, broken.unwrap_or(Code::ShortRecord))
+        (found, codes)
     }
 
     /// All complete records at the front of `data`.
-    pub fn frame(&self, data: &[u8], at_end: bool) -> Frames {
+    pub fn frame(&self, data: &[u8], at_end: bool, left: usize) -> Frames {
         let bounds = Bounds {
             stop: usize::MAX,
             at_end,
             rows: usize::MAX,
             record_bytes: usize::MAX,
         };
-        self.find(data, bounds).0.frames
+        self.find(data, bounds, left).0.frames
     }
 
     /// How many those are.
-    pub fn count(&self, data: &[u8]) -> Counted {
+    pub fn count(&self, data: &[u8], left: usize) -> Counted {
         let content = self.content(data);
-        let mut counted = Counted::default();
-        self.each(content, false, |(start, stop, next), code| {
-            let is_read = self.is_read(content.get(start..stop).unwrap_or_default(), code);
-            counted.records += usize::from(is_read);
-            counted.next_start = next;
-            true
-        });
-        counted
+        let mut records = 0;
+        let next_start = self.each(
+            content,
+            false,
+            (left, usize::MAX),
+            |(start, stop, _), code| {
+                let is_read = self.is_read(content.get(start..stop).unwrap_or_default(), code);
+                records += usize::from(is_read);
+                true
+            },
+        );
+        Counted {
+            records,
+            next_start,
+        }
     }
 
     /// Length of what lies between records at the front of `data`; `None` where more of it may follow.
     pub fn gap_bytes(&self, data: &[u8], at_end: bool) -> Option<usize> {
         let content = self.content(data);
-        if self.segments.is_none() && (self.trailer == 0 || !content.is_empty()) {
+        let begins = self.segments.is_none() || matches!(self.way, Way::Blocks(..));
+        if begins && (self.trailer == 0 || !content.is_empty()) {
             return Some(0);
         }
         let mut found = None;
-        self.each(content, at_end, |(start, stop, _), code| {
-            let is_read = self.is_read(content.get(start..stop).unwrap_or_default(), code);
-            found = is_read.then_some(start);
-            !is_read
-        });
+        self.each(
+            content,
+            at_end,
+            (0, usize::MAX),
+            |(start, stop, _), code| {
+                let is_read = self.is_read(content.get(start..stop).unwrap_or_default(), code);
+                found = is_read.then_some(start);
+                !is_read
+            },
+        );
         found.or(at_end.then_some(data.len()))
     }
 
-    /// Where reading goes on after a record that is given up.
-    pub fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+    /// Where reading goes on after a record that is given up, in a block of which `left` bytes are still to come.
+    pub fn resume_after(&self, data: &[u8], at_end: bool, left: usize) -> Option<usize> {
         let content = self.content(data);
         let length = match &self.way {
             Way::Fixed(length) if at_end => return Some(length.get().min(data.len())),
             Way::Fixed(length) => Some(length.get()),
+            Way::Blocks(..) if left == 0 => None,
+            Way::Blocks(..) => self.length_in_block(content, left).or(Some(left)),
             _ => self.length(content),
         };
         let known = length.filter(|&length| length <= content.len());
         known.or(at_end.then_some(content.len()))
     }
 
-    /// Whether nothing tells how long the record is that `data` begins with.
-    pub fn is_lost(&self, data: &[u8]) -> bool {
+    /// Whether nothing tells how long the record is that `data` begins with, in such a block.
+    pub fn is_lost(&self, data: &[u8], left: usize) -> bool {
         let content = self.content(data);
-        matches!(self.way, Way::Headers { .. })
-            && content.len() >= HEADER_BYTES
-            && self.length(content).is_none()
+        let length = match &self.way {
+            Way::Headers(_) => self.length(content),
+            Way::Blocks(..) => self.length_in_block(content, left),
+            _ => return false,
+        };
+        content.len() >= HEADER_BYTES && length.is_none()
     }
 }

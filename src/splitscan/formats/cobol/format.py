@@ -9,13 +9,8 @@ import pyarrow as pa
 from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError, Where
 from splitscan.formats.cobol.decoder import CobolDecoder
-from splitscan.formats.cobol.framing import (
-    HEADER_BYTES,
-    CobolRecords,
-    FixedRecords,
-    HeaderRecords,
-    LineRecords,
-)
+from splitscan.formats.cobol.framing import CobolRecords, FixedRecords, LineRecords
+from splitscan.formats.cobol.headers import HEADER_BYTES, BlockedRecords, HeaderRecords
 from splitscan.formats.cobol.layout import Group, Leaf, Node, Table
 from splitscan.formats.cobol.notation import Notation, Segments
 from splitscan.formats.cobol.options import CobolOptions, Recfm, Trimming
@@ -89,7 +84,11 @@ def _records(own: CobolOptions) -> CobolRecords:
     around: dict[str, Any] = {"start": own.file_start_offset, "trailer": own.file_end_offset, "segments": segments}
     if own.has_headers:
         adjustment = own.rdw_adjustment - (HEADER_BYTES if own.is_rdw_part_of_record_length else 0)
-        return HeaderRecords(big_endian=own.is_rdw_big_endian, adjustment=adjustment, **around)
+        around |= {"big_endian": own.is_rdw_big_endian, "adjustment": adjustment}
+        if own.recfm is Recfm.VARIABLE:
+            return HeaderRecords(**around)
+        blocks: dict[str, Any] = {"blocks_big_endian": own.is_bdw_big_endian, "blocks_adjustment": own.bdw_adjustment}
+        return BlockedRecords(**around, **blocks)
     if own.recfm is Recfm.LINES:
         mark = own.line_sep and bytes(own.page.characters.index(letter) for letter in own.line_sep)
         return LineRecords(delimiter=mark or None, segments=segments)

@@ -1,11 +1,11 @@
-"""Finding records: of a fixed length, behind their lengths, or lines; between a header and a trailer of the file."""
+"""Finding records: what all ways to do it share, those of a fixed length, and lines."""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -14,16 +14,13 @@ import numpy as np
 from splitscan.engine import kernel
 from splitscan.formats.cobol.notation import Segments
 from splitscan.formats.fixed.framing import SHORT_RECORD
-from splitscan.formats.framing.contract import Need, Preamble, Skipping, Splittability
+from splitscan.formats.framing.contract import Need, Preamble, Splittability, has
 from splitscan.formats.framing.encodings import US_ASCII
-from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, Summary, native
+from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, native
 from splitscan.formats.text.lines import DelimitedFormat, LineFormat
 
-HEADER_BYTES = 4
-"""Bytes in front of a record that say how long it is."""
-
 BAD_RECORD_HEADER = "bad-record-header"
-"""Reject code of the rest of a file, where four bytes are no length of a record."""
+"""Reject code of the rest of a file, or of a block of it, where nothing says how long a record is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +56,10 @@ class CobolRecords(ABC):
     def each(self, content: memoryview, *, at_end: bool) -> Iterator[tuple[int, int, int, str | None]]:
         """Start, stop, where the next one starts, and what is wrong, of each record in front of the trailer."""
 
+    def gap_in_front(self, content: memoryview) -> int:
+        """Bytes in front of all records that *content* has, which a reader may pass alone."""
+        return 0
+
     def spelled(self) -> dict[str, Any]:
         """Words in which the kernel is told of it."""
         segments = None if self.segments is None else self.segments.spelled()
@@ -88,7 +89,7 @@ class CobolRecords(ABC):
         starts: list[int] = []
         stops: list[int] = []
         malformed: dict[int, str] = {}
-        passed = 0
+        passed = self.gap_in_front(view)
         for start, stop, next_start, code in self.each(view, at_end=at_end):
             passed = next_start
             if self._is_read(view[start:stop], code):
@@ -96,7 +97,7 @@ class CobolRecords(ABC):
                 starts.append(start)
                 stops.append(stop)
         first, last = (np.array(positions, dtype=np.int64) for positions in (starts, stops))
-        return Frames(first, last, len(data) if at_end else passed, malformed)
+        return Frames(first, last, len(data) if at_end and passed == len(view) else passed, malformed)
 
     def count(self, data: Buffer) -> CountedRecords:
         found = _finder(self)
@@ -160,90 +161,6 @@ class FixedRecords(CobolRecords):
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderRecords(CobolRecords):
-    r"""Records with four bytes in front that say how long they are: two of a number, and two of zeros.
-
-    A record begins with its header. Where that says no length, the rest of the file is one record that is flagged.
-
-    Args:
-        big_endian: Whether the number comes first, from the highest byte on; else it comes last, from the lowest on.
-            ``None`` for either: the zeros tell.
-        adjustment: How many bytes a record has more than that number says.
-        is_lost: Whether bytes were dropped, so that nothing tells where another record is before the trailer.
-
-    Example:
-        >>> frames = HeaderRecords().frame(b"\0\2\0\0ab\0\1\0\0c\0\0\0\0d", at_end=True)
-        >>> frames.starts.tolist(), frames.malformed
-        ([0, 6, 11], {2: 'bad-record-header'})
-    """
-
-    splittability: ClassVar[Splittability] = Splittability.CONTEXT
-
-    is_walked: ClassVar[bool] = True
-
-    big_endian: bool | None = None
-    adjustment: int = 0
-    is_lost: bool = False
-
-    def records_spelled(self) -> dict[str, Any]:
-        return {"headers": {"big_endian": self.big_endian, "adjustment": self.adjustment}}
-
-    def length(self, header: bytes) -> int | None:
-        """Bytes of a record with its header; ``None`` if that says none."""
-        high, low = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "little")
-        if self.is_lost or (high and low) or not (high or low) or self.big_endian is (not high):
-            return None
-        length = (high or low) + self.adjustment
-        return length + HEADER_BYTES if length >= 0 else None
-
-    def each(self, content: memoryview, *, at_end: bool) -> Iterator[tuple[int, int, int, str | None]]:
-        start, size = 0, len(content)
-        while size - start >= HEADER_BYTES:
-            length = self.length(bytes(content[start : start + HEADER_BYTES]))
-            if length is None or start + length > size:
-                break
-            yield start, start + length, start + length, None
-            start += length
-        if at_end and start < size:
-            header = bytes(content[start : start + HEADER_BYTES])
-            is_bad = len(header) == HEADER_BYTES and self.length(header) is None
-            yield start, size, size, BAD_RECORD_HEADER if is_bad else SHORT_RECORD
-
-    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        """After so many bytes; at the end of all where nothing tells how many."""
-        content = self.content(data)
-        length = self.length(bytes(content[:HEADER_BYTES])) if len(content) >= HEADER_BYTES else None
-        if length is not None and length <= len(content):
-            return length
-        return len(content) if at_end else None
-
-    def droppable(self, data: Buffer) -> int:
-        """All in front of the trailer, where nothing tells how long a record is."""
-        content = self.content(data)
-        is_open = len(content) < HEADER_BYTES and not self.is_lost
-        return 0 if is_open or self.length(bytes(content[:HEADER_BYTES])) is not None else len(content)
-
-    def drop(self, data: Buffer) -> tuple[int, Skipping]:
-        """After what is dropped nothing tells where another record is."""
-        dropped = self.droppable(data)
-        return dropped, replace(self, is_lost=True) if dropped else self
-
-    # ------------------------------------------------------------- the index
-
-    def safe_cut(self, before: bytes, after: bytes) -> int | Need:
-        return 0
-
-    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """Nothing: only a walk from header to header tells where records are."""
-        return Summary(len(data), ())
-
-    def state_after(self, data: Buffer) -> int:
-        """How many bytes of the last record are still to come, or of its header, at least."""
-        frames = self.frame(data, at_end=False)
-        return 0 if frames.next_start == len(data) else 1
-
-
-@dataclass(frozen=True, slots=True)
 class LineRecords(CobolRecords):
     """Lines; those that are not read are bytes between records."""
 
@@ -302,7 +219,7 @@ class CobolReferenceFramer:
 
 
 def _finder(format: CobolRecords) -> NativeFraming | None:
-    return None if kernel() is None else _native(format)
+    return None if kernel() is None or has(format, "left_bytes") else _native(format)
 
 
 @lru_cache(maxsize=64)

@@ -110,6 +110,7 @@ class Recfm(enum.Enum):
     FIXED = "F"
     FIXED_BLOCKED = "FB"
     VARIABLE = "V"
+    VARIABLE_BLOCKED = "VB"
     LINES = "D"
 
 
@@ -131,6 +132,10 @@ class CobolOptions(RecordOptions):
     )
     is_rdw_part_of_record_length: bool = option(FLAG, "Whether these lengths count their own four bytes.", False)
     rdw_adjustment: int = option(whole(-65_536), "Bytes that a record has more than its length says.", 0)
+    is_bdw_big_endian: bool | None = option(
+        FLAG, "Byte order of the lengths in front of blocks; if not given, each tells it.", None
+    )
+    bdw_adjustment: int = option(whole(-65_536), "Bytes that a block has more than its length says.", 0)
     line_sep: str | None = line_separator()
     segment_field: str | None = option(TEXT, "Item that says of which kind a record is.", None)
     segment_filter: tuple[str, ...] = option(PATHS, "Kinds of records that are read, as texts; all if not given.", ())
@@ -190,7 +195,7 @@ class CobolOptions(RecordOptions):
     @property
     def has_headers(self) -> bool:
         """True if a record has its length in front."""
-        return self.recfm is Recfm.VARIABLE
+        return self.recfm in {Recfm.VARIABLE, Recfm.VARIABLE_BLOCKED}
 
     @property
     def fixed_length(self) -> tuple[str, int] | None:
@@ -206,9 +211,11 @@ class CobolOptions(RecordOptions):
         of_headers = (
             self.is_rdw_big_endian is not None or self.is_rdw_part_of_record_length or bool(self.rdw_adjustment)
         )
+        of_blocks = self.is_bdw_big_endian is not None or bool(self.bdw_adjustment)
         of_segments = bool(self.segment_filter or self.redefine_segment_id_map)
         contradictions = {
-            "lengths in front of records are those of recfm=V": of_headers and not self.has_headers,
+            "lengths in front of records are those of recfm=V and VB": of_headers and not self.has_headers,
+            "lengths in front of blocks are those of recfm=VB": of_blocks and recfm is not Recfm.VARIABLE_BLOCKED,
             "recordLength is for records of a fixed length": self.record_length is not None and not self.fixed_length,
             "lineSep is for recfm=D": mark is not None and not is_lines,
             "a file of lines has no header and no trailer": is_lines and self.about_files is not None,

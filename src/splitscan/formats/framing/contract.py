@@ -127,6 +127,27 @@ class FullFormat(RecordFormat, Protocol):
     def is_walked(self) -> bool:
         """Always true, for a context format whose summaries say nothing: records are found from one to the next."""
 
+    @property
+    def left_bytes(self) -> int:
+        """Bytes of a group of records that are still to come at a position between records; 0 in front of a group.
+
+        For a format whose records lie in groups, each with its length in front: only from the start of a group records
+        can be found, so a range owns the groups whose first byte it has, with all of their records.
+        """
+
+    def after(self, passed: Buffer) -> Any:
+        """This format after bytes that end between records, or in what is given up."""
+
+    def group_bytes(self, head: bytes) -> int:
+        """Bytes of a group with its length; 0 where none begins, more than any file has where nothing tells its end.
+
+        *head* is :attr:`group_head_bytes` from its start on, or all that the file has.
+        """
+
+    @property
+    def group_head_bytes(self) -> int:
+        """How many bytes tell the length of a group, and whether it is in front of a trailer."""
+
     def drop(self, data: Buffer) -> tuple[int, Skipping]:
         """Drop what :meth:`droppable` allows, and give what goes on after that.
 

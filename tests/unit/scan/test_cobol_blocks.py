@@ -1,0 +1,154 @@
+"""Records in blocks with lengths in front, through whole scans: every cut, both byte orders, damage, index."""
+
+import random
+
+import pytest
+from tests.unit.scan.test_cobol import LINE, TEXTS, codes, headed
+
+import splitscan as ss
+from splitscan.formats.cobol.headers import BlockedRecords
+from splitscan.testing.scan_laws import check_block_law, check_projection_law
+
+
+def block(*records, big=True, counts_itself=False, extended=False):
+    """Records in a block."""
+    data = b"".join(records)
+    number = len(data) + 4 * counts_itself
+    if extended:
+        header = (number | 1 << 31).to_bytes(4, "big" if big else "little")
+    else:
+        header = number.to_bytes(2, "big") + b"\0\0" if big else b"\0\0" + number.to_bytes(2, "little")
+    return header + data
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(data, name="a.dat"):
+        path = tmp_path / name
+        path.write_bytes(data)
+        return str(path)
+
+    return write
+
+
+@pytest.fixture(params=["kernel", "reference"])
+def engine(request, monkeypatch):
+    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("big", [True, False])
+@pytest.mark.parametrize("extended", [True, False])
+def test_records_of_blocks_are_found_from_every_cut(write, big, extended):
+    inner = [headed(text, big=big) for text in TEXTS]
+    data = b"".join(
+        block(*part, big=big, extended=extended)
+        for part in (inner[:2], inner[2:3], [] if extended else inner[3:3], inner[3:])
+    )
+    if not extended:
+        data = data.replace(b"\0\0\0\0", b"")
+    path = write(b"hh" + data + b"ttt")
+    around = {"file_start_offset": 2, "file_end_offset": 3, "recfm": "VB"}
+    if extended and not big:
+        around["is_bdw_big_endian"] = False
+    scan = ss.scan_cobol(path, LINE, metadata_columns="record_offset,record_length", **around)
+    rows = scan.to_arrow().to_pylist()
+    assert [row["V"] for row in rows] == [1, 2, 3, None, 4, 5]
+    assert [(row["record_offset"], row["record_length"]) for row in rows[:3]] == [(6, 9), (15, 7), (26, 8)]
+    assert scan.count() == 6
+    check_block_law(scan, [*range(1, 40), 64])
+    check_projection_law(scan)
+    assert ss.scan_cobol(path, LINE, is_rdw_big_endian=big, **around).to_arrow().num_rows == 6
+    kinds = ss.scan_cobol(path, LINE, segment_field="K", segment_filter="A", **around)
+    assert kinds.to_arrow()["V"].to_pylist() == [1, 3, 5]
+    assert kinds.count() == 3
+    check_block_law(kinds, [*range(1, 40), 64])
+
+
+@pytest.mark.usefixtures("engine")
+def test_lengths_may_count_themselves(write):
+    path = write(b"\0\x0b\0\0\0\7\0\0\xc1\xf0\xf1")
+    scan = ss.scan_cobol(path, LINE, recfm="VB", rdw_adjustment=-4, bdw_adjustment=-4)
+    assert scan.to_arrow().to_pylist() == [{"K": "A", "V": 1, "G": {"W": None}}]
+    assert codes(scan) == []
+    wrong = ss.scan_cobol(path, LINE, recfm="VB")
+    assert set(codes(wrong)) <= {"bad-record-header", "short-record"}
+    assert codes(wrong)
+
+
+A, B, C = (headed(text) for text in ("A01xx", "B02", "A03y"))
+OVERRUN = b"\0\x20\0\0" + b"\xc1\xf0\xf1"
+DAMAGED = [
+    (block(A, OVERRUN) + block(B), ["bad-record-header"], [1, None, 2]),
+    (block(A, b"\0\0\0\0abcdef") + block(B), ["bad-record-header"], [1, None, 2]),
+    (block(A, b"\0\4\1\0abcdef") + block(B), ["bad-record-header"], [1, None, 2]),
+    (block(A, b"xy") + block(B), ["bad-record-header"], [1, None, 2]),
+    (block(b"?????") + block(b"!") + block(B), ["bad-record-header"] * 2, [None, None, 2]),
+    (block(A) + b"\0\0\0\0" + block(B), ["bad-record-header"], [1, None]),
+    (block(A) + b"\0\7\1\0" + block(B), ["bad-record-header"], [1, None]),
+    (block(A, B)[:-2], ["short-record"], [1, None]),
+    (block(A, B)[:-6], ["short-record"], [1, None]),
+    (block(A) + b"\0\7\0", ["short-record"], [1, None]),
+    (block(A, C, b"\0")[:-1], [], [1, 3]),
+    (block(A, OVERRUN)[:-1], ["bad-record-header"], [1, None]),
+]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("data", "found", "values"), DAMAGED)
+def test_what_is_no_record_ends_its_block_and_the_next_one_goes_on(write, data, found, values):
+    scan = ss.scan_cobol(write(data), LINE, recfm="VB", metadata_columns="record_offset")
+    assert (codes(scan), scan.to_arrow()["V"].to_pylist()) == (found, values)
+    assert scan.count() == len(values)
+    check_block_law(scan, [*range(1, 45)])
+
+
+def test_long_records_and_lost_blocks_are_passed_in_bounded_memory(write):
+    long = headed("B02" + "x" * 30_000)
+    lost = block(b"\0\0\0\0" + bytes(range(256)) * 800, extended=True)
+    path = write(block(A, long, C) + lost + block(B) + b"\0\0\0\0" + bytes(100_000) + A)
+    scan = ss.scan_cobol(path, LINE, recfm="VB", max_record_bytes=1000, read_bytes=4096)
+    assert (scan.to_arrow()["V"].to_pylist(), codes(scan)) == ([1, 3, 2], ["record-too-long"] * 3)
+    check_block_law(scan, [5_000, 29_000, 70_000, 200_000])
+
+
+def test_random_files_of_blocks_give_the_same_at_every_cut(write):
+    for seed in range(25):
+        draw = random.Random(seed)
+        data, texts = b"", []
+        for _ in range(draw.randint(0, 8)):
+            part = [f"A{draw.randrange(100):02}{'x' * draw.randrange(9)}" for _ in range(draw.randint(1, 4))]
+            texts += part
+            data += block(*(headed(text) for text in part), extended=draw.random() < 0.3)
+        scan = ss.scan_cobol(write(data), LINE, recfm="VB", metadata_columns="record_offset")
+        assert scan.to_arrow()["V"].to_pylist() == [int(text[1:3]) for text in texts]
+        check_block_law(scan, draw.sample(range(1, 60), 6))
+
+
+def test_an_index_reads_only_the_lengths_of_blocks(write):
+    data = block(*[headed("A01xx")] * 100) * 300
+    scan = ss.scan_cobol(write(data), LINE, recfm="VB", block_bytes=50_000)
+    starts = range(0, len(data), 904)
+    firsts = [block.first_record_start for block in scan.plan()][1:]
+    assert firsts == [next(start for start in starts if start >= cut) for cut in range(50_000, len(data), 50_000)]
+    assert scan.count() == 30_000
+
+
+def test_a_position_inside_of_a_block_is_told_by_the_bytes_before_it():
+    format = BlockedRecords()
+    data = block(A, B) + block(C)
+    left = [format.after(data[:place]).left_bytes for place in (0, 4, 4 + len(A), 4 + len(A + B), 8 + len(A + B))]
+    assert left == [0, len(A + B), len(B), 0, len(C)]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"recfm": "V", "is_bdw_big_endian": True}, "recfm=VB"),
+        ({"bdw_adjustment": -4}, "recfm=VB"),
+        ({"recfm": "VB", "record_length": 9}, "records of a fixed length"),
+    ],
+)
+def test_options_of_blocks_are_refused_without_blocks(write, options, said):
+    with pytest.raises(ss.UsageError, match=said):
+        ss.scan_cobol(write(b""), LINE, **options)
