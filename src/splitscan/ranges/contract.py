@@ -21,7 +21,7 @@ import operator
 import threading
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import ClassVar, Generic, NoReturn, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, NoReturn, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +57,7 @@ class RangeTracker(Protocol[PositionT]):
 
     @property
     def done(self) -> bool:
-        """True if the reader has met the end of the range."""
+        """True if the reader has met the end of the range. Never becomes false again."""
 
     @property
     def split_points_consumed(self) -> int:
@@ -102,10 +102,10 @@ class RangeTracker(Protocol[PositionT]):
         """
 
     def mark_done(self) -> bool:
-        """Say that no record follows. Returns ``False``."""
+        """Say that no record follows. Returns ``False``, so that a reader can return what this returns."""
 
 
-class LockedTracker(Generic[PositionT]):
+class LockedTracker(RangeTracker[PositionT]):
     """The state of splitscan's trackers, behind one lock that is held for a few comparisons.
 
     The start is *not* moved to the first record: ``start_position`` stays what was declared, so that a progress
@@ -126,37 +126,22 @@ class LockedTracker(Generic[PositionT]):
 
     @property
     def start_position(self) -> PositionT:
-        """First position of the range, as declared; never changes."""
         return self._start
 
     @property
     def stop_position(self) -> PositionT:
-        """First position after the range. Only shrinks, by successful splits."""
         return self._stop
 
     @property
     def done(self) -> bool:
-        """True if a claim met the end of the range or :meth:`mark_done` was called. Never becomes false again."""
         return self._done
 
     @property
     def split_points_consumed(self) -> int:
-        """Split points that are dealt with entirely.
-
-        The last split point returned is still being read (records may follow it), so it counts only once *done*.
-        """
-        with self._lock:
-            if self._done:
-                return self._split_points_returned
-            return max(0, self._split_points_returned - 1)
+        with self._lock:  # the last one is still being read, for records may follow it, so it counts only once done
+            return self._split_points_returned if self._done else max(0, self._split_points_returned - 1)
 
     def mark_done(self) -> bool:
-        """Say that no record follows, as at the end of a file.
-
-        Returns:
-            ``False``, so that a reader can write ``return found and tracker.try_return_record_at(...) or
-            tracker.mark_done()``.
-        """
         with self._lock:
             self._done = True
         return False
