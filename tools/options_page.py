@@ -10,15 +10,15 @@ from splitscan.messages.spec import describe_kafka_options
 from splitscan.options.files import FileOptions
 from splitscan.options.read import ReadingOptions, SchemaOptions
 from splitscan.options.sources import describe_table_options
-from splitscan.options.stream import (
+from splitscan.options.spark_only import (
     ACCEPTED_UNUSED,
     KAFKA_ACCEPTED_UNUSED,
     KAFKA_REFUSED,
     KAFKA_REFUSED_IF_TRUE,
     REFUSED,
     REFUSED_IF_TRUE,
-    StreamOptions,
 )
+from splitscan.options.stream import StreamOptions
 from splitscan.options.table import OptionDescription, declared_options, describe, python_twin
 
 _INTRODUCTION = """\

@@ -14,13 +14,7 @@ from splitscan.formats.first_bytes import row_tags
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.options.files import ZONE, FileOptions, epoch_us
 from splitscan.options.read import ReadingOptions, ReadOptions, RecordOptions, SchemaOptions
-from splitscan.options.stream import (
-    ACCEPTED_UNUSED,
-    REFUSED,
-    REFUSED_IF_TRUE,
-    check_refused,
-    is_listed,
-)
+from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, REFUSED_IF_TRUE, check_refused, is_listed
 from splitscan.options.table import (
     Option,
     OptionDescription,

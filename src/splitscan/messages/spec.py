@@ -15,14 +15,14 @@ from splitscan.formats.registry import formats_of_messages, parse_options, recor
 from splitscan.options.files import FileOptions
 from splitscan.options.read import ReadOptions
 from splitscan.options.sources import EARLIEST, LATEST, KafkaOptions, OffsetChoice
-from splitscan.options.stream import (
+from splitscan.options.spark_only import (
     KAFKA_ACCEPTED_UNUSED,
     KAFKA_REFUSED,
     KAFKA_REFUSED_IF_TRUE,
-    StreamOptions,
     check_refused,
     is_listed,
 )
+from splitscan.options.stream import StreamOptions
 from splitscan.options.table import (
     OptionDescription,
     by_spellings,

@@ -8,7 +8,7 @@ import pytest
 from tools.options_page import options_page
 
 from splitscan.formats.registry import FORMATS, options_of
-from splitscan.options.stream import (
+from splitscan.options.spark_only import (
     ACCEPTED_UNUSED,
     KAFKA_ACCEPTED_UNUSED,
     KAFKA_REFUSED,

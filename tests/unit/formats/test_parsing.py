@@ -12,7 +12,7 @@ from splitscan.formats.fixed.format import FixedOptions, SlicesOptions
 from splitscan.formats.registry import FORMATS, describe_options, options_of, parse_options, resolve_format, spark_names
 from splitscan.formats.text.format import TextOptions
 from splitscan.options import FileOptions, Mode, ReadingOptions
-from splitscan.options.stream import ACCEPTED_UNUSED, REFUSED, REFUSED_IF_TRUE
+from splitscan.options.spark_only import ACCEPTED_UNUSED, REFUSED, REFUSED_IF_TRUE
 from splitscan.options.table import REQUIRED, python_twin
 
 SHOWN_IN_QUOTES = {"text", "character", "regex", "time zone", "mapping", "code page"}
