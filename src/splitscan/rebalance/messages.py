@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from splitscan.errors import RebalanceError, SplitscanError, UsageError
+from splitscan.errors import RebalanceError, SplitscanError, UsageError, bad_option
 from splitscan.rebalance.claim_values import (
     Chunk,
     ChunkPiece,
@@ -78,11 +78,8 @@ class CoordinatorAddress:
         token, at, place = text.partition("@")
         host, colon, port = place.rpartition(":")
         if not (token and at and host and colon and port.isdecimal()):
-            raise UsageError(
-                "the address of a coordinator is made by splitscan",
-                fix="leave this option out; set rebalance=true",
-                code="bad-option",
-            )
+            rule, fix = "the address of a coordinator is made by splitscan", "leave this option out; set rebalance=true"
+            raise bad_option(rule, None, fix)
         return cls(host, int(port), token)
 
 
