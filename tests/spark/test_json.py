@@ -68,6 +68,25 @@ def test_elements_below_a_path_are_rows(spark: SparkSession, tmp_path: Path) -> 
     assert rows(frame)[:10] == rows(exploded)  # Spark reads the first document of a file alone
 
 
+def test_columns_around_arrays_are_in_every_row(spark: SparkSession, tmp_path: Path) -> None:
+    pages = [{"n": page, "data": [{"a": 10 * page + i} for i in range(10)], "z": f"z{page}"} for page in range(5)]
+    path = write(tmp_path, "\n".join(json.dumps(page, indent=1) for page in pages))
+    expected = sorted((10 * page + i, page, f"z{page}") for page in range(5) for i in range(10))
+    options = {"recordFormat": "json", "recordPath": "$.data[*]", "recordPathColumns": "$.n as n int, $.z"}
+    reader = spark.read.format("splitscan").options(**options, blockSize="50", openCostInBytes="0")
+    for frame in (
+        reader.load(path),
+        ss.scan_json(path, record_path="$.data[*]", record_path_columns="$.n as n int, $.z", block_size=50).to_spark(spark),
+    ):
+        assert frame.columns == ["a", "n", "z"]
+        assert sorted(map(tuple, frame.collect())) == expected
+        assert frame.rdd.getNumPartitions() > 1
+        assert sorted(map(tuple, frame.select("z", "a").where("n = 3").collect())) == [("z3", 30 + i) for i in range(10)]
+        assert frame.count() == 50
+    given = reader.schema("N bigint, a int").load(path)
+    assert sorted(map(tuple, given.collect())) == [(n, a) for a, n, _ in expected]
+
+
 def test_pretty_printed_arrays_are_what_sparks_reader_makes_of_them(spark: SparkSession, tmp_path: Path) -> None:
     data = [{"a": i, "d": '}{"' * i, "k": {"x": -i, "y": ["]"] * (i % 3)}, "l": [{"m": i / 7}]} for i in range(40)]
     schema = "a int, d string, k struct<x: int, y: array<string>>, l array<struct<m: double>>"

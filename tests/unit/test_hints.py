@@ -834,6 +834,16 @@ def _(place):
     )
 
 
+@case("bad-envelope", "declare the column as string")
+def _(place):
+    path = write(place / "a.json", '{"n": "x", "data": [{"a": 1}]}')
+
+    def scan(columns):
+        return ss.scan_json(path, "a long", record_path="$.data[*]", record_path_columns=columns)
+
+    return lambda: scan("$.n as n int").to_arrow(), lambda: scan("$.n as n string").to_arrow()
+
+
 @case("bad-xml", "mode=PERMISSIVE")
 def _(place):
     path = write(place / "a.xml", "<r><x><a>1</a></x><x><a>1</b></x></r>")

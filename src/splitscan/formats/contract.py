@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
+from splitscan.errors import InvariantError
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import UTF_8, Encoding
@@ -297,6 +298,20 @@ class Format(Protocol[Own_contra]):
         Raises:
             UsageError: ``[bad-schema]`` for a type that no value of a record can have.
         """
+
+    def envelope_columns(self, own: Own_contra) -> pa.Schema:
+        """Columns whose values stand around the records; ``envelope_reader`` of the framing finds them."""
+        return pa.schema([])
+
+    def envelope_values(
+        self, own: Own_contra, options: ReadOptions, column: pa.Field, texts: Sequence[str | None]
+    ) -> pa.Array:
+        """Values of such a column, as they are written.
+
+        Raises:
+            RecordError: ``[bad-envelope]`` for one that does not fit the type of the column.
+        """
+        raise InvariantError("only a format with columns around its records reads values there")
 
     def infer(self, own: Own_contra, options: ReadOptions, heads: Heads) -> FoundSchema:
         """The columns that the heads of files show; none if no file has a record to take them from.

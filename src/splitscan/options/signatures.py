@@ -238,6 +238,8 @@ class JsonKeywords(TypedKeywords, total=False):
     multiLine: Flag
     record_path: Text
     recordPath: Text
+    record_path_columns: Text
+    recordPathColumns: Text
     line_sep: Text
     lineSep: Text
     primitives_as_string: Flag

@@ -23,8 +23,9 @@ from splitscan.read.contents import open_file, preamble_for
 from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.columns.partitions import Grain, grain_of, metadata_field, metadata_scalar
 from splitscan.scan.decoders import check_header
+from splitscan.scan.envelopes import OffsetValues
 from splitscan.scan.framework.columns import inner_fields, is_required_somewhere
-from splitscan.scan.spec import Head, ScanDocument, ScanSpec
+from splitscan.scan.spec import Constant, Head, ScanDocument, ScanSpec
 
 
 def scan_document(spec: ScanSpec) -> ScanDocument | None:
@@ -106,13 +107,13 @@ def scan_document_with_metadata(spec: ScanSpec) -> str | None:
     return json.dumps({**json.loads(document.text), "metadata": members})
 
 
-def _metadata_constants(block: BlockMetadata) -> dict[str, pa.Scalar]:
+def _metadata_constants(block: BlockMetadata) -> dict[str, Constant]:
     names = (name for name in METADATA_MEMBERS if grain_of(name) is not Grain.RECORD)
     return {f"{METADATA}.{name}": metadata_scalar(name, block) for name in names}
 
 
 def block_document(
-    request: BlockRequest, block: BlockMetadata, head: Head | None, constants: Mapping[str, pa.Scalar] | None = None
+    request: BlockRequest, block: BlockMetadata, head: Head | None, constants: Mapping[str, Constant] | None = None
 ) -> str:
     """Document of one block for its task.
 
@@ -226,8 +227,10 @@ def _constant_names(spec: ScanSpec) -> frozenset[str]:
     return frozenset(name for name in spec.columns if name in partitions or name not in kept)
 
 
-def _plain(value: pa.Scalar) -> Any:
+def _plain(value: Constant) -> Any:
     """A value as JSON: dates as days, moments as microseconds, fractions as texts, bytes as numbers."""
+    if isinstance(value, OffsetValues):
+        return {"starts": value.starts.tolist(), "values": list(map(_plain, value.values))}
     if pa.types.is_date(value.type) or pa.types.is_timestamp(value.type):
         return value.value
     plain = value.as_py()

@@ -23,7 +23,7 @@ from splitscan.scan.given_up import RejectCounter, RowCount
 from splitscan.scan.new_columns import Noticing
 from splitscan.scan.oddities import of_file
 from splitscan.scan.rejects import OnRejects, RejectBatch
-from splitscan.scan.spec import ScanSpec
+from splitscan.scan.spec import Constant, ScanSpec
 
 Watch: TypeAlias = Callable[[BlockMetadata, ByteSource], ByteSource]
 """Given a block and its open file; what it returns is read in place of that."""
@@ -52,8 +52,8 @@ class BlockRequest:
     watch: Watch | None = None
 
     @cached_property
-    def constants(self) -> dict[str, pa.Scalar]:
-        """Columns with one value for all records of the block."""
+    def constants(self) -> dict[str, Constant]:
+        """Columns with one value for all records of the block, or of a part of it."""
         return self.spec.constants(self.planned or self.block)
 
     @property

@@ -24,6 +24,7 @@ from splitscan.formats.column_rules import default_of, rules_of_format
 from splitscan.formats.decoding.contract import Decoded
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import UTF_8, Encoding
+from splitscan.formats.framing.frames import Offsets
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
@@ -31,6 +32,7 @@ from splitscan.read.cursor import NONE_GIVEN_UP, RAW_BYTES, RecordChunk, Skipped
 from splitscan.read.reader_context import ContextReader
 from splitscan.scan.block_request import BlockRequest, FileBlockReader, failed_to_read
 from splitscan.scan.decoders import check_header, encoding_of, needs_no_value, step_decoder
+from splitscan.scan.envelopes import OffsetValues
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import (
     first_row,
@@ -45,6 +47,7 @@ from splitscan.scan.new_columns import Noticing
 from splitscan.scan.oddities import Oddities, of_file
 from splitscan.scan.own_formats import ContextReading
 from splitscan.scan.rejects import RejectBatch, beside_rows, failed_fast, reason_array, reason_text, slices
+from splitscan.scan.spec import Constant
 
 
 class _Rows(NamedTuple):
@@ -262,9 +265,9 @@ class RecordBlockReader(FileBlockReader):
         arrays = []
         for field in spec.schema:
             if field.name in self._request.constants:
-                value = self._request.constants[field.name]
-            else:
-                value = default_of(own[field.name], rules) if field.name in own else known.get(field.name)
+                arrays.append(_repeat(self._request.constants[field.name], step.record_offsets))
+                continue
+            value = default_of(own[field.name], rules) if field.name in own else known.get(field.name)
             arrays.append(pa.nulls(1, field.type) if value is None else pa.array([value], field.type))
         return self._batch(arrays, 1)
 
@@ -310,7 +313,7 @@ class RecordBlockReader(FileBlockReader):
         arrays = []
         for field in self._spec.schema:
             if field.name in constants:
-                arrays.append(_repeat(constants[field.name], decoded.rows))
+                arrays.append(_repeat(constants[field.name], step.record_offsets))
             elif field.name in self._own:
                 arrays.append(prune_array(next(data), field.type))
             elif field.name == self._spec.corrupt_column:
@@ -361,8 +364,10 @@ def _records_of(rows: int | None, records: int, keep: npt.NDArray[np.bool_] | No
     return int(kept[rows - 1]) + 1 if 0 < rows <= len(kept) else records
 
 
-def _repeat(value: pa.Scalar, rows: int) -> pa.Array:
-    return pa.repeat(value, rows) if value.is_valid else pa.nulls(rows, value.type)
+def _repeat(value: Constant, offsets: Offsets) -> pa.Array:
+    if isinstance(value, OffsetValues):
+        return value.at(offsets)
+    return pa.repeat(value, len(offsets)) if value.is_valid else pa.nulls(len(offsets), value.type)
 
 
 def _decoded(raw: pa.Array, encoding: Encoding) -> pa.Array:

@@ -24,10 +24,14 @@ from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
 from splitscan.scan.columns.partitions import Grain, Partitions, grain_of, metadata_field, metadata_scalar
 from splitscan.scan.columns.projection import project
+from splitscan.scan.envelopes import OffsetValues, check_names, envelope_values, settled_columns
 from splitscan.scan.own_formats import ContextReading, ManagedReading, Reading
 
 _NOTHING: pa.Schema = pa.schema([])
 
+
+Constant: TypeAlias = pa.Scalar | OffsetValues
+"""Value of a column that no record holds."""
 
 Head: TypeAlias = dict[str, Any]
 """The head of a file, as the kernel is told it."""
@@ -73,6 +77,7 @@ class ScanSpec:
         elements: Indexes that are wanted of the array of all fields; ``None`` for all.
         wildcard: Names that ``*`` stands for: what is delivered when nothing is selected.
         notices: In how many records of a block columns are noticed that the scan does not have.
+        envelope: Columns whose values stand around the records, in the order in which the options name them.
 
     Pickling: plain values only.
     """
@@ -86,6 +91,7 @@ class ScanSpec:
     elements: tuple[int, ...] | None = None
     wildcard: tuple[str, ...] = ()
     notices: int = 0
+    envelope: pa.Schema = field(default_factory=lambda: _NOTHING)
 
     @property
     def corrupt_column(self) -> str:
@@ -133,7 +139,7 @@ class ScanSpec:
         own = [column for column in self.fields if column.name.lower() not in taken]
         names = {*partitions.names, *self.fields.names}
         texts = [name for name in self.speaking if name not in names]
-        return pa.schema([*own, *partitions, *(pa.field(name, pa.string()) for name in texts)])
+        return pa.schema([*own, *partitions, *self.envelope, *(pa.field(name, pa.string()) for name in texts)])
 
     @cached_property
     def is_array(self) -> bool:
@@ -230,13 +236,18 @@ class ScanSpec:
         kept, wildcard = (tuple(n for n in names if n not in columns) for names in (self.columns, self.wildcard))
         return replace(self, columns=kept, wildcard=wildcard)
 
-    def constants(self, block: BlockMetadata) -> dict[str, pa.Scalar]:
-        """Values that all records of a block share, by column: of partition directories, of the file, of the block."""
+    def constants(self, block: BlockMetadata) -> dict[str, Constant]:
+        """Values that all records of a block share, by column: of partition directories, of the file, of the block.
+
+        Beside them those that stand around the records.
+        """
         own = {*self.fields.names, *self.speaking}
-        values: dict[str, pa.Scalar] = {}
+        values: dict[str, Constant] = {}
         for name in self.columns:
             if name in self.partitions.fields.names:
                 values[name] = self.partitions.value(name, block.file)
+            elif (number := self.envelope.get_field_index(name)) >= 0:
+                values[name] = envelope_values(self.options, self.envelope.field(number), number, block)
             elif name not in own and grain_of(name) is not Grain.RECORD:
                 values[name] = metadata_scalar(name, block)
         return values
@@ -285,7 +296,9 @@ def make_spec(
     found = partitions or Partitions()
     if declared:
         found = found.declared_as(schema)
-    directories = {name.lower(): name for name in found.fields.names}
+    envelope = pa.schema([]) if framing else format_of(options).envelope_columns(options.format)
+    envelope = settled_columns(envelope, schema, declared=declared) if len(envelope) else envelope
+    directories = {name.lower(): name for name in (*found.fields.names, *envelope.names)}
     schema = with_column_options(schema, options)
     columns = [directories.get(name.lower(), name) for name in schema.names]
     added = {"rescuedDataColumn": options.schema.rescued_data_column}
@@ -295,16 +308,17 @@ def make_spec(
     for option, name in told.items():
         _check_added(option, name, taken, schema, declared=declared)
         taken[name] = option
-    others = {*taken, *(found.fields.names if declared else ())}
+    check_names(envelope, {*taken, *found.fields.names, *options.reading.metadata_columns})
+    others = {*taken, *(found.fields.names if declared else ()), *envelope.names}
     fields = _own_fields(options, schema, others, declared=declared)
     if framing is None:  # the readers of a format of the user's own hand over values of any type
         check_types(fields)
     format_of(options).check_schema(options.format, options, fields)
-    for name in (*told.values(), *found.fields.names, *options.reading.metadata_columns):
+    for name in (*told.values(), *found.fields.names, *envelope.names, *options.reading.metadata_columns):
         if name not in columns:
             columns.append(name)
     every = tuple(columns)
-    spec = ScanSpec(options, fields, every, framing, found, wildcard=every)
+    spec = ScanSpec(options, fields, every, framing, found, wildcard=every, envelope=envelope)
     return spec if options.reading.columns is None else spec.select(options.reading.columns)
 
 

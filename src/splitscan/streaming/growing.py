@@ -14,7 +14,7 @@ from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import ByteSource, check_unchanged, has_prefix, open_source, prefix_fingerprint
 from splitscan.content.storage.opening import HEAD_BYTES, head_of
 from splitscan.errors import SourceChangedError, SourceMissingError, bad_option
-from splitscan.formats.framing.contract import Splittability
+from splitscan.formats.framing.contract import Splittability, has
 from splitscan.options.stream import OnModified, StreamOptions
 from splitscan.plan.frontier import cut_growing_file
 from splitscan.redaction import redact
@@ -48,6 +48,12 @@ class GrowingFiles:
                 "fileMode=append needs a record format that can begin in the middle of a file",
                 scan.framing.name,
                 "read complete files: fileMode=complete",
+            )
+        if has(format, "envelope_reader") and format.envelope_reader() is not None:
+            raise bad_option(
+                "columns of recordPathColumns may stand after the records, where a file that grows has not come to",
+                "fileMode=append",
+                "leave out recordPathColumns, or read complete files: fileMode=complete",
             )
         self._format = format
         self._scan = scan

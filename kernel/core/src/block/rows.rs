@@ -6,10 +6,12 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Int8Array, Int16Array, Int32Array, Int64Array,
-    StringArray, TimestampMicrosecondArray, new_null_array,
+    StringArray, TimestampMicrosecondArray, UInt32Array, new_null_array,
 };
 use arrow_schema::{DataType, Field};
+use arrow_select::concat::concat;
 use arrow_select::filter::filter;
+use arrow_select::take::take;
 use serde_json::Value;
 
 use super::cursor::{RAW_BYTES, Skipped};
@@ -46,8 +48,49 @@ pub(super) struct Rows {
 struct Planned {
     field: Field,
     source: Source,
-    value: Option<ArrayRef>, // of a constant: one row
+    value: Option<Constant>,
     required: Option<Required>,
+}
+
+/// Values of a column that no record holds.
+#[derive(Debug)]
+struct Constant {
+    values: ArrayRef,
+    /// Offsets from which on each of the values after the first holds.
+    borders: Vec<u64>,
+}
+
+impl Constant {
+    /// The value of a block, or `{"starts": [...], "values": [...]}` of those that hold from some offsets on.
+    fn new(said: Option<&Value>, field: &Field) -> Result<Constant, BlockError> {
+        let parts = said.and_then(|said| said["starts"].as_array().zip(said["values"].as_array()));
+        let Some((starts, values)) = parts else {
+            let values = constant(said, field)?;
+            let borders = Vec::new();
+            return Ok(Constant { values, borders });
+        };
+        let borders: Option<Vec<u64>> = starts.iter().skip(1).map(Value::as_u64).collect();
+        let made = values.iter().map(|value| constant(Some(value), field));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        let parts: Vec<&dyn Array> = made.iter().map(AsRef::as_ref).collect();
+        match borders {
+            Some(borders) if starts.len() == parts.len() && !parts.is_empty() => Ok(Constant {
+                values: concat(&parts).map_err(|error| BlockError::invariant(error.to_string()))?,
+                borders,
+            }),
+            _ => Err(BlockError::bad_document(
+                format!("values of column {} have offsets", field.name()),
+                starts.len().to_string(),
+            )),
+        }
+    }
+
+    /// The values for records at these offsets.
+    fn at(&self, offsets: impl Iterator<Item = u64>) -> Result<ArrayRef, BlockError> {
+        let number = |offset| self.borders.partition_point(|&border| border <= offset) as u32;
+        let places: UInt32Array = offsets.map(number).collect::<Vec<_>>().into();
+        take(&self.values, &places, None).map_err(|error| BlockError::invariant(error.to_string()))
+    }
 }
 
 /// Rows of a step, and what is told of its records.
@@ -68,7 +111,9 @@ impl Rows {
         let planned = |column: &super::spec::ColumnSpec| {
             let field = field(&column.name, &column.kind, column.nullable)?;
             let value = match column.source {
-                Source::Constant => Some(constant(block.constants.get(&column.name), &field)?),
+                Source::Constant => {
+                    Some(Constant::new(block.constants.get(&column.name), &field)?)
+                }
                 Source::Field(index) if index >= spec.fields.len() => {
                     return Err(BlockError::bad_document(
                         "columns are of fields",
@@ -287,7 +332,12 @@ impl Rows {
                     Some(found) => found.clone(),
                     None => return Err(BlockError::invariant("every field is decoded")),
                 },
-                Source::Constant => repeat(planned.value.as_ref(), kind, rows)?,
+                Source::Constant => match &planned.value {
+                    Some(value) => {
+                        value.at(frames.starts.iter().map(|&start| start as u64 + offset))?
+                    }
+                    None => new_null_array(kind, rows),
+                },
                 Source::Corrupt => self.corrupt(data, parsed, rows),
                 Source::Reason => {
                     let mut faults = parsed.faults.iter().peekable();
@@ -361,7 +411,10 @@ impl Rows {
         let column = |planned: &Planned| -> Result<ArrayRef, BlockError> {
             let kind = &nullable(planned.field.data_type()); // as those of records that are read
             Ok(match planned.source {
-                Source::Constant => repeat(planned.value.as_ref(), kind, 1)?,
+                Source::Constant => match &planned.value {
+                    Some(value) => value.at(std::iter::once(reject.offset))?,
+                    None => new_null_array(kind, 1),
+                },
                 Source::Corrupt => Arc::new(StringArray::from_iter_values([self
                     .charset
                     .text(&reject.raw)])),
@@ -478,8 +531,8 @@ pub(super) fn repeat(
     let Some(value) = value.filter(|value| !value.is_null(0)) else {
         return Ok(new_null_array(kind, rows));
     };
-    let places = arrow_array::UInt32Array::from(vec![0; rows]);
-    arrow_select::take::take(value, &places, None)
+    let places = UInt32Array::from(vec![0; rows]);
+    take(value, &places, None)
         .map_err(|error| BlockError::invariant(error.to_string()))
 }
 

@@ -206,6 +206,9 @@ class FullFormat(RecordFormat, Protocol):
     def count(self, data: Buffer) -> CountedRecords:
         """Count what ``frame(data, at_end=False)`` finds in *data*, faster than finding it."""
 
+    def envelope_reader(self) -> EnvelopeReader | None:
+        """A new reader of what lies around the records, if any of it is a column."""
+
     def safe_cut(self, before: bytes, after: bytes) -> int | Need:
         """Find the first position, relative to the one between *before* and *after*, with a state that summaries know.
 
@@ -305,6 +308,42 @@ def never_ends(skipping: Skipping, data: Buffer) -> bool:
     """True if what is skipped is still open after *data*, where the file ends."""
     own = getattr(skipping, "never_ends", None)
     return own is not None and bool(own(data))
+
+
+class EnvelopeReader(Protocol):
+    """Reads what lies around the records of a file, from its beginning to its end.
+
+    Attributes:
+        starts: Offsets from which on other values hold.
+        values: Text of each column from there on; ``None`` for null.
+    """
+
+    starts: list[int]
+    values: list[tuple[str | None, ...]]
+
+    def feed(self, data: Buffer) -> None:
+        """Take the next bytes that are part of no record, or lie between two."""
+
+    def begin_records(self, offset: int) -> None:
+        """Records go on at *offset*, in what is open now."""
+
+    def take_records(self, data: Buffer, frames: Frames, offset: int) -> int:
+        """Take records, and what lies between them.
+
+        Args:
+            data: Holds them.
+            frames: Where they are in it.
+            offset: Of its first byte in the file.
+
+        Returns:
+            The offset up to which all is taken.
+        """
+
+    def is_around(self, record: bytes) -> bool:
+        """True if a record that begins like this is none, but lies around those that are."""
+
+    def finish(self) -> None:
+        """The file has ended."""
 
 
 class ReferenceFramer(Protocol):

@@ -12,11 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from splitscan.errors import RecordError, Where
 from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, Faults, is_no, quoted, type_name
 from splitscan.formats.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_of
+from splitscan.formats.json.envelope import BAD_ENVELOPE
 from splitscan.formats.json.reference import JsonShape
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 
@@ -171,6 +173,29 @@ def _from_seconds(text: str) -> int | None:
 
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
+def read_values(column: pa.Field, texts: Sequence[str | None], dialect: JsonDialect, rules: Rules) -> pa.Array:
+    """Values of one column, each written on its own; ``None`` stands for null.
+
+    Raises:
+        RecordError: ``[bad-envelope]`` for one that does not fit.
+    """
+    values: dict[str | None, Any] = {None: None}
+    for text in dict.fromkeys(texts):
+        try:
+            if text is not None:
+                reader = JsonValueReader(text, rules, dialect.allow_non_numeric_numbers)
+                values[text] = reader.read(parse_json(text, dialect), column.type)
+        except (NotJsonError, MismatchError) as error:
+            raise RecordError(
+                "a value of recordPathColumns is a JSON value that fits the type of its column",
+                Where(column=column.name),
+                seen=str(error) if isinstance(error, MismatchError) else f"{quoted(text or '')}: {error}",
+                fix="declare the column as string, or leave it out of recordPathColumns",
+                code=BAD_ENVELOPE,
+            ) from None
+    return pa.array([values[text] for text in texts], column.type)
 
 
 def unfit_members(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import InvariantError
+from splitscan.errors import InvariantError, SplitscanError, bad_option
 from splitscan.formats.column_rules import (
     block_fields,
     filled,
@@ -27,9 +28,11 @@ from splitscan.formats.contract import (
     Projection,
 )
 from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.json.decoder import JsonDecoder
+from splitscan.formats.json.decoder import JsonDecoder, read_values
+from splitscan.formats.json.envelope_columns import EnvelopeColumn
 from splitscan.formats.json.framing import JsonFormat, reads_values
 from splitscan.formats.json.inference import JsonMembers
 from splitscan.formats.json.layout import (
@@ -67,6 +70,18 @@ def _about_broken(own: JsonOptions, record: str) -> str | None:
     return None
 
 
+def _envelope_field(column: EnvelopeColumn) -> pa.Field:
+    try:
+        field = parse_ddl(column.ddl).field(0)
+    except SplitscanError as error:
+        seen, fix = f"{column.type!r}: {error.rule}", "correct it, or leave it out for string"
+    else:
+        if not pa.types.is_nested(field.type):
+            return field
+        seen, fix = column.type, "leave it out: objects and arrays are columns of their text"
+    raise bad_option("the type of a column of recordPathColumns is that of one value", f"{column.name} {seen}", fix)
+
+
 class Json(Format[JsonOptions]):
     """JSON Lines; with ``multiLine`` values or one array over any number of lines."""
 
@@ -75,7 +90,7 @@ class Json(Format[JsonOptions]):
 
     def framing(self, own: JsonOptions) -> RecordFormat:
         if own.spans_lines:
-            return JsonFormat(resolve_encoding(own.encoding), path=own.path_to_records)
+            return JsonFormat(resolve_encoding(own.encoding), path=own.path_to_records, envelope=own.envelope)
         return json_lines(own.line_sep, own.encoding)
 
     def decoder(self, own: JsonOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
@@ -104,6 +119,14 @@ class Json(Format[JsonOptions]):
             "record_path": own.path_to_records and list(own.path_to_records.steps),
         }
         return BlockSpelling({"json": spelled}, fields, encoding, (own.line_sep or "",), own.spans_lines)
+
+    def envelope_columns(self, own: JsonOptions) -> pa.Schema:
+        return pa.schema([_envelope_field(column) for column in own.envelope])
+
+    def envelope_values(
+        self, own: JsonOptions, options: ReadOptions, column: pa.Field, texts: Sequence[str | None]
+    ) -> pa.Array:
+        return read_values(column, texts, JsonDialect.of(own), rules_of_format(options))
 
     def advice(self, own: JsonOptions, text: str) -> str | None:
         """An array, or values over several lines, where a record is a line; or one object around all records."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +21,8 @@ from splitscan.formats.framing.frames import (
     Summary,
     native_framing,
 )
+from splitscan.formats.json.envelope import EnvelopeReader
+from splitscan.formats.json.envelope_columns import EnvelopeColumn
 from splitscan.formats.json.outside import Outside
 from splitscan.formats.json.record_path import RecordPath
 from splitscan.formats.json.reference import (
@@ -57,6 +59,8 @@ class JsonFormat:
         indent: White space before the first record in its line; ``None`` where it shares the line with the array's
             bracket. A line that begins like this is where reading goes on after a record that never ends.
 
+        envelope: Columns from around the arrays below the path; where records are does not depend on them.
+
     Raises:
         UsageError: If the encoding has more than one byte per unit, or is not UTF-8 and the path has other letters than
             those of ASCII.
@@ -80,6 +84,7 @@ class JsonFormat:
     shape: JsonShape = JsonShape.UNKNOWN
     indent: bytes | None = b""
     path: RecordPath | None = None
+    envelope: tuple[EnvelopeColumn, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not reads_values(self.encoding):
@@ -192,6 +197,10 @@ class JsonFormat:
     def known_shape(self) -> JsonShape:
         """Shape by the head of the file; values one after the other, if nobody has read it."""
         return JsonShape.VALUES if self.shape is JsonShape.UNKNOWN else self.shape
+
+    def envelope_reader(self) -> EnvelopeReader | None:
+        """A new reader of what is around the arrays, if any of it is a column."""
+        return EnvelopeReader(self.path, self.envelope, self.encoding) if self.envelope and self.path else None
 
     # ---------------------------------------------------------------- context
 

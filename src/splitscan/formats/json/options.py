@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from splitscan.errors import UsageError
+from splitscan.formats.json.envelope_columns import EnvelopeColumn, check_envelope_columns, parse_envelope_columns
 from splitscan.formats.json.record_path import RecordPath, parse_record_path
 from splitscan.options.read import TypedOptions
 from splitscan.options.table import FLAG, TEXT, OptionKind, only_false, option, show_value
@@ -14,6 +15,11 @@ _COMMENTS = only_false("remove the comments: a bracket or a quote in one would d
 _TIMES = only_false("declare timestamp columns in the schema")
 _RECORD_PATH = OptionKind(
     "path", "a path such as $.data[*] or $.pages[*].items[*]", lambda value: str(parse_record_path(value))
+)
+_ENVELOPE_COLUMNS = OptionKind(
+    "columns",
+    "members around the arrays of recordPath, such as $.meta.n as n int, $.day",
+    lambda value: ", ".join(map(str, parse_envelope_columns(value))),
 )
 _ARRAYS = only_false("set multiLine=true for a file that is one array, or explode the array in Spark")
 
@@ -36,6 +42,11 @@ class JsonOptions(TypedOptions):
     record_path: str | None = option(
         _RECORD_PATH,
         "Records are the elements of the arrays at this path, as in `$.data[*]`; implies `multiLine`.",
+        None,
+    )
+    record_path_columns: str | None = option(
+        _ENVELOPE_COLUMNS,
+        "Columns from around the arrays of `recordPath`, as in `$.meta.n as n int, $.day`; `string` without a type.",
         None,
     )
     line_sep: str | None = option(TEXT, r"Record delimiter of JSON Lines; `\r`, `\n`, `\r\n` if unset.", None)
@@ -63,10 +74,17 @@ class JsonOptions(TypedOptions):
         return None if self.record_path is None else parse_record_path(self.record_path)
 
     @property
+    def envelope(self) -> tuple[EnvelopeColumn, ...]:
+        """The columns from around the arrays."""
+        return () if self.record_path_columns is None else parse_envelope_columns(self.record_path_columns)
+
+    @property
     def about_files(self) -> str | None:
         return None if self.record_path is None else "recordPath"
 
     def __post_init__(self) -> None:
+        if self.envelope:
+            check_envelope_columns(self.envelope, self.path_to_records)
         if self.spans_lines and self.line_sep is not None:
             name, value = ("multiLine", "true") if self.record_path is None else ("recordPath", self.record_path)
             raise UsageError(

@@ -49,10 +49,14 @@ _PLAIN_NAME = re.compile(r"[^\s.\[\]\"'*$?@()]+")
 _STEP = re.compile(
     rf"\.(?P<plain>{_PLAIN_NAME.pattern})|\[(?P<quoted>\"(?:[^\"\\]|\\.)*\"|'[^'\\]*')\]|(?P<each>\[\*\])"
 )
+STEP_IN_LIST = re.sub(r"\?P<\w+>", "?:", _STEP.pattern).replace(r"[^\s", r"[^\s,", 1)
+"""Pattern of one step of a path among others: a comma ends it, unless it is in quotes."""
 
 
 def _shown_name(name: str) -> str:
-    return f".{name}" if _PLAIN_NAME.fullmatch(name) else f"[{json.dumps(name, ensure_ascii=False)}]"
+    return (
+        f".{name}" if _PLAIN_NAME.fullmatch(name) and "," not in name else f"[{json.dumps(name, ensure_ascii=False)}]"
+    )
 
 
 def parse_record_path(value: Any) -> RecordPath:
@@ -68,7 +72,7 @@ def parse_record_path(value: Any) -> RecordPath:
     if not isinstance(value, str) or not value:
         raise ValueRefusedError
     written = value if value.startswith("$") else _rooted(value)
-    steps = _steps_of(written)
+    steps = steps_of(written)
     if steps is None:
         raise ValueRefusedError(
             'name members as in $.name or $["a name"], and the elements of an array as [*]; nothing else is a step'
@@ -85,7 +89,8 @@ def _rooted(value: str) -> str:
     return f"${value}" if value.startswith((".", "[")) else f"$.{value}"
 
 
-def _steps_of(written: str) -> tuple[str | None, ...] | None:
+def steps_of(written: str) -> tuple[str | None, ...] | None:
+    """The steps of a path that begins with ``$``; ``None`` if it has others than names and elements."""
     steps: list[str | None] = []
     at = 1
     while at < len(written):

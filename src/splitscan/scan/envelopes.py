@@ -1,0 +1,145 @@
+"""Columns whose values stand around the records: found once for each file and process, told by offset."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Set
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from splitscan.arrays import number_array
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.content.storage import ByteSource, check_unchanged
+from splitscan.errors import SchemaError, SourceMissingError, UsageError, Where
+from splitscan.formats.decoding.contract import type_name
+from splitscan.formats.framing.contract import RecordFormat
+from splitscan.formats.framing.frames import Offsets
+from splitscan.formats.registry import format_of, record_format
+from splitscan.options import OnFileChange, ReadOptions
+from splitscan.options.files import FileOptions
+from splitscan.read.contents import open_file
+from splitscan.read.envelopes import Envelopes, read_envelopes
+
+_CACHED_FILES = 64
+
+
+@dataclass(frozen=True)
+class OffsetValues:
+    """Values of a column of a block that hold for the records from some offsets on.
+
+    Attributes:
+        starts: The offsets, in order; the first is at the first record or before it.
+        values: One for each.
+    """
+
+    starts: Offsets
+    values: pa.Array
+
+    def at(self, offsets: Offsets) -> pa.Array:
+        """The values for the records at *offsets*."""
+        return self.values.take(number_array(np.maximum(self.starts.searchsorted(offsets, "right") - 1, 0)))
+
+
+def envelope_values(options: ReadOptions, column: pa.Field, number: int, block: BlockMetadata) -> OffsetValues:
+    """The values of a column for the records of a block.
+
+    Args:
+        column: Name and type.
+        number: Of the column among those that the options name.
+
+    Raises:
+        RecordError: ``[bad-envelope]`` if a value does not fit the type.
+        SourceError: If the file cannot be read or has changed.
+    """
+    reading = options.reading
+    format: Any = record_format(options)  # formats are hashable: part of their contract
+    try:
+        starts, values = _file(
+            block.file, format, options.files, reading.max_record_bytes, reading.read_bytes
+        ).read()  # fmt: skip
+    except SourceMissingError:
+        if not options.files.ignore_missing_files:
+            raise
+        starts, values = (0,), ((None,) * (number + 1),)  # whoever reads its blocks finds it missing again
+    first, stop = 0, len(starts)
+    if not block.is_file:
+        first, stop = max(bisect_right(starts, block.start) - 1, 0), bisect_left(starts, block.stop)
+    stop = max(stop, first + 1)
+    texts = [each[number] for each in values[first:stop]]
+    array = format_of(options).envelope_values(options.format, options, column, texts)
+    return OffsetValues(np.array(starts[first:stop], np.int64), array)
+
+
+class _File:
+    """The values around the records of one file, once they were asked for."""
+
+    def __init__(self, *asked: Any) -> None:
+        self._asked, self._lock = asked, Lock()
+        self._found: Envelopes | None = None
+
+    def read(self) -> Envelopes:
+        with self._lock:
+            if self._found is None:
+                file, format, files, max_record_bytes, read_bytes = self._asked
+                self._found = read_envelopes(
+                    partial(_open, file, format, files), file, format,
+                    max_record_bytes=max_record_bytes, read_bytes=read_bytes,
+                )  # fmt: skip
+        return self._found
+
+
+def _open(file: FileMetadata, format: RecordFormat, files: FileOptions) -> ByteSource:
+    source = open_file(file, files, format)
+    try:
+        if files.on_file_change is OnFileChange.FAIL:
+            check_unchanged(file, source)
+    except BaseException:
+        source.close()
+        raise
+    return source
+
+
+@lru_cache(maxsize=_CACHED_FILES)
+def _file(*asked: Any) -> _File:
+    return _File(*asked)
+
+
+def settled_columns(envelope: pa.Schema, schema: pa.Schema, *, declared: bool) -> pa.Schema:
+    """Columns around the records with the names and types that a schema of the user gives them."""
+    known = {column.name.lower(): column for column in schema}
+    same = [known[name.lower()] for name in envelope.names if name.lower() in known]
+    if same and not declared:
+        raise UsageError(
+            "a column of recordPathColumns has the name of a column of the records",
+            seen=repr(same[0].name),
+            fix=f"give it another name, as in $.name as other_{same[0].name}",
+            code="bad-option",
+        )
+    for column in same:
+        if pa.types.is_nested(column.type):
+            raise SchemaError(
+                "columns of recordPathColumns have one value, or the text of an object or array",
+                Where(column=column.name),
+                seen=type_name(column.type),
+                fix=f"declare it as: {column.name} string",
+                code="bad-schema",
+            )
+    return pa.schema([known.get(column.name.lower(), column).remove_metadata() for column in envelope])
+
+
+def check_names(envelope: pa.Schema, taken: Set[str]) -> None:
+    """Refuse names of other columns that are none of the records."""
+    names = {name.lower() for name in taken}
+    for name in envelope.names:
+        if name.lower() in names:
+            raise UsageError(
+                "a column of recordPathColumns has the name of another column that is none of the records",
+                seen=repr(name),
+                fix=f"give it another name, as in $.name as other_{name}",
+                code="bad-option",
+            )
