@@ -4,10 +4,13 @@
 ``start <= first_byte < stop``. Everything else in splitscan follows from it.
 """
 
+# Over 400 lines: every value that rooms hand to each other, with its meaning.
+
 from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -143,6 +146,29 @@ class FileMetadata:
         return self.path.rstrip("/").rpartition("/")[2]
 
 
+class Envelopes(NamedTuple):
+    """Values of columns that stand around the records of a file.
+
+    Attributes:
+        starts: Offsets from which on other values hold, in order.
+        values: Text of each column from there on; ``None`` for null.
+    """
+
+    starts: tuple[int, ...]
+    values: tuple[tuple[str | None, ...], ...]
+
+    def within(self, start: int, stop: int) -> Envelopes:
+        """Those that hold for records that begin between two offsets, and at least one.
+
+        Example:
+            >>> Envelopes((0, 5, 9), (("a",), ("b",), ("c",))).within(6, 9)
+            Envelopes(starts=(5,), values=(('b',),))
+        """
+        first = max(bisect_right(self.starts, start) - 1, 0)
+        last = max(bisect_left(self.starts, stop), first + 1)
+        return Envelopes(self.starts[first:last], self.values[first:last])
+
+
 @dataclass(frozen=True, slots=True)
 class BlockMetadata:
     """A planned unit of reading: a file and a byte range of it.
@@ -157,6 +183,8 @@ class BlockMetadata:
             May lie at or after ``stop``: then the block owns no record.
         seek: Where decompressing may begin for this block; ``None`` where it begins with the file. Of a member of a
             compressed archive, where it may begin in the content of that.
+        around: Values around its records, where planning has found them. They travel with the block to a task, and are
+            not written down.
     """
 
     file: FileMetadata
@@ -165,6 +193,7 @@ class BlockMetadata:
     index: int
     first_record_start: int | None = None
     seek: SeekPoint | None = None
+    around: Envelopes | None = field(default=None, compare=False, repr=False)
 
     @property
     def block_id(self) -> int:

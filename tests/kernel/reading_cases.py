@@ -140,7 +140,8 @@ def check_json_below(seed: int) -> Counter[str]:
         inner = b"[" + json_cases.random_records(draw, "array", decoder.fields).rstrip(b", \n") + b"]"
         value = draw.choice([inner, inner, inner, b"[]", b'{"a":[1]}', b"null", b"-7", b'"[{"'])
         name = draw.choice([b'"d"', b'"d"', b'"d"', b'"\\u0064"', b'"x"'])
-        members = [name + b":" + value, b'"m" : {"d":[{"x":"]"}], "n":null}', b'"s":"\\"d\\":[{"']
+        numbers = f'"m" : {{"d":[{{"x":"]"}}], "n":{draw.randint(0, 9)}}}'.encode()
+        members = [name + b":" + value, numbers, b'"s":"\\"d\\":[{"']
         draw.shuffle(members)
         document = b"{" + b" , ".join(members[draw.randint(0, 1) :]) + b"}"
         if draw.random() < 0.3:
@@ -148,7 +149,10 @@ def check_json_below(seed: int) -> Counter[str]:
         parts += [document, draw.choice([b"\n", b"\n", b"", b" x "])]
     data = b"".join(parts)
     data = json_cases.mutated(draw, data) if draw.random() < 0.3 else data
-    return _check_json(draw, decoder, data, recordPath=draw.choice(["$.d[*]", "$.d[*]", "$.p[*].d[*]"]))
+    record_path = draw.choice(["$.d[*]", "$.d[*]", "$.p[*].d[*]"])
+    around = record_path.removesuffix("d[*]")
+    columns = draw.choice([None, f"{around}m.n as m_n int", f"{around}s as s_s, {around}m as m_m", "$.s as s_s"])
+    return _check_json(draw, decoder, data, recordPath=record_path, recordPathColumns=columns)
 
 
 def _check_json(draw: random.Random, decoder: JsonDecoder, data: bytes, **options: Any) -> Counter[str]:

@@ -76,12 +76,16 @@ def test_columns_around_arrays_are_in_every_row(spark: SparkSession, tmp_path: P
     reader = spark.read.format("splitscan").options(**options, blockSize="50", openCostInBytes="0")
     for frame in (
         reader.load(path),
-        ss.scan_json(path, record_path="$.data[*]", record_path_columns="$.n as n int, $.z", block_size=50).to_spark(spark),
+        ss.scan_json(path, record_path="$.data[*]", record_path_columns="$.n as n int, $.z", block_size=50).to_spark(
+            spark
+        ),
     ):
         assert frame.columns == ["a", "n", "z"]
         assert sorted(map(tuple, frame.collect())) == expected
         assert frame.rdd.getNumPartitions() > 1
-        assert sorted(map(tuple, frame.select("z", "a").where("n = 3").collect())) == [("z3", 30 + i) for i in range(10)]
+        assert sorted(map(tuple, frame.select("z", "a").where("n = 3").collect())) == [
+            ("z3", 30 + i) for i in range(10)
+        ]
         assert frame.count() == 50
     given = reader.schema("N bigint, a int").load(path)
     assert sorted(map(tuple, given.collect())) == [(n, a) for a, n, _ in expected]

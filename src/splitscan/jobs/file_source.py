@@ -176,7 +176,7 @@ class FileSource(Source):
                 return claimed
         index = {file.path: number for number, file in enumerate(files)}
         blocks = list(scan.cut_fine().blocks()) if windowed is None else windowed
-        indexed = fill_index(blocks, scan.framing, scan.spec.options, runner.index)
+        indexed = map(scan.spec.with_values_around, fill_index(blocks, scan.framing, scan.spec.options, runner.index))
         plan: dict[BlockKey, BlockMetadata] = {(index[each.file.path], each.index): each for each in indexed}
         return PlannedDivision(
             plan,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import NamedTuple
 
-from splitscan.blocks import UNKNOWN_END, FileMetadata
+from splitscan.blocks import UNKNOWN_END, Envelopes, FileMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError, RecordError, Where
 from splitscan.formats.framing.contract import EnvelopeReader, RecordFormat, has
@@ -15,18 +14,6 @@ from splitscan.read.cursor import RecordCursor, Records, Skipped, steps_until
 from splitscan.sizes import MIB
 
 _READ_BYTES = MIB
-
-
-class Envelopes(NamedTuple):
-    """Values of the columns that stand around the records of a file.
-
-    Attributes:
-        starts: Offsets from which on other values hold, in order.
-        values: Text of each column from there on; ``None`` for null.
-    """
-
-    starts: tuple[int, ...]
-    values: tuple[tuple[str | None, ...], ...]
 
 
 def read_envelopes(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -13,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from splitscan.arrays import number_array
-from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.blocks import BlockMetadata, Envelopes, FileMetadata
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import SchemaError, SourceMissingError, UsageError, Where
 from splitscan.formats.decoding.contract import type_name
@@ -23,7 +22,7 @@ from splitscan.formats.registry import format_of, record_format
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
 from splitscan.read.contents import open_file
-from splitscan.read.envelopes import Envelopes, read_envelopes
+from splitscan.read.envelopes import read_envelopes
 
 _CACHED_FILES = 64
 
@@ -56,23 +55,24 @@ def envelope_values(options: ReadOptions, column: pa.Field, number: int, block: 
         RecordError: ``[bad-envelope]`` if a value does not fit the type.
         SourceError: If the file cannot be read or has changed.
     """
+    starts, values = block.around or find_around(options, block)
+    array = format_of(options).envelope_values(options.format, options, column, [each[number] for each in values])
+    return OffsetValues(np.array(starts, np.int64), array)
+
+
+def find_around(options: ReadOptions, block: BlockMetadata) -> Envelopes:
+    """The values around the records of a block; to find them its file is gone through once for each process."""
     reading = options.reading
     format: Any = record_format(options)  # formats are hashable: part of their contract
+    file = _file(block.file, format, options.files, reading.max_record_bytes, reading.read_bytes)
     try:
-        starts, values = _file(
-            block.file, format, options.files, reading.max_record_bytes, reading.read_bytes
-        ).read()  # fmt: skip
+        found = file.read()
     except SourceMissingError:
         if not options.files.ignore_missing_files:
             raise
-        starts, values = (0,), ((None,) * (number + 1),)  # whoever reads its blocks finds it missing again
-    first, stop = 0, len(starts)
-    if not block.is_file:
-        first, stop = max(bisect_right(starts, block.start) - 1, 0), bisect_left(starts, block.stop)
-    stop = max(stop, first + 1)
-    texts = [each[number] for each in values[first:stop]]
-    array = format_of(options).envelope_values(options.format, options, column, texts)
-    return OffsetValues(np.array(starts[first:stop], np.int64), array)
+        columns = len(format_of(options).envelope_columns(options.format))
+        return Envelopes((0,), ((None,) * columns,))  # whoever reads its blocks finds it missing again
+    return found if block.is_file else found.within(block.start, block.stop)
 
 
 class _File:

@@ -346,7 +346,11 @@ class ScanPlanner:
     def plan(self, indexer: Indexer | None = None) -> list[BlockMetadata]:
         """Plan blocks, as a list: blocks that can be read in any order."""
         self.warn()
-        return list(self.indexed_blocks(indexer))
+        return list(self._with_values(self.indexed_blocks(indexer)))
+
+    def _with_values(self, blocks: Iterator[BlockMetadata]) -> Iterator[BlockMetadata]:
+        named = self.asked.own is None and len(format_of(self.options).envelope_columns(self.options.format))
+        return map(self.spec.with_values_around, blocks) if named else blocks
 
     def portions(self) -> Iterator[BlockMetadata]:
         """Portions for one process, each read in one go: files, or the blocks that ``where`` chooses of them."""
@@ -368,7 +372,7 @@ class ScanPlanner:
         self.warn()
         planner, lengths = self.task_planner, self.task_planner.for_tasks(slots)
         shares = planner.shares_for(slots, lengths.block_bytes)
-        return planner.even_tasks(self.cut(lengths).indexed_blocks(indexer, shares), slots)
+        return planner.even_tasks(self._with_values(self.cut(lengths).indexed_blocks(indexer, shares)), slots)
 
     def tasks(self, blocks: Iterable[BlockMetadata], slots: int = 1) -> list[tuple[BlockMetadata, ...]]:
         """Pack blocks into even tasks of at most ``taskSize`` bytes."""

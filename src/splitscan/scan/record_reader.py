@@ -202,6 +202,7 @@ class RecordBlockReader(FileBlockReader):
         self._records = FramedRecords(
             source, self._block, format, preamble=preamble, with_digest=request.with_digest, **bounds
         )
+        _ = request.constants  # one that does not fit is an error, whether records need it or not
 
     def _odd(self) -> tuple[Oddity, ...]:
         return () if self._oddities is None else self._oddities.found

@@ -24,7 +24,7 @@ from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
 from splitscan.scan.columns.partitions import Grain, Partitions, grain_of, metadata_field, metadata_scalar
 from splitscan.scan.columns.projection import project
-from splitscan.scan.envelopes import OffsetValues, check_names, envelope_values, settled_columns
+from splitscan.scan.envelopes import OffsetValues, check_names, envelope_values, find_around, settled_columns
 from splitscan.scan.own_formats import ContextReading, ManagedReading, Reading
 
 _NOTHING: pa.Schema = pa.schema([])
@@ -251,6 +251,17 @@ class ScanSpec:
             elif name not in own and grain_of(name) is not Grain.RECORD:
                 values[name] = metadata_scalar(name, block)
         return values
+
+    @property
+    def looks_around(self) -> bool:
+        """True if a column is delivered whose values stand around the records."""
+        return not set(self.envelope.names).isdisjoint(self.columns)
+
+    def with_values_around(self, block: BlockMetadata) -> BlockMetadata:
+        """A block with the values around its records, where they are wanted and other tasks read of its file, too."""
+        if not self.looks_around or block.is_file:
+            return block
+        return replace(block, around=find_around(self.options, block))
 
     def select(self, columns: Sequence[str]) -> ScanSpec:
         """Deliver these columns only, in this order: names, members, elements, metadata columns, ``*``."""

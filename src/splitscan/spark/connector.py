@@ -32,6 +32,7 @@ from splitscan.options.files import SourceCompression
 from splitscan.read.contents import codec_in, refuse_no_text
 from splitscan.scan import ScanPlanner
 from splitscan.scan.block_documents import TaskDocuments, scan_document, scan_document_with_metadata
+from splitscan.scan.block_scan import is_at_hand
 from splitscan.scan.spec import ScanSpec
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.jobs import classic_context, default_parallelism
@@ -90,6 +91,8 @@ def why_not(
     """
     if rebalance:
         return "rebalance=True"
+    if spec.looks_around and not all(map(is_at_hand, scan.files())):
+        return "tasks find the values of recordPathColumns where files are compressed or on other machines"
     return _why_no_document(spec) or _why_not_these(scan, spec, documents, why_unseen)
 
 

@@ -13,7 +13,9 @@ import pytest
 import splitscan as ss
 from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.formats.json import envelope
-from splitscan.scan import format_ddl
+from splitscan.options.stream import StreamOptions
+from splitscan.scan import envelopes, format_ddl, open_reader
+from splitscan.streaming.growing import GrowingFiles
 from splitscan.testing.scan_laws import check_block_law, check_projection_law
 
 SCHEMA = "a int, n int, _corrupt_record string"
@@ -196,3 +198,34 @@ def test_files_and_their_directories_have_values_of_their_own(tmp_path: Path) ->
         write(tmp_path / f"y={year}", f'{{"data":[{{"a":{year}}}],"n":{year % 10}}}')
     scan = ss.scan_json(str(tmp_path), record_path="$.data[*]", record_path_columns="$.n as n int")
     assert scan.to_arrow().to_pylist() == [{"a": y, "y": y, "n": y % 10} for y in (2023, 2024)]
+
+
+def test_planned_blocks_bring_their_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\n".join(f'{{"n":{i},"data":[{{"a":{i}}},{{"a":{-i}}}]}}' for i in range(40))
+    options = {"record_path": "$.data[*]", "record_path_columns": "$.n as n int"}
+    scan = ss.scan_json(write(tmp_path, text), SCHEMA, block_size=64, **options)
+    blocks = scan.plan()
+    assert len(blocks) > 10
+    assert all(block.around is not None and len(block.around.starts) < 6 for block in blocks)
+    assert all(block.around is None for block in scan.select("a").plan())
+    with monkeypatch.context() as patch:
+        patch.setattr(envelopes, "find_around", None)
+        found = [row for block in blocks for batch in open_reader(scan.spec, block) for row in batch.to_pylist()]
+    assert [(row["a"], row["n"]) for row in found] == [(a, i) for i in range(40) for a in (i, -i)]
+
+
+def test_a_file_that_is_gone_is_a_reject_where_it_may_be(tmp_path: Path) -> None:
+    path = write(tmp_path, '{"n":1,"data":[{"a":1},{"a":2}]}')
+    options = {"record_path": "$.data[*]", "record_path_columns": "$.n", "ignore_missing_files": True, "block_size": 8}
+    scan = ss.scan_json(path, SCHEMA, **options)
+    scan.files()
+    Path(path).unlink()
+    assert scan.to_arrow().num_rows == 0
+    assert sum(batch.num_rows for block in scan.plan() for batch in open_reader(scan.spec, block)) == 0
+
+
+def test_a_file_that_grows_has_no_columns_around_its_records(tmp_path: Path) -> None:
+    scan = ss.scan_json(str(tmp_path), SCHEMA, record_path="$.data[*]", record_path_columns="$.n")
+    with pytest.raises(UsageError, match="may stand after the records") as caught:
+        GrowingFiles(scan, StreamOptions())
+    assert caught.value.reason_code == "bad-option"
