@@ -67,7 +67,7 @@ _BETWEEN = b" \t\r\n,\x1e"
 _AROUND = np.frombuffer(b"]:", np.uint8)
 
 
-class EnvelopeReader:
+class JsonEnvelope:
     """Reads what lies around the arrays below a path: all bytes of a file but those of the records.
 
     It takes what is there as the framer does: strings end with their line, and a brace where no value begins starts

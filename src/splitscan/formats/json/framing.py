@@ -21,7 +21,7 @@ from splitscan.formats.framing.frames import (
     Summary,
     native_framing,
 )
-from splitscan.formats.json.envelope import EnvelopeReader
+from splitscan.formats.json.envelope import JsonEnvelope
 from splitscan.formats.json.envelope_columns import EnvelopeColumn
 from splitscan.formats.json.outside import Outside
 from splitscan.formats.json.record_path import RecordPath
@@ -198,9 +198,9 @@ class JsonFormat:
         """Shape by the head of the file; values one after the other, if nobody has read it."""
         return JsonShape.VALUES if self.shape is JsonShape.UNKNOWN else self.shape
 
-    def envelope_reader(self) -> EnvelopeReader | None:
+    def envelope_reader(self) -> JsonEnvelope | None:
         """A new reader of what is around the arrays, if any of it is a column."""
-        return EnvelopeReader(self.path, self.envelope, self.encoding) if self.envelope and self.path else None
+        return JsonEnvelope(self.path, self.envelope, self.encoding) if self.envelope and self.path else None
 
     # ---------------------------------------------------------------- context
 
