@@ -18,7 +18,7 @@ from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.record_path import RecordPath
 from splitscan.formats.json.reference import JsonShape
 from splitscan.read.envelopes import Envelopes, read_envelopes
-from splitscan.testing.byte_sources import MemorySource
+from splitscan.testing.faults import MemorySource
 from splitscan.testing.memory_reader import read_range
 
 DECODER = json.JSONDecoder(object_pairs_hook=Members)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from splitscan.arrays import number_array
 from splitscan.blocks import BlockMetadata, Envelopes, FileMetadata
 from splitscan.content.storage import ByteSource, check_unchanged
-from splitscan.errors import SchemaError, SourceMissingError, UsageError, Where
+from splitscan.errors import SchemaError, SourceMissingError, Where, bad_option
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.framing.contract import RecordFormat
 from splitscan.formats.framing.frames import Offsets
@@ -114,11 +114,10 @@ def settled_columns(envelope: pa.Schema, schema: pa.Schema, *, declared: bool) -
     known = {column.name.lower(): column for column in schema}
     same = [known[name.lower()] for name in envelope.names if name.lower() in known]
     if same and not declared:
-        raise UsageError(
+        raise bad_option(
             "a column of recordPathColumns has the name of a column of the records",
-            seen=repr(same[0].name),
-            fix=f"give it another name, as in $.name as other_{same[0].name}",
-            code="bad-option",
+            repr(same[0].name),
+            f"give it another name, as in $.name as other_{same[0].name}",
         )
     for column in same:
         if pa.types.is_nested(column.type):
@@ -137,9 +136,8 @@ def check_names(envelope: pa.Schema, taken: Set[str]) -> None:
     names = {name.lower() for name in taken}
     for name in envelope.names:
         if name.lower() in names:
-            raise UsageError(
+            raise bad_option(
                 "a column of recordPathColumns has the name of another column that is none of the records",
-                seen=repr(name),
-                fix=f"give it another name, as in $.name as other_{name}",
-                code="bad-option",
+                repr(name),
+                f"give it another name, as in $.name as other_{name}",
             )

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.formats.json.record_path import STEP_IN_LIST, RecordPath, steps_of
 from splitscan.options.table import ValueRefusedError, show_value
 
@@ -81,29 +81,26 @@ def check_envelope_columns(columns: tuple[EnvelopeColumn, ...], path: RecordPath
         UsageError: ``[bad-option]``
     """
     if path is None:
-        raise UsageError(
+        raise bad_option(
             "option recordPathColumns names columns around the arrays of recordPath, which is not given",
-            seen=f"recordPathColumns={show_value(', '.join(map(str, columns)))}",
-            fix="set recordPath too; without it members of the records are columns anyway",
-            code="bad-option",
+            f"recordPathColumns={show_value(', '.join(map(str, columns)))}",
+            "set recordPath too; without it members of the records are columns anyway",
         )
     taken: set[str] = set()
     for column in columns:
         name = column.name
         if level_of(column.steps, path) is None:
-            raise UsageError(
+            raise bad_option(
                 "columns of recordPathColumns stand beside the arrays of recordPath or beside what is around them",
-                seen=f"{RecordPath(column.steps)} and recordPath={path}",
-                fix="take the names up to one that recordPath does not have from recordPath, and after it only names, "
+                f"{RecordPath(column.steps)} and recordPath={path}",
+                "take the names up to one that recordPath does not have from recordPath, and after it only names, "
                 "as in $.pages[*].number beside $.pages[*].data[*]",
-                code="bad-option",
             )
         if name.lower() in taken:
-            raise UsageError(
+            raise bad_option(
                 "columns of recordPathColumns have one name",
-                seen=repr(name),
-                fix=f"give one of them another, as in {RecordPath(column.steps)} as other_{name}",
-                code="bad-option",
+                repr(name),
+                f"give one of them another, as in {RecordPath(column.steps)} as other_{name}",
             )
         taken.add(name.lower())
 
