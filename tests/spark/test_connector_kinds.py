@@ -67,8 +67,9 @@ def _json_below(folder: Path, chance: random.Random, options: dict[str, Any]) ->
     whole = [text for text in _json_records(chance) if not text.endswith("]")]
     half = len(whole) // 2
     parts = ['{"n": {"d": [1]}, "d": [' + ",\n".join(some) + '], "s": "]"}' for some in (whole[:half], whole[half:])]
-    (folder / "a.json").write_text(parts[0] + '{"d": 5}{"d": null}' + parts[1])
-    return ss.scan_json(folder, _NESTED, record_path="$.d[*]", **options)
+    (folder / "a.json").write_text(parts[0] + '{"d": 5, "e": 1.5}{"d": null}' + parts[1] + '{"d": [{"k": 7}], "e": 2}')
+    around = chance.choice([None, "$.e as e decimal(5,2), $.n as env", "$.s as s_s"])
+    return ss.scan_json(folder, _NESTED, record_path="$.d[*]", record_path_columns=around, **options)
 
 
 def _xml(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.Scan:

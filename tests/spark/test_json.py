@@ -87,6 +87,9 @@ def test_columns_around_arrays_are_in_every_row(spark: SparkSession, tmp_path: P
             ("z3", 30 + i) for i in range(10)
         ]
         assert frame.count() == 50
+    scan = ss.scan_json(path, record_path="$.data[*]", record_path_columns="$.n as n int, $.z", block_size=50)
+    assert scan.ingest(spark, str(tmp_path / "out")).rows == 50
+    assert sorted(map(tuple, spark.read.parquet(str(tmp_path / "out")).select("a", "n", "z").collect())) == expected
     given = reader.schema("N bigint, a int").load(path)
     assert sorted(map(tuple, given.collect())) == [(n, a) for a, n, _ in expected]
 

@@ -24,7 +24,7 @@ from splitscan.options.files import FileOptions
 from splitscan.read.contents import open_file
 from splitscan.read.envelopes import read_envelopes
 
-_CACHED_FILES = 64
+_CACHED_FILES = 16  # each may have many values
 
 
 @dataclass(frozen=True)

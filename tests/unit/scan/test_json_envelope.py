@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import splitscan as ss
-from splitscan.errors import RecordError, SchemaError, UsageError
+from splitscan.errors import RecordError, SchemaError, SplitscanError, UsageError
 from splitscan.formats.json import envelope
 from splitscan.options.stream import StreamOptions
 from splitscan.scan import envelopes, format_ddl, open_reader
@@ -229,3 +229,14 @@ def test_a_file_that_grows_has_no_columns_around_its_records(tmp_path: Path) -> 
     with pytest.raises(UsageError, match="may stand after the records") as caught:
         GrowingFiles(scan, StreamOptions())
     assert caught.value.reason_code == "bad-option"
+
+
+def test_a_limit_stops_early_unless_values_may_come_later(tmp_path: Path) -> None:
+    text = '{"data":[' + ",".join(f'{{"a":{i},"b":"{i * 7919 % 10007}"}}' for i in range(60_000)) + '],"n":1}'
+    path = write(tmp_path, gzip.compress(text.encode())[:-30], "a.json.gz")
+    options = {"record_path": "$.data[*]", "read_bytes": 4096}
+    assert ss.scan_json(path, "a int", **options).limit(1).to_arrow().to_pylist() == [{"a": 0}]
+    around = ss.scan_json(path, "a int", record_path_columns="$.n", **options)
+    with pytest.raises(SplitscanError):
+        around.limit(1).to_arrow()
+    assert around.select("a").limit(1).to_arrow().to_pylist() == [{"a": 0}]
