@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.property.test_json_path_laws import NAMES, Members, damaged_files, files, plain
+from tests.property.test_json_path_laws import NAMES, PATHS, Members, Writer, damaged_files, files, plain
 
 from splitscan.blocks import FileMetadata
 from splitscan.formats.framing.contract import Preamble
@@ -84,7 +84,30 @@ def expected(path: RecordPath, columns: tuple[EnvelopeColumn, ...], text: str) -
     return rows
 
 
-@given(file=files(), draw=st.data())
+def repeating(path: RecordPath) -> st.SearchStrategy[Any]:
+    """Documents whose members, those of the path too, come again and again, as values of any kind."""
+    inner: st.SearchStrategy[Any] = st.lists(st.integers(0, 9), max_size=3)
+    for step in reversed(path.steps[:-1]):
+        if step is None:
+            inner = st.lists(inner, max_size=3)
+            continue
+        other = st.tuples(
+            NAMES, st.one_of(st.integers(0, 9), st.lists(st.tuples(NAMES, st.integers(0, 9)), max_size=2).map(Members))
+        )
+        inner = st.lists(
+            st.one_of(other, st.tuples(st.just(step), st.one_of(inner, inner, st.integers(0, 9)))), max_size=6
+        ).map(Members)
+    return inner
+
+
+@st.composite
+def repeating_files(draw: st.DrawFn) -> tuple[RecordPath, str]:
+    path = draw(PATHS)
+    documents = draw(st.lists(repeating(path), min_size=1, max_size=3))
+    return path, draw(st.sampled_from(["\n", ""])).join(map(Writer(draw).value, documents))
+
+
+@given(file=st.one_of(files(), repeating_files()), draw=st.data())
 def test_columns_are_what_a_walk_through_the_documents_finds(file: tuple[RecordPath, str], draw: st.DataObject) -> None:
     path, text = file
     columns = draw.draw(columns_beside(path))

@@ -66,6 +66,7 @@ SCENARIOS = {  # text, path, column n, values of a and n
     ),
     "mark and blanks": ('\ufeff \n{ "n"\t:\n 2 , "data" : [\n {"a":1} ]\r\n}\n', "$.data[*]", "$.n", [(1, 2)]),
     "no array": ('{"data":{"a":1},"n":2,"data":[{"a":1}]}', "$.data[*]", "$.n", [(None, 2), (1, 2)]),
+    "no arrays": ('{"data":5,"n":1,"data":6,"data":[{"a":1}]}', "$.data[*]", "$.n", [(None, 1), (None, 1), (1, 1)]),
     "no element is an object": ('{"data":[5],"n":2}', "$.data[*]", "$.n", [(None, 2)]),
     "not found": ('{"x":[1],"n":2}', "$.data[*]", "$.n", [(None, None)]),
     "cut off in the value": ('{"data":[{"a":1}],"n":12', "$.data[*]", "$.n", [(1, None), (None, None)]),
