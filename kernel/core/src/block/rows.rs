@@ -111,9 +111,7 @@ impl Rows {
         let planned = |column: &super::spec::ColumnSpec| {
             let field = field(&column.name, &column.kind, column.nullable)?;
             let value = match column.source {
-                Source::Constant => {
-                    Some(Constant::new(block.constants.get(&column.name), &field)?)
-                }
+                Source::Constant => Some(Constant::new(block.constants.get(&column.name), &field)?),
                 Source::Field(index) if index >= spec.fields.len() => {
                     return Err(BlockError::bad_document(
                         "columns are of fields",
@@ -532,8 +530,7 @@ pub(super) fn repeat(
         return Ok(new_null_array(kind, rows));
     };
     let places = UInt32Array::from(vec![0; rows]);
-    take(value, &places, None)
-        .map_err(|error| BlockError::invariant(error.to_string()))
+    take(value, &places, None).map_err(|error| BlockError::invariant(error.to_string()))
 }
 
 impl Batch {
