@@ -21,6 +21,8 @@ Written by `python -m tools.option_signatures > src/splitscan/options/signatures
 option means is in ``docs/options.md``. ``None`` means that it was not given.
 """
 
+# Over 400 lines: each option of each format.
+
 from __future__ import annotations
 
 import datetime as dt

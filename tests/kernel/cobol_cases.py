@@ -51,7 +51,7 @@ class Copybooks:
         self.encoding = draw.choice(_CODE_PAGES)
         self.is_ebcdic = self.encoding.startswith("cp")
         self._count = 0
-        self._hidden = 0  # in REDEFINES, whose bytes are those of others
+        self.shifts = draw.random() < 0.3  # lists have only the items that there are
 
     def record(self) -> CobolItem:
         """An item for whole records."""
@@ -112,7 +112,9 @@ class Copybooks:
 
         def encode() -> Encoded:
             parts = [one.encode() for _ in range(most)]
-            return b"".join(data for data, _ in parts), [value for _, value in parts][: chosen.pop()]
+            items = chosen.pop()
+            kept = parts[:items] if self.shifts else parts
+            return b"".join(data for data, _ in kept), [value for _, value in parts[:items]]
 
         clauses = f"{one.clauses} OCCURS 0 TO {most} TIMES DEPENDING ON {counter}".strip()
         return [CobolItem(counter, "PIC 9", count), CobolItem(one.name, clauses, encode, one.inner)]
@@ -273,13 +275,23 @@ def random_case(draw: random.Random) -> tuple[dict[str, Any], bytes, list[dict[s
         "recordEndOffset": end, "fileStartOffset": header, "fileEndOffset": trailer,
     }  # fmt: skip
     records = [bytes(start) + data + bytes(end) for data, _ in parts]
-    if draw.random() < 0.5:
+    if books.shifts:
+        options["variableSizeOccurs"] = "shift_record"
+    way = draw.random()
+    if way < 0.15 and not books.shifts:
+        options |= _with_lengths(draw, record, options)
+        both = [_length_in_text(draw, each, books.encoding, options) for each in records]
+        records = [data for data, _ in both]
+        parts = [(data, {"LEN": number, **row}) for (data, number), (_, row) in zip(both, parts, strict=True)]
+    elif way < 0.6:
         counts_itself, order = draw.random() < 0.3, draw.choice([True, False, None])
         options |= {"recfm": "V", "isRdwPartOfRecordLength": counts_itself, "isRdwBigEndian": order}
         records = [_with_header(each, 4 * counts_itself, big=order is not False) for each in records]
         if draw.random() < 0.5:
             records = _in_blocks(draw, records, options)
     rows = [row for _, row in parts]
+    if "recordLengthField" in options:
+        return options, b"H" * header + b"".join(records) + b"T" * trailer, rows
     first = record.inner[0]
     if draw.random() < 0.3 and first.in_rows and first.clauses.startswith("PIC X") and "OCCURS" not in first.clauses:
         name = first.name.replace("-", "_")
@@ -288,6 +300,25 @@ def random_case(draw: random.Random) -> tuple[dict[str, Any], bytes, list[dict[s
         options |= {"segmentField": first.name, "segmentFilter": kinds}
         rows = [row for row in rows if row[name] in kinds]
     return options, b"H" * header + b"".join(records) + b"T" * trailer, rows
+
+
+def _with_lengths(draw: random.Random, record: CobolItem, options: dict[str, Any]) -> dict[str, Any]:
+    """Options for records that say their length in an item, which is made the first one."""
+    record.inner.insert(0, CobolItem("LEN", "PIC 9(5)", lambda: (b"", None)))
+    said = draw.choice(["LEN", "LEN * 2 + 1", "LEN - 3"])
+    return {"copybook": "\n".join(record.lines(1)), "recordLengthField": said}
+
+
+def _length_in_text(draw: random.Random, record: bytes, encoding: str, options: dict[str, Any]) -> tuple[bytes, int]:
+    """A record with its length, and perhaps bytes after its items; and the number that says it."""
+    start, end = options["recordStartOffset"], options["recordEndOffset"]
+    said, more = options["recordLengthField"], draw.choice([0, 0, 2])
+    length = len(record) + 5 - start - end + more
+    if "*" in said:
+        more += (length + 1) % 2
+        length += (length + 1) % 2
+    number = {"LEN": length, "LEN * 2 + 1": (length - 1) // 2, "LEN - 3": length + 3}[said]
+    return record[:start] + f"{number:05}".encode(encoding) + record[start:] + b"+" * more, number
 
 
 def _in_blocks(draw: random.Random, records: list[bytes], options: dict[str, Any]) -> list[bytes]:

@@ -36,7 +36,7 @@ pub enum Code {
     TooLong = 13,
     /// The value of a message has no record, several, or one that never ends.
     NotOneRecord = 14,
-    /// The four bytes in front of a record are no length of it.
+    /// Nothing tells how long a record is.
     BadRecordHeader = 15,
     /// What is at the path of the records is no array.
     NotAnArray = 16,

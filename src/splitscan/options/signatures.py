@@ -4,6 +4,8 @@ Written by `python -m tools.option_signatures > src/splitscan/options/signatures
 option means is in ``docs/options.md``. ``None`` means that it was not given.
 """
 
+# Over 400 lines: each option of each format.
+
 from __future__ import annotations
 
 import datetime as dt
@@ -291,6 +293,10 @@ class CobolKeywords(ColumnKeywords, total=False):
     recfm: Literal["F", "FB", "V", "VB", "D"] | Text
     record_length: Whole
     recordLength: Whole
+    record_length_field: Text
+    recordLengthField: Text
+    record_length_map: Settings
+    recordLengthMap: Settings
     is_rdw_big_endian: Flag
     isRdwBigEndian: Flag
     is_rdw_part_of_record_length: Flag
@@ -331,6 +337,13 @@ class CobolKeywords(ColumnKeywords, total=False):
     strictSignOverpunching: Flag
     strict_integral_precision: Flag
     strictIntegralPrecision: Flag
+    variable_size_occurs: Literal["max_size", "shift_record"] | Text
+    variableSizeOccurs: Literal["max_size", "shift_record"] | Text
+    occurs_mappings: Settings
+    occursMappings: Settings
+    non_terminals: Names
+    nonTerminals: Names
+    debug: Literal["none", "hex", "raw", "string"] | Text
     schema_retention_policy: Literal["collapse_root", "keep_original"] | Text
     schemaRetentionPolicy: Literal["collapse_root", "keep_original"] | Text
     drop_value_fillers: Flag

@@ -77,18 +77,17 @@ impl Engine for Cobol {
     }
 
     fn skipping(&self) -> Option<Box<dyn Skipping + '_>> {
-        let is_lost = false;
         let passing = || {
             Box::new(Passing {
                 engine: self,
-                is_lost,
+                rest: None,
             }) as _
         };
         self.needs_context().then(passing)
     }
 
     fn needs_context(&self) -> bool {
-        matches!(self.finder.way(), Way::Headers(_) | Way::Blocks(..))
+        self.finder.is_walked()
     }
 
     fn has_groups(&self) -> bool {
@@ -121,29 +120,27 @@ impl Engine for Cobol {
 /// Goes past a record; to the end of all, where nothing tells how long it is.
 struct Passing<'e> {
     engine: &'e Cobol,
-    is_lost: bool,
+    rest: Option<usize>, // bytes that are still to come once some were dropped; 0 where nothing tells how many
 }
 
 impl Skipping for Passing<'_> {
     fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
-        let (size, left) = (
-            self.engine.finder.content(data).len(),
-            self.engine.left.get(),
-        );
-        match self.is_lost {
-            true if (1..=size).contains(&left) => Some(left),
-            true => at_end.then_some(size),
-            false => self.engine.resume_after(data, at_end),
+        let size = self.engine.finder.content(data).len();
+        match self.rest {
+            Some(rest) if (1..=size).contains(&rest) => Some(rest),
+            Some(_) => at_end.then_some(size),
+            None => self.engine.resume_after(data, at_end),
         }
     }
 
     fn drop_bytes(&mut self, data: &[u8]) -> usize {
-        let (finder, left) = (&self.engine.finder, self.engine.left.get());
-        self.is_lost |= finder.is_lost(data, left);
-        match self.is_lost {
-            true if left > 0 => finder.content(data).len().min(left),
-            true => finder.content(data).len(),
-            false => 0,
-        }
+        let finder = &self.engine.finder;
+        let told = || finder.told_length(data, self.engine.left.get());
+        let Some(rest) = self.rest.or_else(told) else {
+            return 0;
+        };
+        let dropped = finder.content(data).len();
+        self.rest = Some(rest.saturating_sub(dropped));
+        dropped
     }
 }

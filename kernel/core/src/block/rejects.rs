@@ -156,7 +156,7 @@ impl Words {
                 };
                 format!("the value of a message is one record, and this one has {seen}{hint}")
             }
-            ("bad-record-header", _) => "the four bytes before a record are no length of it".into(),
+            ("bad-record-header", _) => "nothing tells how long a record is".into(),
             ("no-match", _) => "the record does not match the pattern".into(),
             ("before-first-record", _) => "no line before it begins a record".into(),
             ("bad-json", _) => format!("the record is no JSON value: {seen}"),

@@ -22,6 +22,8 @@ pub struct CobolSpec {
     pub segment: Option<Leaf>,
     /// The item that each of the scan's `fields` is.
     pub nodes: Vec<Node>,
+    /// Where lists have only the items that there are: what a record is made of.
+    pub pieces: Option<Vec<Piece>>,
     /// Where given, what does not fit is kept; whether the text is asked for.
     pub rescue: Option<bool>,
 }
@@ -70,6 +72,7 @@ pub enum Coding {
     Packed,
     Binary,
     Float,
+    Hex,
 }
 
 /// One value; see the Python class `Leaf`.
@@ -96,7 +99,31 @@ pub struct Table {
     pub most: usize,
     pub level: usize,
     pub counter: Option<Leaf>,
+    pub counts: Option<Vec<(String, usize)>>,
     pub item: Node,
+}
+
+/// What a record is made of, where lists have only the items that there are; see the Python class `Counted`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Piece {
+    /// So many bytes.
+    Bytes(usize),
+    /// A list.
+    Counted(Box<Counted>),
+}
+
+/// Such a list.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counted {
+    pub pieces: Vec<Piece>,
+    pub stride: usize,
+    pub least: usize,
+    pub most: usize,
+    pub level: usize,
+    pub counter: Option<Leaf>,
+    pub counts: Option<Vec<(String, usize)>>,
 }
 
 /// How values are written, as tables.

@@ -1,5 +1,6 @@
 //! Records by a copybook: items at places of records, each column filled for a tile of records.
 
+mod expand;
 mod layout;
 mod parse;
 mod records;

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use arrow_schema::{DataType, SchemaRef};
 
-use super::layout::{CobolSpec, Coding, Leaf, Node, Notation, Table};
+use super::expand::expand;
+use super::layout::{CobolSpec, Coding, Leaf, Node, Notation, Piece, Table};
 use super::value::{Digits, NoValue, Read, binary, float};
 use crate::columns::{Column, Shape};
 use crate::fault::{Code, Fault, shown};
@@ -29,6 +30,7 @@ pub struct Parser {
     notation: Notation,
     record_start: usize,
     segment: Option<Leaf>,
+    pieces: Option<Vec<Piece>>,
     rescue: Option<Rescue>,
     name_bytes: usize, // of all values of a record, as they are rescued
 }
@@ -78,7 +80,7 @@ struct Refused {
 
 /// The records that are filled in together.
 struct Tile<'a> {
-    data: &'a [u8],
+    data: std::borrow::Cow<'a, [u8]>,
     stops: Vec<usize>,
     levels: Vec<Vec<Base>>,
     keys: Vec<Option<String>>, // of records: which groups they have
@@ -116,6 +118,7 @@ impl Parser {
             name_bytes: nodes.iter().map(|node| node.name_bytes(0, 1)).sum(),
             record_start: spec.record_start,
             segment: spec.segment.clone(),
+            pieces: spec.pieces.clone(),
             schema,
             rules,
             nodes,
@@ -166,28 +169,35 @@ impl Parser {
                     item: 0,
                 })
             });
-            let mut tile = Tile {
-                data,
-                levels: vec![bases.collect()],
-                stops: (from..to)
+            let (bases, stops): (Vec<Base>, Vec<usize>) = (
+                bases.collect(),
+                (from..to)
                     .filter_map(|row| Some(span(&frames, row)?.1))
                     .collect(),
+            );
+            let last = stops.last().copied().unwrap_or(end);
+            if stops.iter().any(|&stop| stop > data.len()) {
+                return Err("a record is not in the data".into());
+            }
+            let mut tile = Tile {
+                data: data.into(),
+                levels: vec![bases],
+                stops,
                 keys: Vec::new(),
                 path: Vec::new(),
                 refused: Vec::new(),
             };
+            if let Some(pieces) = &self.pieces {
+                tile.expand(pieces, &self.notation);
+            }
             if let Some(leaf) = &self.segment {
                 let bases = tile.bases().iter();
                 let keys = bases.map(|base| self.notation.key(leaf, tile.part(base, leaf)?));
                 tile.keys = keys.collect();
             }
-            if tile.stops.iter().any(|&stop| stop > data.len()) {
-                return Err("a record is not in the data".into());
-            }
             for (column, node) in filling.columns.iter_mut().zip(&self.nodes) {
                 self.fill_column(column, node, &mut tile);
             }
-            let last = tile.stops.last().copied().unwrap_or(end);
             if tile.refused.is_empty() && broken.peek().is_none_or(|&(record, _)| record >= to) {
                 filling.end_rows(to - from, 3 * bytes);
             } else {
@@ -358,11 +368,14 @@ impl Parser {
             }
             let counted = tile.levels.get(table.level)?.get(from)?;
             let data = tile.part(counted, counter)?;
-            let number = match data.len() == counter.size {
-                true => self.number::<i128>(counter, data, range).ok().flatten(),
-                false => None,
+            let number = match &table.counts {
+                Some(counts) => self.notation.items(counter, Some(counts), data),
+                None if data.len() == counter.size => {
+                    let number = self.number::<i128>(counter, data, range).ok().flatten();
+                    number.and_then(|number| usize::try_from(number).ok())
+                }
+                None => None,
             };
-            let number = number.and_then(|number| usize::try_from(number).ok());
             let is_right =
                 |&number: &usize| number >= table.least && number <= table.most.min(room);
             number.filter(is_right).or_else(|| {
@@ -401,6 +414,13 @@ impl Parser {
             }),
             Coding::National => column.extend_texts(rows, |row, to| {
                 part(row).is_some_and(|data| self.notation.national(data, to))
+            }),
+            Coding::Hex => column.extend_texts(rows, |row, to| {
+                part(row)
+                    .inspect(|data| {
+                        to.extend_from_slice(hex(data).get(2..).unwrap_or("").as_bytes())
+                    })
+                    .is_some()
             }),
             Coding::Bytes => column.extend_texts(rows, |row, to| {
                 part(row)
@@ -524,7 +544,7 @@ impl Planned {
         let what = match (node, kind) {
             (Node::Leaf(leaf), _) => {
                 let is_right = match (leaf.coding, kind) {
-                    (Coding::Text | Coding::National, DataType::Utf8) => true,
+                    (Coding::Text | Coding::National | Coding::Hex, DataType::Utf8) => true,
                     (Coding::Bytes, DataType::Binary) => true,
                     (Coding::Float, DataType::Float32) => leaf.size == 4,
                     (Coding::Float, DataType::Float64) => leaf.size == 8,
@@ -595,6 +615,19 @@ impl Planned {
 impl Tile<'_> {
     fn bases(&self) -> &[Base] {
         self.levels.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Put in the place of the records those that have room for all items of lists.
+    fn expand(&mut self, pieces: &[Piece], notation: &Notation) {
+        let mut expanded = Vec::new();
+        let bases = self.levels.iter_mut().flatten();
+        for (base, stop) in bases.zip(&mut self.stops) {
+            let record = self.data.get(base.at..*stop).unwrap_or_default();
+            base.at = expanded.len();
+            _ = expand(pieces, notation, record, &mut expanded); // what is missing is null
+            *stop = expanded.len();
+        }
+        self.data = expanded.into();
     }
 
     /// Leave out the records that have none of some kinds, for what is inside a group; all are returned.

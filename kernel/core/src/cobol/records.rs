@@ -4,7 +4,8 @@ use std::num::NonZero;
 
 use serde::Deserialize;
 
-use super::layout::{Leaf, Notation, NotationSpec};
+use super::expand::{Ended, expand};
+use super::layout::{Leaf, Notation, NotationSpec, Piece};
 use crate::fault::Code;
 use crate::frames::{Counted, Frames};
 use crate::lines::grammar::Grammar;
@@ -38,8 +39,52 @@ pub enum Way {
     Headers(Header),
     /// The same in blocks, whose lengths are in front of them; see the Python class `BlockedRecords`.
     Blocks(Header, Header),
+    /// An item says how many; see the Python class `FieldRecords`.
+    Field(Box<FieldSpec>),
+    /// As many as its items have; see the Python class `ShiftedRecords`.
+    Shifted(Box<ShiftedSpec>),
     /// They are lines, ended by these bytes, or any line end of ASCII.
     Lines(Option<Vec<u8>>),
+}
+
+/// An item that says how long a record is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FieldSpec {
+    field: SegmentsSpec,
+    lengths: Vec<(String, i64)>,
+    factor: i64,
+    adjustment: i64,
+}
+
+/// What records are made of, and what is around that.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShiftedSpec {
+    pieces: Vec<Piece>,
+    notation: NotationSpec,
+    before: usize,
+    after: usize,
+}
+
+/// Length of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    /// So many bytes.
+    Known(usize),
+    /// Nothing says it.
+    Unknown,
+    /// The bytes that say it are not there.
+    Open,
+}
+
+impl Length {
+    fn known(self) -> Option<usize> {
+        match self {
+            Length::Known(length) => Some(length),
+            _ => None,
+        }
+    }
 }
 
 /// How four bytes say a length.
@@ -96,8 +141,25 @@ pub struct SegmentsSpec {
 pub struct Finder {
     way: Way,
     trailer: usize,
+    notation: Option<Notation>, // of what says how long a record is
     segments: Option<(SegmentsSpec, Notation)>,
     lines: Option<Grammar>,
+}
+
+impl FieldSpec {
+    /// The length that a text says; `None` if that is none.
+    fn length(&self, key: Option<String>) -> Option<usize> {
+        let number = if self.lengths.is_empty() {
+            let text = key.filter(|text| {
+                (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+            });
+            text?.parse::<i64>().ok()?
+        } else {
+            let of = |wanted: &str| self.lengths.iter().find(|(text, _)| text == wanted);
+            key.and_then(|key| of(&key)).or_else(|| of("_"))?.1
+        };
+        usize::try_from(number * self.factor + self.adjustment).ok()
+    }
 }
 
 /// A record: where it starts and stops, and where the next one starts.
@@ -114,8 +176,14 @@ impl Finder {
             Way::Lines(mark) => Some(Grammar::new(mark.as_deref(), None, 1, false)?),
             _ => None,
         };
+        let notation = match &spec.records {
+            Way::Field(own) => Some(&own.field.notation),
+            Way::Shifted(own) => Some(&own.notation),
+            _ => None,
+        };
         Ok(Finder {
             way: spec.records.clone(),
+            notation: notation.map(Notation::new).transpose()?,
             trailer: spec.file_end,
             segments: segments
                 .map(|segments| {
@@ -150,12 +218,41 @@ impl Finder {
         key.is_some_and(|key| spec.ids.contains(&key))
     }
 
-    /// Length of the record behind a header, with that; `None` if it says none.
-    fn length(&self, record: &[u8]) -> Option<usize> {
-        let (Way::Headers(header) | Way::Blocks(header, _)) = &self.way else {
-            return None;
+    /// Whether only the record before tells where one starts.
+    pub fn is_walked(&self) -> bool {
+        !matches!(self.way, Way::Fixed(_) | Way::Lines(_))
+    }
+
+    /// Length of the record that some content begins with, with what is in front of it.
+    fn length(&self, content: &[u8]) -> Length {
+        let length = match (&self.way, &self.notation) {
+            (Way::Fixed(length), _) => Some(length.get()),
+            (Way::Headers(header) | Way::Blocks(header, _), _) => match content.first_chunk() {
+                Some(&bytes) => header.length(bytes).map(|length| length + HEADER_BYTES),
+                None => return Length::Open,
+            },
+            (Way::Field(own), Some(notation)) => {
+                let start = own.field.start + own.field.leaf.at;
+                let stop = start + own.field.leaf.size;
+                let Some(data) = content.get(start..stop) else {
+                    return Length::Open;
+                };
+                own.length(notation.key(&own.field.leaf, data))
+                    .filter(|&length| length >= stop)
+            }
+            (Way::Shifted(own), Some(notation)) => {
+                let Some(rest) = content.get(own.before..) else {
+                    return Length::Open;
+                };
+                match expand(&own.pieces, notation, rest, &mut Vec::new()) {
+                    Ok(used) => Some(own.before + used + own.after),
+                    Err(Ended::Short) => return Length::Open,
+                    Err(Ended::Uncounted) => None,
+                }
+            }
+            _ => None,
         };
-        Some(header.length(*record.first_chunk()?)? + HEADER_BYTES)
+        length.map_or(Length::Unknown, Length::Known)
     }
 
     /// How many bytes of a block are still to come after `passed`, in front of which there were `left`.
@@ -200,11 +297,8 @@ impl Finder {
         }
         while start < size {
             let rest = content.get(start..).unwrap_or_default();
-            let length = match &self.way {
-                Way::Fixed(length) => Some(length.get()),
-                _ => self.length(rest),
-            };
-            if let Some(length) = length.filter(|&length| length <= rest.len()) {
+            let length = self.length(rest);
+            if let Some(length) = length.known().filter(|&length| length <= rest.len()) {
                 let stop = start + length;
                 if !take((start, stop, stop), None) {
                     return start;
@@ -212,11 +306,9 @@ impl Finder {
                 start = stop;
                 continue;
             }
-            let is_lost = length.is_none() && rest.len() >= HEADER_BYTES;
-            let code = if is_lost {
-                Code::BadRecordHeader
-            } else {
-                Code::ShortRecord
+            let code = match length {
+                Length::Unknown => Code::BadRecordHeader,
+                _ => Code::ShortRecord,
             };
             return match at_end && take((start, size, size), Some(code)) {
                 true => size,
@@ -277,8 +369,8 @@ impl Finder {
 
     /// Length of the record that the rest of a block begins with; `None` if it says none that is in the block.
     fn length_in_block(&self, rest: &[u8], left: usize) -> Option<usize> {
-        let length = self.length(rest.get(..left.min(rest.len()))?)?;
-        (length <= left).then_some(length)
+        let length = self.length(rest.get(..left.min(rest.len()))?).known();
+        length.filter(|&length| length <= left)
     }
 
     /// The records at the front of `data`, cut to `bounds`, and what is wrong with those that are malformed; the first
@@ -382,20 +474,24 @@ impl Finder {
             Way::Fixed(length) => Some(length.get()),
             Way::Blocks(..) if left == 0 => None,
             Way::Blocks(..) => self.length_in_block(content, left).or(Some(left)),
-            _ => self.length(content),
+            _ => self.length(content).known(),
         };
         let known = length.filter(|&length| length <= content.len());
         known.or(at_end.then_some(content.len()))
     }
 
-    /// Whether nothing tells how long the record is that `data` begins with, in such a block.
-    pub fn is_lost(&self, data: &[u8], left: usize) -> bool {
+    /// What is known of the length of the record that `data` begins with, in such a block: `None` if more bytes are
+    /// needed for that, 0 if nothing tells it.
+    pub fn told_length(&self, data: &[u8], left: usize) -> Option<usize> {
         let content = self.content(data);
-        let length = match &self.way {
-            Way::Headers(_) => self.length(content),
-            Way::Blocks(..) => self.length_in_block(content, left),
-            _ => return false,
-        };
-        content.len() >= HEADER_BYTES && length.is_none()
+        if let Way::Blocks(..) = self.way {
+            let length = self.length_in_block(content, left);
+            return length.or((content.len() >= HEADER_BYTES).then_some(left));
+        }
+        match self.length(content) {
+            Length::Known(length) => Some(length),
+            Length::Unknown => Some(0),
+            Length::Open => None,
+        }
     }
 }

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from splitscan.formats.cobol.framing import BAD_RECORD_HEADER
-from splitscan.formats.cobol.layout import Group, Leaf, Node, Table
-from splitscan.formats.cobol.notation import Notation, NoValueError
+from splitscan.formats.cobol.nodes import Group, Leaf, Node, Pieces, Table
+from splitscan.formats.cobol.notation import Notation, NoValueError, expand
 from splitscan.formats.decoding.contract import Decoded, Faults, FaultTemplate, type_name, wrong_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
 from splitscan.formats.decoding.values import SHORT_WORDING
@@ -29,6 +29,8 @@ def read_value(notation: Notation, leaf: Leaf, data: bytes, kind: pa.DataType) -
     Raises:
         NoValueError: If they are none.
     """
+    if leaf.coding == "hex":
+        return data.hex().upper()
     if leaf.coding in {"text", "national", "bytes"}:
         return notation.text(leaf, data)
     if leaf.coding == "float":
@@ -134,7 +136,10 @@ class RecordReader:
         if not data:
             return None
         try:
-            number = read_value(self.notation, table.counter, data, pa.int64())
+            number = (
+                read_value(self.notation, table.counter, data, pa.int64()) if table.counts is None
+                else self.notation.items(table.counter, table.counts, data)
+            )  # fmt: skip
         except NoValueError:
             number = None
         if number is not None and table.least <= number <= min(table.most, room):
@@ -157,6 +162,7 @@ class CobolDecoder:
     notation: Notation
     start: int = 0
     segment: Leaf | None = None
+    pieces: Pieces = ()
     rescue: Rescue | None = None
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
@@ -165,6 +171,8 @@ class CobolDecoder:
         for number, found in enumerate(records_of(data, frames)):
             broken = frames.malformed.get(number)
             record = b"" if broken == BAD_RECORD_HEADER else found
+            if self.pieces:
+                record = record[: self.start] + expand(self.pieces, self.notation, record[self.start :]).data
             reader = RecordReader(self.notation, record, self._segment_of(record))
             both = enumerate(zip(self.columns, self.fields, strict=True))
             rows.append([reader.read(node, f.type, (self.start,), f.name, (place,)) for place, (node, f) in both])
@@ -189,5 +197,5 @@ class CobolDecoder:
         return self.notation.key(self.segment, record[start : start + self.segment.size])
 
 
-HEADER_WORDING = FaultTemplate(BAD_RECORD_HEADER, "the four bytes before a record are no length of it")
+HEADER_WORDING = FaultTemplate(BAD_RECORD_HEADER, "nothing tells how long a record is")
 """Said of the rest of a file in which nothing tells where records are."""

@@ -10,8 +10,8 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import UsageError, Where
 from splitscan.formats.cobol.decoder import CobolDecoder
 from splitscan.formats.cobol.framing import CobolRecords, FixedRecords, LineRecords
-from splitscan.formats.cobol.headers import HEADER_BYTES, BlockedRecords, HeaderRecords
-from splitscan.formats.cobol.layout import Group, Leaf, Node, Table
+from splitscan.formats.cobol.headers import HEADER_BYTES, BlockedRecords, FieldRecords, HeaderRecords, ShiftedRecords
+from splitscan.formats.cobol.nodes import Group, Leaf, Node, Table, spelled_pieces
 from splitscan.formats.cobol.notation import Notation, Segments
 from splitscan.formats.cobol.options import CobolOptions, Recfm, Trimming
 from splitscan.formats.column_rules import block_fields, filled, rescue_for, spelled_rescue
@@ -37,6 +37,7 @@ class Cobol(Format[CobolOptions]):
             notation=_notation(own),
             start=_start(own),
             segment=own.segment,
+            pieces=own.layout.pieces,
             rescue=rescue_for(wanted, file),
         )
         return filled(wanted, decoder)
@@ -48,6 +49,7 @@ class Cobol(Format[CobolOptions]):
             "record_start": _start(own),
             "segment": None if own.segment is None else own.segment.spelled()["leaf"],
             "notation": _notation(own).spelled(),
+            "pieces": spelled_pieces(own.layout.pieces) or None,
             "nodes": [node.spelled() for node in _nodes(own, wanted)],
             "rescue": spelled_rescue(wanted),
         }
@@ -92,6 +94,16 @@ def _records(own: CobolOptions) -> CobolRecords:
     if own.recfm is Recfm.LINES:
         mark = own.line_sep and bytes(own.page.characters.index(letter) for letter in own.line_sep)
         return LineRecords(delimiter=mark or None, segments=segments)
+    if own.length_field is not None:
+        leaf, factor, more = own.length_field
+        return FieldRecords(
+            field=Segments(_start(own), leaf, (), _notation(own)), lengths=own.record_length_map, factor=factor,
+            adjustment=more + own.record_start_offset + own.record_end_offset, **around,
+        )  # fmt: skip
+    if own.layout.pieces and own.record_length is None:
+        return ShiftedRecords(
+            pieces=own.layout.pieces, notation=_notation(own), before=_start(own), after=own.record_end_offset, **around
+        )  # fmt: skip
     return FixedRecords(record_length=own.length, **around)
 
 

@@ -1,12 +1,16 @@
-"""Finding records by their lengths, which stand in front of them, and perhaps in front of blocks of them too."""
+"""Finding records by their lengths, which stand in front of them, in front of blocks of them too, or in an item."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from splitscan.errors import InvariantError
 from splitscan.formats.cobol.framing import BAD_RECORD_HEADER, CobolRecords
+from splitscan.formats.cobol.nodes import Pieces, spelled_pieces
+from splitscan.formats.cobol.notation import Expanded, Notation, Segments, expand
 from splitscan.formats.fixed.framing import SHORT_RECORD
 from splitscan.formats.framing.contract import Need, Skipping, Splittability
 from splitscan.formats.framing.frames import Buffer, Summary
@@ -26,6 +30,7 @@ class WalkedRecords(CobolRecords):
 
     Args:
         is_lost: Whether bytes were dropped, so that nothing tells where another record is before the trailer.
+        rest_bytes: How many bytes of the record that is given up are still to come, where that is known.
     """
 
     splittability: ClassVar[Splittability] = Splittability.CONTEXT
@@ -33,6 +38,7 @@ class WalkedRecords(CobolRecords):
     is_walked: ClassVar[bool] = True
 
     is_lost: bool = False
+    rest_bytes: int = 0
 
     @property
     def head_bytes(self) -> int:
@@ -45,22 +51,26 @@ class WalkedRecords(CobolRecords):
 
     def known_length(self, content: memoryview) -> int | None:
         """Bytes of the record that *content* begins with; ``None`` where nothing tells them, or not yet."""
+        if self.rest_bytes:
+            return self.rest_bytes
         if self.is_lost or len(content) < self.head_bytes:
             return None
         return self.length(bytes(content[: self.head_bytes]))
 
     def each(self, content: memoryview, *, at_end: bool) -> Iterator[tuple[int, int, int, str | None]]:
         start, size = 0, len(content)
-        while size - start >= self.head_bytes:
+        while start < size:
             length = self.known_length(content[start:])
             if length is None or start + length > size:
                 break
             yield start, start + length, start + length, None
             start += length
         if at_end and start < size:
-            rest = content[start:]
-            is_bad = len(rest) >= self.head_bytes and self.known_length(rest) is None
-            yield start, size, size, BAD_RECORD_HEADER if is_bad else SHORT_RECORD
+            yield start, size, size, BAD_RECORD_HEADER if self.is_untold(content[start:]) else SHORT_RECORD
+
+    def is_untold(self, content: memoryview) -> bool:
+        """True if nothing tells the length of the record that *content* begins with, whatever follows."""
+        return len(content) >= self.head_bytes and self.known_length(content) is None
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
         """After so many bytes; at the end of all where nothing tells how many."""
@@ -71,15 +81,18 @@ class WalkedRecords(CobolRecords):
         return len(content) if at_end else None
 
     def droppable(self, data: Buffer) -> int:
-        """All in front of the trailer, where nothing tells how long a record is."""
+        """All in front of the trailer, once what tells how long a record is was seen."""
         content = self.content(data)
-        is_open = len(content) < self.head_bytes and not self.is_lost
-        return 0 if is_open or self.known_length(content) is not None else len(content)
+        is_told = self.is_lost or self.is_untold(content) or self.known_length(content) is not None
+        return len(content) if is_told else 0
 
     def drop(self, data: Buffer) -> tuple[int, Skipping]:
-        """After what is dropped nothing tells where another record is."""
-        dropped = self.droppable(data)
-        return dropped, replace(self, is_lost=True) if dropped else self
+        """After what is dropped only the length that it told, if it told one, tells where another record is."""
+        length, dropped = self.known_length(self.content(data)), self.droppable(data)
+        if not dropped:
+            return 0, self
+        rest = 0 if length is None else length - dropped
+        return dropped, replace(self, is_lost=length is None, rest_bytes=rest)
 
     # ------------------------------------------------------------- the index
 
@@ -123,6 +136,81 @@ class HeaderRecords(WalkedRecords):
         number = _number(head, self.big_endian)
         length = None if number is None else number + self.adjustment
         return None if length is None or length < 0 else length + HEADER_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRecords(WalkedRecords):
+    """Records that say in an item how long they are.
+
+    Args:
+        field: The item, and how it is read.
+        lengths: Bytes of a record by the text of the item; ``_`` for all other texts. Empty for a number of bytes.
+        factor: What that number is multiplied by.
+        adjustment: How many bytes a record has more, those in front of its items and after them included.
+    """
+
+    field: Segments | None = None
+    lengths: tuple[tuple[str, int], ...] = ()
+    factor: int = 1
+    adjustment: int = 0
+
+    def records_spelled(self) -> dict[str, Any]:
+        names = ("lengths", "factor", "adjustment")
+        return {"field": {"field": self._field.spelled(), **{name: getattr(self, name) for name in names}}}
+
+    @property
+    def _field(self) -> Segments:
+        if self.field is None:
+            raise InvariantError("an item says how long records are")
+        return self.field
+
+    @property
+    def head_bytes(self) -> int:
+        return self._field.start + self._field.leaf.at + self._field.leaf.size
+
+    def length(self, head: bytes) -> int | None:
+        key = self._field.key(head)
+        if self.lengths:
+            lengths = dict(self.lengths)
+            number = lengths.get(key or "_", lengths.get("_"))
+        else:
+            number = int(key) if key is not None and re.fullmatch("[0-9]{1,9}", key) else None
+        length = None if number is None else number * self.factor + self.adjustment
+        return None if length is None or length < self.head_bytes else length
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftedRecords(WalkedRecords):
+    """Records whose lists have only the items that there are.
+
+    Args:
+        pieces: What a record is made of.
+        before: Bytes in front of that.
+        after: Bytes after it.
+    """
+
+    pieces: Pieces = ()
+    notation: Notation | None = None
+    before: int = 0
+    after: int = 0
+
+    def records_spelled(self) -> dict[str, Any]:
+        own = {"before": self.before, "after": self.after, "pieces": spelled_pieces(self.pieces)}
+        return {"shifted": {**own, "notation": None if self.notation is None else self.notation.spelled()}}
+
+    def _expanded(self, content: memoryview) -> Expanded:
+        if self.notation is None:
+            raise InvariantError("a notation says how many items lists have")
+        return expand(self.pieces, self.notation, content[self.before :])
+
+    def known_length(self, content: memoryview) -> int | None:
+        if self.is_lost or self.rest_bytes:
+            return self.rest_bytes or None
+        used = self._expanded(content).used if len(content) >= self.before else None
+        return None if used is None else self.before + used + self.after
+
+    def is_untold(self, content: memoryview) -> bool:
+        return not self.is_lost and self._expanded(content).is_uncounted
 
 
 def _number(header: bytes, big_endian: bool | None) -> int | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from splitscan.formats.cobol.copybook import Item, Occurs, Word
+from splitscan.formats.cobol.nodes import Counted, Group, Leaf, Node, Pieces, Table
 from splitscan.formats.cobol.picture import Picture
 
 MOST_BYTES = 256 * 1024 * 1024
@@ -15,91 +16,6 @@ MOST_BYTES = 256 * 1024 * 1024
 _INT_DIGITS, _LONG_DIGITS = 9, 18
 _HALF, _WORD_BYTES, _DOUBLE = 2, 4, 8
 _NUMBERS = {"zoned", "packed", "binary"}
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A value of a record.
-
-    Attributes:
-        at: Its first byte, counted from where the items that it is part of begin: the record, or one item of a list.
-        size: How many bytes it has.
-        coding: How they are read: ``text``, ``national``, ``bytes``, ``zoned``, ``packed``, ``binary``, ``float``.
-        kind: Type of the values, as Spark names it.
-        digits: Most digits of a number; 0 where any value that its type has will do.
-        scale: How many of them are after the point.
-        raised: How many zeros follow them.
-        option: What else its coding says: whether the point is written, the packed sign is left out, or the bytes of a
-            binary number are from the lowest to the highest.
-    """
-
-    name: str
-    at: int
-    size: int
-    coding: str
-    kind: str
-    digits: int = 0
-    scale: int = 0
-    raised: int = 0
-    signed: bool = False
-    option: bool = False
-
-    def spelled(self) -> dict[str, Any]:
-        """It, as the kernel is told it."""
-        names = ("at", "size", "coding", "digits", "scale", "raised", "signed", "option")
-        return {"leaf": {name: getattr(self, name) for name in names}}
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A struct of a record.
-
-    Attributes:
-        segments: Of which records it is a part; ``None`` for all.
-    """
-
-    name: str
-    members: tuple[Node, ...]
-    segments: tuple[str, ...] | None = None
-
-    def spelled(self) -> dict[str, Any]:
-        """It, as the kernel is told it."""
-        members = [[member.name, member.spelled()] for member in self.members]
-        return {"group": {"members": members, "segments": self.segments}}
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A list of a record.
-
-    Attributes:
-        at: Where its first item begins, counted as in a :class:`Leaf`.
-        item: What each of them is, counted from where it begins.
-        stride: Bytes of each.
-        least: How many there are at least.
-        most: How many bytes there are for.
-        counter: The number that says how many there are; ``None`` for *most*.
-        level: In how many of the lists that this one is part of the counter is.
-    """
-
-    name: str
-    at: int
-    item: Node
-    stride: int
-    least: int
-    most: int
-    counter: Leaf | None
-    level: int
-
-    def spelled(self) -> dict[str, Any]:
-        """It, as the kernel is told it."""
-        names = ("at", "stride", "least", "most", "level")
-        said = {name: getattr(self, name) for name in names}
-        counter = None if self.counter is None else self.counter.spelled()["leaf"]
-        return {"table": {**said, "counter": counter, "item": self.item.spelled()}}
-
-
-Node: TypeAlias = Leaf | Group | Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +28,10 @@ class ItemRules:
     drop_values: bool = True
     drop_groups: bool = False
     keeps_root: bool = False
+    shifts: bool = False
+    debug: str | None = None
+    texts: tuple[str, ...] = ()
+    counts: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,35 +40,47 @@ class RecordLayout:
 
     columns: tuple[Node, ...]
     length: int
+    pieces: Pieces = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Bytes in front of the first list that has not always as many."""
+        fixed = 0
+        for piece in self.pieces:
+            if not isinstance(piece, int):
+                return fixed
+            fixed += piece
+        return self.length
 
     def find(self, name: str) -> Leaf | None:
         """The text or whole number of a name that is in no list."""
-        wanted = _plain(name)
+        wanted = plain_name(name)
         left = list(reversed(self.columns))
         while left:
             node = left.pop()
             if isinstance(node, Group):
                 left += reversed(node.members)
-            elif isinstance(node, Leaf) and _plain(node.name) == wanted:
+            elif isinstance(node, Leaf) and plain_name(node.name) == wanted:
                 is_whole = node.coding in _NUMBERS and not node.scale and not node.raised
                 return node if is_whole or node.coding in {"text", "national"} else None
         return None
 
     def has_group(self, name: str) -> bool:
         """True if a column is a group of this name."""
-        return any(isinstance(node, Group) and _plain(node.name) == _plain(name) for node in self.columns)
+        return any(isinstance(node, Group) and plain_name(node.name) == plain_name(name) for node in self.columns)
 
     def with_segments(self, segments: Mapping[str, tuple[str, ...]]) -> RecordLayout:
         """This layout with groups that only some records have, by name."""
-        kinds = {_plain(name): each for name, each in segments.items()}
+        kinds = {plain_name(name): each for name, each in segments.items()}
         columns = (
-            replace(node, segments=kinds.get(_plain(node.name))) if isinstance(node, Group) else node
+            replace(node, segments=kinds.get(plain_name(node.name))) if isinstance(node, Group) else node
             for node in self.columns
         )
         return replace(self, columns=tuple(columns))
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A name as names are compared."""
     return name.replace("-", "_").lower()
 
@@ -163,14 +95,14 @@ def lay_out(roots: Sequence[Item], rules: ItemRules) -> RecordLayout:
     if several:
         several[0].word.refuse("records of several level-01 items are not read", "give one of them")
     building = _Building(rules)
-    columns, length = building.siblings(roots, 0, _Said())
+    columns, length, pieces = building.siblings(roots, 0, _Said())
     if len(columns) == 1 and isinstance(columns[0], Group) and not rules.keeps_root:
         columns = list(columns[0].members)
     if not columns:
         roots[0].word.refuse(
             "no item of the copybook is a column", "name an item, or keep FILLER with dropValueFillers=false"
         )
-    return RecordLayout(tuple(columns), length)
+    return RecordLayout(tuple(columns), length, pieces if rules.shifts else (), tuple(sorted(building.unknown)))
 
 
 class _Said(NamedTuple):
@@ -184,12 +116,15 @@ class _Building:
     def __init__(self, rules: ItemRules) -> None:
         self._rules = rules
         self._fillers = 0
-        self._counters: dict[str, list[tuple[int, Leaf]]] = {}  # whole numbers, by name, with the lists they are in
+        self._counts = {plain_name(name): counts for name, counts in rules.counts}
+        self.unknown = {plain_name(name) for name in rules.texts} | set(self._counts)
+        self._counters: dict[str, list[tuple[int, Leaf]]] = {}  # what lists depend on, with the lists that it is in
         self._named: list[list[str]] = [[]]  # names of those, for each list that is open and outside of all
 
-    def siblings(self, items: Sequence[Item], start: int, said: _Said) -> tuple[list[Node], int]:
-        """Columns of items that follow each other, and where the last of them ends."""
+    def siblings(self, items: Sequence[Item], start: int, said: _Said) -> tuple[list[Node], int, Pieces]:
+        """Columns of items that follow each other, where the last of them ends, and what all of them are made of."""
         found: list[Node] = []
+        pieces: list[int | Counted] = []
         names: dict[str, Word] = {}
         block: set[str] = set()
         at = end = start
@@ -202,38 +137,70 @@ class _Building:
                 )
             if item.word.upper != "FILLER":
                 block.add(item.word.upper)
-            node, size = self._node(item, at, said)
+            node, size, own = self._node(item, at, said)
+            if item.redefines is None:
+                pieces += own
+            else:
+                if self._rules.shifts and not all(isinstance(piece, int) for piece in (*pieces[-1:], *own)):
+                    item.word.refuse(
+                        "bytes of REDEFINES have one length where lists have only their items",
+                        "use variableSizeOccurs=max_size",
+                    )
+                pieces.append(max(0, at + size - end))
             end = max(end, at + size)
             if end > MOST_BYTES:
                 item.word.refuse(f"a record has at most {MOST_BYTES} bytes", "correct OCCURS or the picture")
-            if node is None:
-                continue
-            if node.name.lower() in names:
-                item.word.refuse(
-                    f"two items of one group have this name; the first is in line {names[node.name.lower()].line}",
-                    "rename one of them",
-                )
-            names[node.name.lower()] = item.word
-            found.append(node)
-        return found, end
+            for each in self._with_others(node, at, size):
+                if each.name.lower() in names:
+                    item.word.refuse(
+                        f"two items of one group have this name; the first is in line {names[each.name.lower()].line}",
+                        "rename one of them",
+                    )
+                names[each.name.lower()] = item.word
+                found.append(each)
+        return found, end, _joined(pieces)
 
-    def _node(self, item: Item, at: int, said: _Said) -> tuple[Node | None, int]:
-        """The column of an item, unless it is no column; and how many bytes it has."""
+    def _with_others(self, node: Node | None, at: int, size: int) -> Iterator[Node]:
+        """A column, and those of the same bytes that options ask for."""
+        if node is None:
+            return
+        yield node
+        item = node.item if isinstance(node, Table) else node
+        if isinstance(item, Leaf):
+            if self._rules.debug is None:
+                return
+            kind = "binary" if self._rules.debug == "bytes" else "string"
+            other = Leaf(f"{node.name}_debug", item.at, item.size, self._rules.debug, kind)
+        elif plain_name(node.name) in map(plain_name, self._rules.texts):
+            self.unknown.discard(plain_name(node.name))
+            stride = node.stride if isinstance(node, Table) else size
+            other = Leaf(f"{node.name}_NT", 0 if isinstance(node, Table) else at, stride, "text", "string")
+        else:
+            return
+        yield replace(node, name=other.name, item=other) if isinstance(node, Table) else other
+
+    def _node(self, item: Item, at: int, said: _Said) -> tuple[Node | None, int, Pieces]:
+        """The column of an item, unless it is no column; how many bytes it has, and what it is made of."""
         said = _Said(item.usage or said.usage, item.is_separate or said.is_separate)
         name = self._name(item)
         if item.occurs is None:
-            node, end = self._one(item, name or "", at, said)
-            return (node if name is not None else None), end - at
-        most = item.occurs.most
-        level, counter = self._counter(item.occurs)
+            node, end, pieces = self._one(item, name or "", at, said)
+            return (node if name is not None else None), end - at, pieces
+        least, most = item.occurs.least, item.occurs.most
+        counts = self._counts.get(plain_name(name or ""))
+        self.unknown.discard(plain_name(name or ""))
+        level, counter = self._counter(item.occurs, is_text=counts is not None)
         self._named.append([])
-        node, stride = self._one(item, name or "", 0, said)
+        node, stride, pieces = self._one(item, name or "", 0, said)
         for ended in self._named.pop():
             self._counters[ended].pop()
+        is_counted = counter is not None or not all(isinstance(piece, int) for piece in pieces)
+        own: Pieces = (
+            (Counted(pieces, stride, least, most, counter, level, counts),) if is_counted else (stride * most,)
+        )
         if node is None or name is None or stride == 0:
-            return None, stride * most
-        least = item.occurs.least
-        return Table(name, at, node, stride, least, most, counter, level), stride * most
+            return None, stride * most, own
+        return Table(name, at, node, stride, least, most, counter, level, counts), stride * most, own
 
     def _name(self, item: Item) -> str | None:
         """The name of its column; ``None`` for FILLER that is none."""
@@ -244,27 +211,29 @@ class _Building:
         self._fillers += 1
         return f"FILLER_{'' if item.children else 'P'}{self._fillers}"
 
-    def _one(self, item: Item, name: str, at: int, said: _Said) -> tuple[Node | None, int]:
-        """One of an item, and where it ends."""
+    def _one(self, item: Item, name: str, at: int, said: _Said) -> tuple[Node | None, int, Pieces]:
+        """One of an item, where it ends, and what it is made of."""
         if not item.children:
             leaf = self._leaf(item, name, at, said)
-            if item.name is not None and leaf.coding in _NUMBERS and not leaf.scale and not leaf.raised:
+            if item.name is not None and not leaf.scale and not leaf.raised:
                 self._counters.setdefault(item.word.upper, []).append((len(self._named) - 1, leaf))
                 self._named[-1].append(item.word.upper)
-            return leaf, at + leaf.size
-        members, end = self.siblings(item.children, at, said)
-        return (Group(name, tuple(members)) if members else None), end
+            return leaf, at + leaf.size, (leaf.size,)
+        members, end, pieces = self.siblings(item.children, at, said)
+        return (Group(name, tuple(members)) if members else None), end, pieces
 
-    def _counter(self, occurs: Occurs) -> tuple[int, Leaf | None]:
+    def _counter(self, occurs: Occurs, *, is_text: bool) -> tuple[int, Leaf | None]:
         """The number that says how often an item comes, and in how many lists it is."""
         if occurs.depending is None:
             return 0, None
-        known = self._counters.get(occurs.depending.upper, [])
+        codings = _NUMBERS | {"text"} if is_text else _NUMBERS
+        known = [each for each in self._counters.get(occurs.depending.upper, []) if each[1].coding in codings]
         if len(known) != 1:
             occurs.depending.refuse(
                 "DEPENDING ON names one whole number before it, that is in no list which ends before it",
-                "correct the name" if not known else "give the items different names",
-            )
+                "correct the name, or say with occursMappings how many items a text is" if not known
+                else "give the items different names",
+            )  # fmt: skip
         return known[0]
 
     def _leaf(self, item: Item, name: str, at: int, said: _Said) -> Leaf:
@@ -314,6 +283,17 @@ class _Building:
         if is_unsigned and digits == _LONG_DIGITS:
             return "decimal(20,0)"
         return "int" if digits <= _INT_DIGITS - is_unsigned else "bigint"
+
+
+def _joined(pieces: Sequence[int | Counted]) -> Pieces:
+    """Pieces with those of a fixed length that follow each other as one."""
+    found: list[int | Counted] = []
+    for piece in pieces:
+        if found and isinstance(piece, int) and isinstance(last := found[-1], int):
+            found[-1] = last + piece
+        elif piece:
+            found.append(piece)
+    return tuple(found)
 
 
 def _binary_bytes(digits: int, is_little: bool) -> int:

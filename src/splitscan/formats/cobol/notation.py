@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from splitscan.formats.cobol.codepages import MINUS, NEGATIVE, PLUS, POINT, POSITIVE, SKIPPED, CodePage
-from splitscan.formats.cobol.layout import Leaf
+from splitscan.formats.cobol.nodes import Leaf, Pieces
+from splitscan.formats.framing.frames import Buffer
 
 _BLANKS = "".join(map(chr, range(0x21)))
 _ZONED = re.compile(r" *([+-]?) *([0-9A-Ja-j]*\.?[0-9A-Ja-j]*) *([+-]?) *")
@@ -111,6 +112,61 @@ class Notation:
             return None
         return None if number is None else str(number)
 
+    def items(self, leaf: Leaf, counts: tuple[tuple[str, int], ...] | None, data: bytes) -> int | None:
+        """The number of items of a list that an item says, as it is or by its text; ``None`` if it says none."""
+        key = self.key(leaf, data)
+        if counts is not None:
+            return dict(reversed(counts)).get(key) if key is not None else None
+        return int(key) if key is not None and key.isdecimal() else None
+
+
+class Expanded(NamedTuple):
+    """A record in which lists have room for all items.
+
+    Attributes:
+        data: Its bytes, as far as there are some.
+        used: How many bytes it has in the file; ``None`` if it does not end in them.
+        is_uncounted: Whether that is because nothing says how many items a list has.
+    """
+
+    data: bytes
+    used: int | None
+    is_uncounted: bool = False
+
+
+def expand(pieces: Pieces, notation: Notation, data: Buffer) -> Expanded:
+    """Read a record whose lists have only the items that there are."""
+    source = memoryview(data)
+    made = bytearray()
+    used = 0
+
+    def take(pieces: Pieces, bases: tuple[int, ...]) -> bool | None:
+        """True if they are all there; ``None`` where nothing says how many items a list has."""
+        nonlocal used
+        for piece in pieces:
+            if isinstance(piece, int):
+                part = source[used : used + piece]
+                made.extend(part)
+                used += len(part)
+                if len(part) < piece:
+                    return False
+                continue
+            items: int | None = piece.most
+            if (counter := piece.counter) is not None:
+                start = bases[piece.level] + counter.at
+                items = notation.items(counter, piece.counts, bytes(made[start : start + counter.size]))
+            if items is None or not piece.least <= items <= piece.most:
+                return None
+            end = len(made) + piece.most * piece.stride
+            for _ in range(items):
+                if not (found := take(piece.pieces, (*bases, len(made)))):
+                    return found
+            made.extend(bytes(end - len(made)))
+        return True
+
+    found = take(pieces, (0,))
+    return Expanded(bytes(made), used if found else None, found is None)
+
 
 def _binary(leaf: Leaf, data: bytes) -> int:
     """A number in binary."""
@@ -128,8 +184,12 @@ class Segments:
 
     def has(self, record: bytes) -> bool:
         """True if a record is read."""
+        return self.key(record) in self.ids
+
+    def key(self, record: bytes) -> str | None:
+        """The text of the item in a record."""
         start = self.start + self.leaf.at
-        return self.notation.key(self.leaf, record[start : start + self.leaf.size]) in self.ids
+        return self.notation.key(self.leaf, record[start : start + self.leaf.size])
 
     def spelled(self) -> dict[str, Any]:
         """It, as the kernel is told it."""

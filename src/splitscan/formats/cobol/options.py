@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from typing import Any, ClassVar
 
 from splitscan.formats.cobol.codepages import CodePage, code_page
 from splitscan.formats.cobol.copybook import parse_copybook
-from splitscan.formats.cobol.layout import ItemRules, Leaf, RecordLayout, lay_out
+from splitscan.formats.cobol.layout import MOST_BYTES, ItemRules, RecordLayout, lay_out
+from splitscan.formats.cobol.nodes import Leaf
 from splitscan.options.read import RecordOptions, line_separator
 from splitscan.options.table import (
     FLAG,
@@ -78,6 +80,48 @@ def _show_segments(value: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
 _SEGMENTS = OptionKind("mapping", "groups, each with kinds of records", _parse_segments, _show_segments)
 
 
+def _parse_lengths(value: Any) -> tuple[tuple[str, int], ...]:
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise ValueRefusedError(f'write it like {{"A": 100, "_": 40}}: {error}') from None
+    if not isinstance(found, Mapping) or not found or not all(_is_length(length) for length in found.values()):
+        raise ValueRefusedError('write it like {"A": 100, "_": 40}, with positive whole numbers')
+    return tuple((str(text), int(length)) for text, length in found.items())
+
+
+def _is_length(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_BYTES
+
+
+_LENGTHS = OptionKind(
+    "mapping", "texts, each with a number of bytes", _parse_lengths, lambda value: show_text(json.dumps(dict(value)))
+)
+
+
+def _parse_mappings(value: Any) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+    said = 'write it like {"ITEMS": {"A": 0, "B": 2}}'
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise ValueRefusedError(f"{said}: {error}") from None
+    if not isinstance(found, Mapping) or not all(isinstance(each, Mapping) for each in found.values()):
+        raise ValueRefusedError(said)
+    pairs = {str(name): tuple((str(text), items) for text, items in each.items()) for name, each in found.items()}
+    if not all(type(items) is int and items >= 0 for each in pairs.values() for _, items in each):
+        raise ValueRefusedError(f"{said}, with whole numbers")
+    return tuple(pairs.items())
+
+
+_MAPPINGS = OptionKind(
+    "mapping", "lists, each with texts and numbers of items", _parse_mappings,
+    lambda value: show_text(json.dumps({name: dict(each) for name, each in value})),
+)  # fmt: skip
+_LENGTH = re.compile(r"\s*@?(?P<name>[\w:#$-]*[A-Za-z][\w:#$-]*)(?:\s*\*\s*(?P<factor>[0-9]{1,9}))?"
+                     r"\s*(?P<more>(?:\+|(?<=[\s0-9])-)\s*[0-9]{1,9})?\s*")  # fmt: skip
+"""An item, what it is multiplied by, and what is added."""
+
+
 class Trimming(enum.Enum):
     """Which blanks of texts are dropped."""
 
@@ -104,6 +148,25 @@ class Root(enum.Enum):
     KEEP = "keep_original"
 
 
+class Occurring(enum.Enum):
+    """How many bytes a list has."""
+
+    MOST = "max_size"
+    SHIFT = "shift_record"
+
+
+class Debug(enum.Enum):
+    """How the bytes of items are shown."""
+
+    NONE = "none"
+    HEX = "hex"
+    RAW = "raw"
+    TEXT = "string"
+
+
+_DEBUG = {Debug.HEX: "hex", Debug.RAW: "bytes", Debug.TEXT: "text"}
+
+
 class Recfm(enum.Enum):
     """How records lie in a file; names are those of data sets."""
 
@@ -127,6 +190,12 @@ class CobolOptions(RecordOptions):
         Recfm, "How records lie in a file: of a fixed length, behind their lengths, or lines.", Recfm.FIXED
     )
     record_length: int | None = option(whole(1), "Bytes in each record; those of the copybook if not given.", None)
+    record_length_field: str | None = option(
+        TEXT, "Item that says how many bytes a record has, as it is or like `ITEM * 10 + 4`.", None
+    )
+    record_length_map: tuple[tuple[str, int], ...] = option(
+        _LENGTHS, "Bytes of a record by the text of that item, as JSON; `_` is for all others.", ()
+    )
     is_rdw_big_endian: bool | None = option(
         FLAG, "Byte order of the lengths in front of records; if not given, each tells it.", None
     )
@@ -154,6 +223,14 @@ class CobolOptions(RecordOptions):
     improved_null_detection: bool = option(FLAG, "Reads a text whose bytes are all 0 as null.", True)
     strict_sign_overpunching: bool = option(FLAG, "Refuses a plus in the digits of a number without a sign.", True)
     strict_integral_precision: bool = option(FLAG, "Reads whole numbers as decimals of as many digits.", False)
+    variable_size_occurs: Occurring = option(
+        Occurring, "Bytes of lists: of the most items that there may be, or of those that there are.", Occurring.MOST
+    )
+    occurs_mappings: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = option(
+        _MAPPINGS, "Numbers of items by the texts that lists depend on: JSON of names of lists and such numbers.", ()
+    )
+    non_terminals: tuple[str, ...] = option(PATHS, "Groups that are read as texts as well, named with `_NT`.", ())
+    debug: Debug = option(Debug, "Adds the bytes of each item, as a column named with `_debug`.", Debug.NONE)
     schema_retention_policy: Root = option(Root, "Whether the outermost group is a column.", Root.COLLAPSE)
     drop_value_fillers: bool = option(FLAG, "Reads no FILLER with a picture; else it is a column FILLER_P1 ...", True)
     drop_group_fillers: bool = option(FLAG, "Reads no FILLER that is a group; else it is a column FILLER_1 ...", False)
@@ -172,6 +249,10 @@ class CobolOptions(RecordOptions):
             drop_values=self.drop_value_fillers,
             drop_groups=self.drop_group_fillers,
             keeps_root=self.schema_retention_policy is Root.KEEP,
+            shifts=self.variable_size_occurs is Occurring.SHIFT,
+            debug=_DEBUG.get(self.debug),
+            texts=self.non_terminals,
+            counts=self.occurs_mappings,
         )
         return _layout(self.copybook, first, self.comments_ubound, rules, self.redefine_segment_id_map)
 
@@ -181,6 +262,16 @@ class CobolOptions(RecordOptions):
         if self.segment_field is None:
             return None
         return self.layout.find(self.segment_field)
+
+    @property
+    def length_field(self) -> tuple[Leaf, int, int] | None:
+        """The item that says how long a record is, what it is multiplied by, and what is added."""
+        said = _LENGTH.fullmatch(self.record_length_field or "")
+        if said is None:
+            return None
+        leaf = self.layout.find(said["name"])
+        more = (said["more"] or "0").replace(" ", "")
+        return None if leaf is None else (leaf, int(said["factor"] or 1), int(more) + self.rdw_adjustment)
 
     @property
     def page(self) -> CodePage:
@@ -199,7 +290,9 @@ class CobolOptions(RecordOptions):
 
     @property
     def fixed_length(self) -> tuple[str, int] | None:
-        return ("recordLength", self.length) if self.recfm in {Recfm.FIXED, Recfm.FIXED_BLOCKED} else None
+        is_fixed = self.recfm in {Recfm.FIXED, Recfm.FIXED_BLOCKED} and self.record_length_field is None
+        is_fixed = is_fixed and (not self.layout.pieces or self.record_length is not None)
+        return ("recordLength", self.length) if is_fixed else None
 
     @property
     def about_files(self) -> str | None:
@@ -208,15 +301,20 @@ class CobolOptions(RecordOptions):
     def __post_init__(self) -> None:
         needed, recfm, mark = self.record_start_offset + self.layout.length, self.recfm, self.line_sep
         is_lines = recfm is Recfm.LINES
+        in_front = (self.segment, None if self.length_field is None else self.length_field[0])
+        has_item = self.record_length_field is not None
         of_headers = (
-            self.is_rdw_big_endian is not None or self.is_rdw_part_of_record_length or bool(self.rdw_adjustment)
-        )
+            self.is_rdw_big_endian is not None or self.is_rdw_part_of_record_length
+            or bool(self.rdw_adjustment and not has_item)
+        )  # fmt: skip
         of_blocks = self.is_bdw_big_endian is not None or bool(self.bdw_adjustment)
         of_segments = bool(self.segment_filter or self.redefine_segment_id_map)
         contradictions = {
             "lengths in front of records are those of recfm=V and VB": of_headers and not self.has_headers,
             "lengths in front of blocks are those of recfm=VB": of_blocks and recfm is not Recfm.VARIABLE_BLOCKED,
             "recordLength is for records of a fixed length": self.record_length is not None and not self.fixed_length,
+            "recordLengthField is for recfm=F": has_item and recfm is not Recfm.FIXED,
+            "recordLengthMap needs recordLengthField": bool(self.record_length_map) and not has_item,
             "lineSep is for recfm=D": mark is not None and not is_lines,
             "a file of lines has no header and no trailer": is_lines and self.about_files is not None,
             "lines of EBCDIC need lineSep": is_lines and mark is None and self.page.signs_inside,
@@ -235,6 +333,16 @@ class CobolOptions(RecordOptions):
             (self.segment_field is not None and self.segment is None,
              "option segmentField names a text or a whole number that is in no list", str(self.segment_field),
              "correct the name"),
+            (has_item and self.length_field is None,
+             "option recordLengthField names a text or a whole number that is in no list, like ITEM or ITEM * 10 + 4",
+             str(self.record_length_field), "correct the name, or the numbers"),
+            (bool(self.layout.unknown),
+             "options nonTerminals and occursMappings name groups, and lists, of the copybook",
+             ", ".join(self.layout.unknown), "correct the names"),
+            (any(leaf is not None and leaf.at + leaf.size > self.layout.fixed_bytes for leaf in in_front)
+             and bool(self.layout.pieces),
+             "lengths and kinds of records are told in front of lists that have only the items that there are",
+             "variableSizeOccurs=shift_record", "use variableSizeOccurs=max_size, or leave the other option out"),
             (bool(unknown), "option redefineSegmentIdMap names groups that are columns", ", ".join(unknown),
              "correct the names"),
         )  # fmt: skip

@@ -6,7 +6,8 @@ import pytest
 
 from splitscan.errors import UsageError
 from splitscan.formats.cobol.copybook import parse_copybook
-from splitscan.formats.cobol.layout import ItemRules, Leaf, lay_out
+from splitscan.formats.cobol.layout import ItemRules, lay_out
+from splitscan.formats.cobol.nodes import Leaf
 from splitscan.formats.cobol.picture import parse_picture
 
 
