@@ -146,6 +146,14 @@ def _spark_fixed_width(spark: SparkSession, source: str) -> DataFrame:
     return spark.read.text(source).selectExpr(*columns)
 
 
+def _spark_parts(spark: SparkSession, source: str) -> DataFrame:
+    parts = (f"trim(substring(value, {41 + 8 * n}, 8)) as part{n}" for n in range(6))
+    columns = ("cast(trim(substring(value, 1, 12)) as long) as id", "trim(substring(value, 13, 12)) as name",
+               "cast(trim(substring(value, 25, 10)) as double) as price",
+               "cast(trim(substring(value, 35, 6)) as int) as qty")  # fmt: skip
+    return spark.read.text(source).selectExpr(*columns, *parts)
+
+
 def _spark_log(spark: SparkSession, source: str) -> DataFrame:
     names = [column.split() for column in _LOG_SCHEMA.split(", ")]
     frame = spark.read.text(source)
@@ -165,7 +173,7 @@ def _layout() -> str:
 
 _COPYBOOK = "\n".join(
     f"       {item}" for item in ("01 R.", "05 ID PIC 9(12).", "05 NAME PIC X(12).", "05 PRICE PIC X(10).",
-                                "05 QTY PIC 9(6).", "05 COMMENT PIC X(48).")
+                                "05 QTY PIC 9(6).", *(f"05 PART{n} PIC X(8)." for n in range(6)), "05 FILLER PIC X.")
 )  # fmt: skip
 
 _SUMMED = ("id", "qty", "length(name)", "length(comment)", "price / 10000")
@@ -181,9 +189,10 @@ RECORDS = [
         {"layout": _layout()}, _spark_fixed_width, _SUMMED,
     ),
     Records(
-        "cobol", "lines by a copybook, five columns", "records.cobol.dat", _lines_of_columns,
-        "ID bigint, NAME string, PRICE string, QTY int, COMMENT string",
-        {"copybook": _COPYBOOK, "recfm": "D", "encoding": "ascii"}, _spark_fixed_width, _SUMMED,
+        "cobol", "records of a fixed length by a copybook, ten columns", "records.cobol.dat", _lines_of_columns,
+        f"ID bigint, NAME string, PRICE string, QTY int, {', '.join(f'PART{n} string' for n in range(6))}",
+        {"copybook": _COPYBOOK, "encoding": "ascii"}, _spark_parts,
+        ("id", "qty", "length(name)", "price / 10000", *(f"length(part{n})" for n in range(6))),
     ),
     Records(
         "log", "combined access log, nine columns", "access.log", _log_lines, _LOG_SCHEMA, {"logFormat": "combined"},
