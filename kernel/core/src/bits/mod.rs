@@ -1,9 +1,10 @@
-//! Special bytes, found 64 at a time. The only place with `unsafe`, and the only one with vector instructions.
+//! Special bytes, found 64 at a time. The only place with vector instructions, and nearly the only one with `unsafe`.
 //!
 //! A block of 64 bytes becomes a mask: bit `i` says whether byte `i` is one of the needles. [`scalar`] is the
 //! definition; each architecture gives the same masks, faster.
 #![allow(unsafe_code)] // loads of vectors; each has its reason beside it
 
+mod level;
 mod scalar;
 
 #[cfg(target_arch = "aarch64")]
@@ -18,6 +19,8 @@ use scalar::{any_of, special};
 #[cfg(target_arch = "x86_64")]
 use x86_64::{any_of, special};
 
+pub use level::{Baseline, Level, Task, Vectors};
+
 /// Bytes in a block: one bit of a machine word for each.
 pub const BLOCK: usize = 64;
 
@@ -31,6 +34,14 @@ type Needles<const N: usize> = [[u8; LANE]; N];
 #[inline(always)] // so that several sets are looked for in one pass
 pub fn hits<const N: usize>(block: &[u8; BLOCK], bytes: [u8; N]) -> u64 {
     any_of(block, &bytes.map(|byte| [byte; LANE]))
+}
+
+/// For every bit, whether the bits up to it are odd in number.
+#[inline(always)] // once a block
+pub fn parity(bits: u64) -> u64 {
+    [1, 2, 4, 8, 16, 32]
+        .iter()
+        .fold(bits, |bits, shift| bits ^ bits << shift)
 }
 
 /// The first byte of a vector that is `quote`, a backslash or a control character: what ends the plain part of a string.
@@ -161,11 +172,27 @@ mod tests {
         needles.map(|needle| [needle; LANE])
     }
 
+    /// Masks of a block, and the parity of one.
+    struct Both<'a>(&'a [u8; BLOCK], [u8; 3]);
+
+    impl Task for Both<'_> {
+        type Answer = (u64, u64);
+
+        fn run<V: Vectors>(self) -> (u64, u64) {
+            let hits = V::hits(self.0, self.1);
+            (hits, V::parity(hits))
+        }
+    }
+
     proptest! {
         #[test]
         fn masks_are_those_of_the_definition(block: [u8; 64], needles: [u8; 3]) {
-            let needles = repeated(needles);
-            prop_assert_eq!(any_of(&block, &needles), scalar::any_of(&block, &needles));
+            let hits = scalar::any_of(&block, &repeated(needles));
+            let parity = (0..64).fold(0, |bits, at| bits | u64::from((hits << (63 - at)).count_ones() % 2) << at);
+            prop_assert_eq!(any_of(&block, &repeated(needles)), hits);
+            for level in [Level::BASELINE, Level::best()] {
+                prop_assert_eq!(level.run(Both(&block, needles)), (hits, parity));
+            }
         }
 
         #[test]
@@ -199,6 +226,8 @@ mod tests {
             let mut block = [b'x'; BLOCK];
             block[at] = 0x80;
             assert_eq!(any_of(&block, &repeated([0x80, 1, 0])), 1 << at);
+            let (hits, parity) = Level::best().run(Both(&block, [0x80, 1, 0]));
+            assert_eq!((hits, parity), (1 << at, u64::MAX << at));
         }
     }
 }

@@ -7,8 +7,9 @@
 //! is the definition; so is the end of the data.
 
 use super::grammar::{CR, Grammar, LF};
+use super::reading::Reading;
 use super::tape::Tape;
-use crate::bits::{BLOCK, hits};
+use crate::bits::{BLOCK, Level, Task, Vectors};
 
 /// What a dialect must be for leaps: one byte for each delimiter.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,7 @@ pub(super) struct Leaper {
     doubled: bool,
     returns: bool, // a carriage return may end a line
     spans: bool,   // quotes may hide line ends
+    level: Level,
 }
 
 /// The lines that were passed.
@@ -87,106 +89,66 @@ impl Leaper {
             doubled: dialect.doubled,
             returns: dialect.line_sep.is_none(),
             spans: dialect.multi_line,
+            level: Level::best(),
         })
+    }
+
+    /// The same for every processor.
+    #[cfg(test)]
+    pub(super) fn on_every_processor(self) -> Leaper {
+        Leaper {
+            level: Level::BASELINE,
+            ..self
+        }
     }
 
     /// Pass lines from the line start `start` on, and look at no byte from `limit` on.
     pub(super) fn leap(&self, data: &[u8], start: usize, limit: usize, mark: usize) -> Leap {
-        let mut leap = Leap {
-            next: start,
-            ..Leap::default()
-        };
-        let within = data.get(start..limit.min(data.len())).unwrap_or_default();
-        let (blocks, _) = within.as_chunks::<BLOCK>();
-        let mut carry = Carry::LINE;
-        let mut is_pending = 0; // whether the line at `next` is a record
-        let mut base = start;
-        for block in blocks {
-            let Masks {
-                starts,
-                blanks,
-                faults,
-                ..
-            } = self.masks::<false>(block, &mut carry);
-            let trusted = starts & below_or_at(faults);
-            if trusted != 0 {
-                let top = 63 ^ trusted.leading_zeros();
-                let records = trusted & !blanks;
-                leap.records = leap
-                    .records
-                    .wrapping_add(is_pending) // no more than bytes
-                    .wrapping_add((records & !(1 << top)).count_ones() as usize);
-                is_pending = (records >> top) as usize & 1;
-                leap.pass(base, trusted & !u64::from(base == start), mark);
-                leap.next = base.wrapping_add(top as usize); // in the data
-            }
-            if faults != 0 {
-                return leap;
-            }
-            base = base.wrapping_add(BLOCK); // at most the length of the data
-        }
-        if carry.start != 0 && base > start {
-            leap.records = leap.records.wrapping_add(is_pending);
-            leap.pass(base, 1, mark);
-            leap.next = base;
-        }
-        leap
+        self.level.run(Leaping {
+            leaper: self,
+            data,
+            start,
+            limit,
+            mark,
+        })
     }
 
-    /// Pass lines from the line start `start` on, whose fields go to the tape, until that is full. `take` is asked of
-    /// every line: where it starts, where it stops; false leaves it. Returns where the line begins that was not passed.
-    #[inline(always)] // once for each parser, with all that it asks
+    /// Pass lines from the line start `start` on, whose fields go to the tape, until that is full, or `reading` leaves
+    /// one. Returns where the line begins that was not passed.
+    #[inline]
     pub(super) fn read(
         &self,
         data: &[u8],
         start: usize,
         tape: &mut Tape,
-        mut take: impl FnMut(usize, usize) -> bool,
+        reading: &mut Reading<'_>,
     ) -> usize {
-        let (blocks, _) = data.get(start..).unwrap_or_default().as_chunks::<BLOCK>();
-        let mut carry = Carry::LINE;
-        let (mut base, mut line) = (start, start);
-        for block in blocks {
-            let masks = self.masks::<true>(block, &mut carry);
-            let sound = below(masks.faults);
-            let (edges, mut feeds) = (masks.edges & sound, masks.feeds & sound);
-            let before = tape.words();
-            tape.push_edges(tape.place(base), edges, masks.halves & sound);
-            while feeds != 0 {
-                let feed = below_or_at(feeds);
-                let bit = feed ^ feed >> 1;
-                feeds &= !feed;
-                let at = base.wrapping_add(bit.trailing_zeros() as usize); // in the data
-                let end = before.wrapping_add((edges & feed).count_ones() as usize); // in the tape
-                let stop = at.wrapping_sub(usize::from(masks.returned & bit != 0));
-                if !take(line, stop) {
-                    tape.rewind();
-                    return line;
-                }
-                match stop == line {
-                    true => tape.skip(end),
-                    false => tape.push_proven(line, stop, end),
-                }
-                line = at.wrapping_add(1);
-            }
-            if masks.faults != 0 || !tape.reaches(line) {
-                break;
-            }
-            base = base.wrapping_add(BLOCK); // at most the length of the data
-        }
-        tape.rewind();
-        line
+        self.level.run(Splitting {
+            leaper: self,
+            data,
+            start,
+            tape,
+            reading,
+        })
     }
 
     /// What is where in a block; with `FIELDS`, quotes that close are proven too.
     #[inline(always)]
-    fn masks<const FIELDS: bool>(&self, block: &[u8; BLOCK], carry: &mut Carry) -> Masks {
-        let of = |byte: Option<u8>| byte.map_or(0, |byte| hits(block, [byte]));
+    fn masks<V: Vectors, const FIELDS: bool>(
+        &self,
+        block: &[u8; BLOCK],
+        carry: &mut Carry,
+    ) -> Masks {
+        let of = |byte: Option<u8>| byte.map_or(0, |byte| V::hits(block, [byte]));
         let quotes = of(self.quote);
-        let seps = hits(block, [self.sep]);
-        let feeds = hits(block, [LF]);
-        let carriages = if self.returns { hits(block, [CR]) } else { 0 };
-        let inside = parity(quotes) ^ carry.inside;
+        let seps = V::hits(block, [self.sep]);
+        let feeds = V::hits(block, [LF]);
+        let carriages = if self.returns {
+            V::hits(block, [CR])
+        } else {
+            0
+        };
+        let inside = V::parity(quotes) ^ carry.inside;
         let opening = quotes & inside;
         let edges = seps | feeds | carriages;
         let halves = if self.doubled { u64::MAX } else { 0 };
@@ -226,6 +188,126 @@ impl Leaper {
     }
 }
 
+/// [`Leaper::leap`].
+struct Leaping<'a> {
+    leaper: &'a Leaper,
+    data: &'a [u8],
+    start: usize,
+    limit: usize,
+    mark: usize,
+}
+
+impl Task for Leaping<'_> {
+    type Answer = Leap;
+
+    #[inline(always)] // as it is asked for
+    fn run<V: Vectors>(self) -> Leap {
+        let Leaping {
+            leaper,
+            data,
+            start,
+            limit,
+            mark,
+        } = self;
+        let mut leap = Leap {
+            next: start,
+            ..Leap::default()
+        };
+        let within = data.get(start..limit.min(data.len())).unwrap_or_default();
+        let (blocks, _) = within.as_chunks::<BLOCK>();
+        let mut carry = Carry::LINE;
+        let mut is_pending = 0; // whether the line at `next` is a record
+        let mut base = start;
+        for block in blocks {
+            let Masks {
+                starts,
+                blanks,
+                faults,
+                ..
+            } = leaper.masks::<V, false>(block, &mut carry);
+            let trusted = starts & below_or_at(faults);
+            if trusted != 0 {
+                let top = 63 ^ trusted.leading_zeros();
+                let records = trusted & !blanks;
+                leap.records = leap
+                    .records
+                    .wrapping_add(is_pending) // no more than bytes
+                    .wrapping_add((records & !(1 << top)).count_ones() as usize);
+                is_pending = (records >> top) as usize & 1;
+                leap.pass(base, trusted & !u64::from(base == start), mark);
+                leap.next = base.wrapping_add(top as usize); // in the data
+            }
+            if faults != 0 {
+                return leap;
+            }
+            base = base.wrapping_add(BLOCK); // at most the length of the data
+        }
+        if carry.start != 0 && base > start {
+            leap.records = leap.records.wrapping_add(is_pending);
+            leap.pass(base, 1, mark);
+            leap.next = base;
+        }
+        leap
+    }
+}
+
+/// [`Leaper::read`].
+struct Splitting<'a, 'r> {
+    leaper: &'a Leaper,
+    data: &'a [u8],
+    start: usize,
+    tape: &'a mut Tape,
+    reading: &'a mut Reading<'r>,
+}
+
+impl Task for Splitting<'_, '_> {
+    type Answer = usize;
+
+    #[inline(always)] // as it is asked for
+    fn run<V: Vectors>(self) -> usize {
+        let Splitting {
+            leaper,
+            data,
+            start,
+            tape,
+            reading,
+        } = self;
+        let (blocks, _) = data.get(start..).unwrap_or_default().as_chunks::<BLOCK>();
+        let mut carry = Carry::LINE;
+        let (mut base, mut line) = (start, start);
+        for block in blocks {
+            let masks = leaper.masks::<V, true>(block, &mut carry);
+            let sound = below(masks.faults);
+            let (edges, mut feeds) = (masks.edges & sound, masks.feeds & sound);
+            let before = tape.words();
+            tape.push_edges(tape.place(base), edges, masks.halves & sound);
+            while feeds != 0 {
+                let feed = below_or_at(feeds);
+                let bit = feed ^ feed >> 1;
+                feeds &= !feed;
+                let at = base.wrapping_add(bit.trailing_zeros() as usize); // in the data
+                let end = before.wrapping_add((edges & feed).count_ones() as usize); // in the tape
+                let stop = at.wrapping_sub(usize::from(masks.returned & bit != 0));
+                if !(reading.owns(line) && (line == stop || reading.admits(line, stop))) {
+                    tape.rewind();
+                    return line;
+                }
+                match stop == line {
+                    true => tape.skip(end),
+                    false => tape.push_proven(line, stop, end),
+                }
+                line = at.wrapping_add(1);
+            }
+            if masks.faults != 0 || !tape.reaches(line) {
+                break;
+            }
+            base = base.wrapping_add(BLOCK); // at most the length of the data
+        }
+        tape.rewind();
+        line
+    }
+}
+
 impl Leap {
     #[inline]
     fn pass(&mut self, base: usize, starts: u64, mark: usize) {
@@ -239,14 +321,6 @@ impl Leap {
             }
         }
     }
-}
-
-/// For every bit, whether the bits up to it are odd in number.
-#[inline]
-fn parity(bits: u64) -> u64 {
-    [1, 2, 4, 8, 16, 32]
-        .iter()
-        .fold(bits, |bits, shift| bits ^ bits << shift)
 }
 
 /// All bits below the lowest one of a mask; all there are if it has none.

@@ -115,9 +115,7 @@ impl Parser {
         loop {
             reading.stopped = None;
             if let Some(leaper) = self.leaper {
-                start = leaper.read(data, start, &mut tape, |from, to| {
-                    reading.owns(from) && (from == to || reading.admits(from, to))
-                });
+                start = leaper.read(data, start, &mut tape, &mut reading);
             }
             if reading.stopped.is_none() && tape.reaches(start) {
                 start = self.walk(&mut machine, start, &mut tape, &mut reading);

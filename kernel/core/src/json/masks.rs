@@ -1,7 +1,7 @@
 //! Strings and brackets of 64 bytes at a time, as bits.
 
 pub(crate) use crate::bits::BLOCK;
-use crate::bits::hits;
+use crate::bits::{hits, parity};
 
 /// What matters to framing in one block, one bit for each byte.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +31,7 @@ impl Marker {
         if backslashes | self.is_escaped != 0 {
             quotes &= !self.escaped(backslashes);
         }
-        let inside = prefix_xor(quotes) ^ self.in_string;
+        let inside = parity(quotes) ^ self.in_string;
         self.in_string = 0u64.wrapping_sub(inside >> 63);
         Marks {
             inside,
@@ -57,15 +57,6 @@ impl Marker {
         self.is_escaped = u64::from(overflow);
         (!ODD ^ (sums << 1)) & follows
     }
-}
-
-/// For each bit the parity of the bits up to and including it.
-#[inline]
-fn prefix_xor(mut bits: u64) -> u64 {
-    for shift in [1, 2, 4, 8, 16, 32] {
-        bits ^= bits << shift;
-    }
-    bits
 }
 
 /// The block at `at`, filled up with spaces at the end of the data.

@@ -151,6 +151,8 @@ proptest! {
         let mut parser = parser_of(dialect, None, MAX_COLUMN_BYTES);
         parser.tape_bytes = tape_bytes;
         let proven = said(&parser, &data, limits);
+        parser.leaper = parser.leaper.map(Leaper::on_every_processor);
+        prop_assert_eq!(&proven, &said(&parser, &data, limits));
         parser.leaper = None;
         parser.tape_bytes = FULL_BYTES;
         prop_assert_eq!(proven, said(&parser, &data, limits));
@@ -196,6 +198,8 @@ fn masks_prove_no_more_wherever_a_block_ends() {
             };
             let mut parser = parser_of(dialect, None, MAX_COLUMN_BYTES);
             let proven = said(&parser, &data, all(&data));
+            parser.leaper = parser.leaper.map(Leaper::on_every_processor);
+            assert_eq!(proven, said(&parser, &data, all(&data)), "{odd:?}");
             parser.leaper = None;
             assert_eq!(proven, said(&parser, &data, all(&data)), "{odd:?}");
         }
