@@ -3,7 +3,7 @@
 //! Nothing here knows threads, Spark or Python, and but for `block` no files. The Python package has a reference engine that defines every
 //! answer given here; this crate gives the same answers, fast. Positions are offsets in the bytes that were handed
 //! over. A record belongs to the range that holds its first byte: `start <= first_byte < stop`.
-#![deny(unsafe_code)] // allowed in `bits` alone
+#![deny(unsafe_code)] // allowed in `bits`, and for one call of Arrow
 
 pub mod bits;
 pub mod block;

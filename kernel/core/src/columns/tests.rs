@@ -46,6 +46,35 @@ fn numbers(array: &ArrayRef) -> Vec<Option<i32>> {
 }
 
 #[test]
+fn texts_that_are_not_all_ascii_are_checked() {
+    let texts = |parts: &[Option<&[u8]>]| {
+        let mut column = column(DataType::Utf8);
+        for part in parts {
+            match part {
+                Some(bytes) => column.push_bytes(bytes),
+                None => column.push_null(),
+            }
+        }
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| column.finish())).ok()
+    };
+    for sound in [
+        &[Some(&b"ab"[..]), None, Some(b""), Some(b"c")][..],
+        &[Some("\u{e9}".as_bytes()), Some(b"c")],
+    ] {
+        let found = texts(sound).expect("they are UTF-8");
+        found.to_data().validate_full().expect("what Arrow takes");
+        let found: Vec<_> = found.as_string::<i32>().iter().collect();
+        let expected = sound
+            .iter()
+            .map(|text| text.map(|text| std::str::from_utf8(text).expect("UTF-8")));
+        assert_eq!(found, expected.collect::<Vec<_>>());
+    }
+    for broken in [&[Some(&b"a\xff"[..])][..], &[Some(b"\xc3"), Some(b"\xa9")]] {
+        assert!(texts(broken).is_none(), "{broken:?}"); // the second is UTF-8 as a whole
+    }
+}
+
+#[test]
 fn every_type_is_cut_and_emptied() {
     let zone = Some("Europe/Berlin".into());
     for kind in [
