@@ -30,7 +30,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 WITH_JAVA := JAVA_HOME="$$(tools/find-java)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help venv kernel java demo demo-rebalance docs fix check check-reference check-kernel check-crates test test-large test-spark test-spark-versions test-fault release-check bench
+.PHONY: help venv kernel java demo demo-rebalance docs fix check check-reference check-kernel check-memory check-crates test test-large test-spark test-spark-versions test-fault release-check bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -92,6 +92,9 @@ check-kernel: $(STAMP) ## format, lints and tests of the native engine; needs ca
 	cd kernel && cargo clippy --quiet --workspace --all-targets -- -D warnings
 	cd kernel && cargo test --quiet --workspace
 
+check-memory: ## tests of the native engine with Miri or AddressSanitizer, where a nightly toolchain has one
+	@tools/check-memory
+
 check-crates: ## licences and origins of the crates of the kernel; needs cargo-deny
 	cd kernel && cargo deny check licenses bans sources
 
@@ -100,6 +103,7 @@ test: venv java $(CLASSES) ## every test but the large ones: unit, property, con
 
 test-large: venv java $(CLASSES) ## the tests of gigabytes, of very many runs, and of every fault on a cluster
 	@$(WITH_JAVA) $(PYTEST) -m large tests
+	@tools/check-memory
 
 test-spark: venv java $(CLASSES) ## only the tests that start Spark
 	@$(WITH_JAVA) $(PARALLEL) -m 'spark and not large' tests
