@@ -1,6 +1,6 @@
 //! The blocks of one Spark task, read one after the other.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::path::Path;
 use std::slice;
@@ -11,8 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use splitscan_kernel_core::block::{
-    BlockError, BlockReader, COMMENT_RECORD, HEADER_AGAIN, HEADER_RECORD, LocalFile, Noticed,
-    SKIPPED_RECORD, metadata_members, project,
+    BlockError, BlockReader, LocalFile, Noticed, metadata_members, project,
 };
 
 use crate::Fault;
@@ -66,12 +65,13 @@ pub struct TaskReader {
     metadata: Option<usize>, // which of the wanted columns has members that are columns of a batch
     lent: Vec<ArrayRef>,
     numbers: Vec<i64>,
-    passed_bytes: u64,                  // of blocks that were read to their end
-    lost: Tally,                        // broken records that are no rows
-    delivered: Tally,                   // those that have nulls where their values do not fit
-    others: Tally,                      // some of those with parts that no column takes
-    columns: Vec<(String, bool)>,       // that there are: name; whether it has parts itself
-    odd: BTreeMap<&'static str, Tally>, // by the code of the oddity
+    passed_bytes: u64,                   // of blocks that were read to their end
+    lost: Tally,                         // broken records that are no rows
+    delivered: Tally,                    // those that have nulls where their values do not fit
+    others: Tally,                       // some of those with parts that no column takes
+    columns: Vec<(String, bool)>,        // that there are: name; whether it has parts itself
+    odd: BTreeMap<&'static str, Tally>,  // by the code of the oddity
+    words: HashMap<String, [String; 4]>, // by that code: of one, of several, what is odd, what to do
 }
 
 /// Records of a task that have something in common.
@@ -111,7 +111,14 @@ impl TaskReader {
         limit: Option<u64>,
         host: Arc<dyn Host>,
     ) -> Result<TaskReader, Fault> {
-        let scan: Value = parsed(SCAN, scan)?;
+        let mut scan: Value = parsed(SCAN, scan)?;
+        let words = scan
+            .as_object_mut()
+            .and_then(|scan| scan.remove("oddities"));
+        let words = words.map_or_else(
+            || Ok(HashMap::new()),
+            |words| parsed(SCAN, &words.to_string()),
+        )?;
         let wanted: Value = parsed(COLUMNS, wanted)?;
         let blocks: Blocks = parsed(BLOCKS, blocks)?;
         let asked = list(&wanted["fields"]);
@@ -156,6 +163,7 @@ impl TaskReader {
             others: Tally::default(),
             columns: columns.iter().map(name_of).collect(),
             odd: BTreeMap::new(),
+            words,
             scan: scan.to_string(),
         })
     }
@@ -305,7 +313,11 @@ impl TaskReader {
                 self.others.first
             )
         });
-        let odd = self.odd.iter().map(|(code, odd)| said_of(code, odd));
+        let odd = self.odd.iter().map(|(code, odd)| {
+            let [one, several, what, then] = self.words.get(*code).cloned().unwrap_or_default();
+            let (which, first) = (odd.which(&one, &several).unwrap_or_default(), &odd.first);
+            format!("{which} {what}, the first at {first}; {then} [{code}]")
+        });
         let said: Vec<String> = [lost, delivered, others]
             .into_iter()
             .flatten()
@@ -384,47 +396,6 @@ impl TaskReader {
             None => fault(error, &self.path),
         }
     }
-}
-
-/// What is odd about records, as `splitscan.scan.oddities` says it.
-fn said_of(code: &str, odd: &Tally) -> String {
-    let (one, several, what, then) = match code {
-        HEADER_AGAIN => (
-            "record is",
-            "records are",
-            "the header of the file again",
-            "files were joined, and these are rows: leave them out by a condition, or read the parts one by one",
-        ),
-        COMMENT_RECORD => (
-            "line is",
-            "lines are",
-            "skipped as a comment, with the fields of a record",
-            "samples have shown the option comment: to read such lines give comment='', else the one that was found",
-        ),
-        SKIPPED_RECORD => (
-            "line is",
-            "lines are",
-            "skipped at the head of a file, with the fields of a record",
-            "samples of other files have shown the option skipRows or header: read this file by itself, or give them",
-        ),
-        HEADER_RECORD => (
-            "record looks",
-            "records look",
-            "like the header of a file",
-            "samples have shown header=false: if it is one, read its file by itself with header=true",
-        ),
-        _ => (
-            "record has",
-            "records have",
-            "bytes that are no UTF-8",
-            "in texts they became U+FFFD: give the encoding of the files, perhaps encoding=windows-1252",
-        ),
-    };
-    let which = odd.which(one, several).unwrap_or_default();
-    format!(
-        "{which} {what}, the first at {}; {then} [{code}]",
-        odd.first
-    )
 }
 
 /// The part of a record that no column takes; `None` where values alone do not fit.
@@ -509,7 +480,8 @@ mod tests {
             "columns": [{{"name": "id", "type": "int", "nullable": true, "source": {{"field": 0}}}},
             {{"name": "v", "type": "int", "nullable": true, "source": {{"field": 1}}}}],
             "are_texts": true, "mode": "PERMISSIVE", "keeps_given_up": false, "max_record_bytes": 20, "read_bytes": 4096,
-            "batch_rows": 65536, "batch_bytes": 16777216}}"#
+            "batch_rows": 65536, "batch_bytes": 16777216,
+            "oddities": {{"not-utf8": ["record has", "records have", "bytes that are no UTF-8", "do this"]}}}}"#
         )
     }
 
@@ -585,13 +557,14 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_utf8_are_counted_with_the_first_place() {
+        let (_, said) = read("one", b"1,2\n3,\xfc\n", &["id"]);
+        assert!(said.is_some_and(|said| said.starts_with("1 record has bytes")));
         let (rows, said) = read("latin", b"1,2\n3,\xfc\n4,\xe9\n", &["id"]);
         assert_eq!(rows, 3);
         assert_eq!(
             said.as_deref(),
             Some(
-                "2 records have bytes that are no UTF-8, the first at FILE, byte 6; in texts they became U+FFFD: give \
-                 the encoding of the files, perhaps encoding=windows-1252 [not-utf8]"
+                "2 records have bytes that are no UTF-8, the first at FILE, byte 6; do this [not-utf8]"
             )
         );
     }

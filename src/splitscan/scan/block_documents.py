@@ -25,6 +25,7 @@ from splitscan.scan.columns.partitions import Grain, grain_of, metadata_field, m
 from splitscan.scan.decoders import check_header
 from splitscan.scan.envelopes import OffsetValues
 from splitscan.scan.framework.columns import inner_fields, is_required_somewhere
+from splitscan.scan.oddities import SAID
 from splitscan.scan.spec import Constant, Head, ScanDocument, ScanSpec
 
 
@@ -90,7 +91,10 @@ METADATA_MEMBERS = (
 
 
 def scan_document_with_metadata(spec: ScanSpec) -> str | None:
-    """Document for a host that chooses columns itself: those that the members of ``_metadata`` stand for, too."""
+    """Document for a host that chooses columns itself, and says what is odd about records.
+
+    It also has the columns that the members of ``_metadata`` stand for.
+    """
     document = scan_document(spec)
     if document is None:
         return None
@@ -104,7 +108,7 @@ def scan_document_with_metadata(spec: ScanSpec) -> str | None:
         }
         for name in METADATA_MEMBERS
     ]
-    return json.dumps({**json.loads(document.text), "metadata": members})
+    return json.dumps({**json.loads(document.text), "metadata": members, "oddities": SAID})
 
 
 def _metadata_constants(block: BlockMetadata) -> dict[str, Constant]:

@@ -23,7 +23,7 @@ HEADER_AGAIN = "header-again"
 
 _HEAD_BYTES = 64 * KIB  # in which the first record is looked for
 
-_SAID = {
+SAID = {
     NOT_UTF8: (
         "record has", "records have", "bytes that are no UTF-8",
         "in texts they became U+FFFD: give their encoding, perhaps encoding=windows-1252",
@@ -59,7 +59,7 @@ class OddRecords(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{redact(self.path)}, {self.unit} {self.offset}"
-        one, several, what, then = _SAID[self.code]
+        one, several, what, then = SAID[self.code]
         return (
             f"{self.records} {one if self.records == 1 else several} {what}, the first at {place}; {then} [{self.code}]"
         )

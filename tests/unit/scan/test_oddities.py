@@ -1,11 +1,15 @@
 """Records that are read, and not as anybody expects: every door says how many there are and where the first is."""
 
 import gzip
+import json
 import logging
+import re
+from pathlib import Path
 
 import pytest
 
 import splitscan as ss
+from splitscan.scan.block_documents import scan_document_with_metadata
 from splitscan.scan.oddities import NOT_UTF8, OddRecords, total_oddities
 
 LINES = b"1 K\xc3\xa4the\n2 M\xfcller\n3 x\n4 \xff\xfe\n"
@@ -94,3 +98,16 @@ def test_sums_do_not_depend_on_the_order_of_blocks():
     assert whole == (OddRecords("x", 7, "a", 2), OddRecords("y", 3, "a", 3))
     assert total_oddities(reversed(parts)) == whole
     assert total_oddities([*total_oddities(parts[:2]), *total_oddities(parts[2:])]) == whole
+
+
+def test_spark_is_told_the_words_for_every_oddity_that_the_kernel_finds(tmp_path):
+    source = (Path(__file__).parents[3] / "kernel/core/src/block/oddities.rs").read_text()
+    codes = re.findall(r'^pub const \w+: &str = "([a-z0-9-]+)";$', source, re.MULTILINE)
+    path = tmp_path / "a.csv"
+    path.write_text("1\n")
+    document = json.loads(scan_document_with_metadata(ss.scan_csv(path, "k int", dialect="spark").spec))
+    assert sorted(document["oddities"]) == sorted(codes)
+    one, several, what, then = document["oddities"][NOT_UTF8]
+    said = str(OddRecords(NOT_UTF8, 1, "FILE", 6)), str(OddRecords(NOT_UTF8, 2, "FILE", 6))
+    for sentence, words in zip(said, (f"1 {one}", f"2 {several}"), strict=True):
+        assert sentence == f"{words} {what}, the first at FILE, byte 6; {then} [not-utf8]"

@@ -35,7 +35,7 @@ mod xml;
 pub use error::{BlockError, Kind, Where};
 pub use inference::{MemberSummary, fitter};
 pub use messages::{MessageReader, Messages};
-pub use oddities::{COMMENT_RECORD, HEADER_AGAIN, HEADER_RECORD, Oddity, SKIPPED_RECORD, Suspects};
+pub use oddities::{Oddity, Suspects};
 pub use project::{metadata_members, project};
 pub use reader::{Batch, BlockReader, Counted, Noticed, Report, check};
 pub use rejects::Reject;
