@@ -30,6 +30,20 @@ class BlockFailed(RuntimeError):
     """A block cannot be read on: kind, rule, offset, what was seen, how to mend it, code, the record that ends it."""
 
 @final
+class Content:
+    """A compressed file, of an open file, its codec, and places to begin at: bits, content, state. For tests."""
+
+    def __new__(
+        cls, source: Any, codec: str, points: Sequence[tuple[int, int, str | None]], max_ratio: int
+    ) -> Content: ...
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Bytes from an offset on. ``BlockFailed`` has kind, rule, place and notes, what was seen, and the code."""
+
+    @property
+    def content_bytes(self) -> int | None:
+        """Length of the content, once its end was reached."""
+
+@final
 class BlockReader:
     """Reads one block, as two documents in JSON say: of a scan, and of the block. Iterate, or call ``count``."""
 

@@ -21,20 +21,29 @@ use crate::{BlockFailed, Unsupported};
 type Counted = (u64, u64, Option<(u64, &'static str)>);
 
 /// What a call of Python raised, until it is raised again.
-type Raised = Arc<Mutex<Option<PyErr>>>;
+pub type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// An open file of Python: local ones are read here; what fails, and all others, by Python.
-struct PySource {
+pub struct PySource {
     file: Option<LocalFile>,
     source: Py<PyAny>,
     raised: Raised,
 }
 
 impl PySource {
+    /// Of an open file of Python, and what is read of it without Python.
+    pub fn new(source: Py<PyAny>, file: Option<LocalFile>, raised: Raised) -> PySource {
+        PySource {
+            file,
+            source,
+            raised,
+        }
+    }
+
     fn ask<T>(&self, ask: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, HostError> {
         Python::attach(ask).map_err(|error| {
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            HostError("Python has raised".into())
+            HostError::Said("Python has raised".into())
         })
     }
 
@@ -49,7 +58,9 @@ impl PySource {
 impl ReadAt for PySource {
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, HostError> {
         if let Some(file) = &mut self.file
-            && file.read_at(offset, into) == Ok(into.len())
+            && file
+                .read_at(offset, into)
+                .is_ok_and(|read| read == into.len())
         {
             return Ok(into.len());
         }
@@ -101,11 +112,8 @@ impl PyBlockReader {
         descriptor: Option<RawFd>,
     ) -> PyResult<PyBlockReader> {
         let raised = Raised::default();
-        let source = PySource {
-            file: descriptor.map(duplicate).transpose()?,
-            source,
-            raised: raised.clone(),
-        };
+        let file = descriptor.map(duplicate).transpose()?;
+        let source = PySource::new(source, file, raised.clone());
         let reader = BlockReader::open(scan, block, Box::new(source));
         Ok(PyBlockReader {
             reader: Mutex::new(reader.map_err(|error| failed(&error))?),

@@ -3,6 +3,7 @@
 
 mod block;
 mod cobol;
+mod content;
 mod csv;
 mod digest;
 mod export;
@@ -48,6 +49,8 @@ mod splitscan_kernel {
     use block::PyBlockReader;
     #[pymodule_export]
     use cobol::CobolRecords;
+    #[pymodule_export]
+    use content::PyContent;
     #[pymodule_export]
     use csv::Csv;
     #[pymodule_export]

@@ -1,5 +1,7 @@
 """Rows by the connector: the same as by Python, for all that Spark may ask; and how its jar comes to a session."""
 
+import bz2
+import gzip
 import io
 import random
 import tarfile
@@ -187,7 +189,7 @@ def test_no_file_is_no_row(spark: SparkSession, tmp_path: Path) -> None:
     [
         ({"on_file_change": "ignore"}, "may be missing"),
         ({"ignore_missing_files": True}, "may be missing"),
-        ({"source_compression": "gzip"}, "sourceCompression"),
+        ({"source_compression": "gzip"}, "not in the codec"),
     ],
 )
 def test_what_the_connector_does_not_read_is_read_by_python(
@@ -203,8 +205,10 @@ def test_what_the_connector_does_not_read_is_read_by_python(
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("a.csv.gz", b"1\n", "is compressed"),
-        ("a.csv", b"\x1f\x8b\x08\x00 and so on\n", "is compressed"),
+        ("a.csv.bz2", bz2.compress(b"1\n"), "is compressed in bzip2"),
+        ("a.csv", b"\x1f\x8b\x08\x00 and so on\n", "is damaged"),
+        ("a.csv.gz", gzip.compress(bytes(range(32)) * 8), "no text"),
+        ("a.csv.gz", gzip.compress(gzip.compress(b"1\n")), "a container"),
         ("a.csv", b"PK\x03\x04....\n", "a container"),
         ("a.csv", bytes(range(32)) * 8, "no text"),
     ],

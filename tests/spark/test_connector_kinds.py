@@ -2,7 +2,9 @@
 
 import json
 import random
+import zlib
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,20 @@ def _fixed(folder: Path, chance: random.Random, options: dict[str, Any]) -> ss.S
     return ss.scan(folder, "fixed", record_length=7, **options)
 
 
+def _compress(folder: Path, chance: random.Random, wbits: int) -> None:
+    """Compress the files: by gzip in a few members, or as zlib or bare deflate."""
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
+        data = path.read_bytes()
+        cuts = [
+            0,
+            *sorted(chance.randrange(len(data) + 1) for _ in range(chance.randint(0, 2) * (wbits > 0))),
+            len(data),
+        ]
+        members = (zlib.compress(data[start:stop], wbits=wbits) for start, stop in pairwise(cuts))
+        path.with_name(path.name + (".gz" if wbits == 31 else ".deflate")).write_bytes(b"".join(members))
+        path.unlink()
+
+
 def _rows(read: Callable[[], list[Any]]) -> list[str] | str:
     """Rows as texts; or that a record broke a rule: which one is first depends on who reads at the same time."""
     try:
@@ -135,9 +151,9 @@ def _rows(read: Callable[[], list[Any]]) -> list[str] | str:
 @pytest.mark.parametrize(
     "make", [_csv, _json_lines, _json_array, _json_below, _xml, _fixed_width, _log, _cobol, _lines, _fixed]
 )
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "wbits"), [(0, None), (1, None), (2, None), (3, 31), (4, 31), (5, 15), (6, -15)])
 def test_every_projection_in_every_mode_has_the_rows_of_python(
-    spark: SparkSession, tmp_path: Path, make: Make, seed: int
+    spark: SparkSession, tmp_path: Path, make: Make, seed: int, wbits: int | None
 ) -> None:
     chance = random.Random(f"{make.__name__}{seed}")
     metadata = chance.choice(["file_name", "dir0,file_size,file_modification_time", "record_offset,file_path"])
@@ -153,6 +169,8 @@ def test_every_projection_in_every_mode_has_the_rows_of_python(
         if make not in {_lines, _fixed} and chance.random() < 0.3:
             options["reject_reason_column"] = "why"
         scan = make(folder, chance, options)
+        if wbits is not None:
+            _compress(folder, chance, wbits)
         assert why_python(scan, spark) is None
         frame, names = scan.to_spark(spark), scan.schema.names
         assert "BatchScan splitscan" in frame._jdf.queryExecution().toString()

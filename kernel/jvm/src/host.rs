@@ -144,7 +144,7 @@ pub struct TaskFile {
 impl ReadAt for TaskFile {
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, HostError> {
         if self.host.is_interrupted() {
-            return Err(HostError("the task was killed".into()));
+            return Err(HostError::Said("the task was killed".into()));
         }
         if let Some(file) = &mut self.local {
             return file.read_at(offset, into);
@@ -157,7 +157,7 @@ impl ReadAt for TaskFile {
         }
         self.host.read(offset, into).map_err(|text| {
             *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
-            HostError(text)
+            HostError::Said(text)
         })?;
         Ok(wanted)
     }

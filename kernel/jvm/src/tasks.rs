@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use splitscan_kernel_core::block::{
-    BlockError, BlockReader, LocalFile, Noticed, metadata_members, project,
+    BlockError, BlockReader, Content, LocalFile, Noticed, ReadAt, metadata_members, project,
 };
 
 use crate::Fault;
@@ -45,6 +45,16 @@ struct Blocks {
     blocks: VecDeque<(String, Value)>,
     #[serde(default)]
     rows: u64,
+    #[serde(default)]
+    max_ratio: u64, // of what compressed files hold
+}
+
+/// The file of a block that was read to its end: the block that begins there goes on with it.
+struct Rest {
+    file: Value,
+    stop: Value,
+    next_start: Option<u64>, // where it is known: the first record after that block
+    source: Box<dyn ReadAt>,
 }
 
 /// Reads the blocks of a task; keeps the batch that it lends.
@@ -59,7 +69,10 @@ pub struct TaskReader {
     drops: bool,
     host: Arc<dyn Host>,
     failed: Failed,
+    max_ratio: u64,
     open: Option<BlockReader>,
+    block: Value, // that is open
+    rest: Option<Rest>,
     path: String,
     wanted: Value,
     metadata: Option<usize>, // which of the wanted columns has members that are columns of a batch
@@ -151,7 +164,10 @@ impl TaskReader {
             drops: scan["mode"] == "DROPMALFORMED",
             host,
             failed: Failed::default(),
+            max_ratio: blocks.max_ratio,
             open: None,
+            block: Value::Null,
+            rest: None,
             path: String::new(),
             wanted,
             metadata,
@@ -263,12 +279,22 @@ impl TaskReader {
                 .unwrap_or_default()
                 .to_string()
         };
-        let source = self.open_file(&text(0), &block["file"], &text(3))?;
+        let source = match self.rest.take() {
+            Some(rest) if (&rest.file, &rest.stop) == (&block["file"], &block["block"][0]) => {
+                block["block"][3] = rest.next_start.into();
+                rest.source
+            }
+            _ => {
+                let file = self.open_file(&text(0), &block["file"], &text(3))?;
+                let content = Content::of_block(Box::new(file), &self.path, &block, self.max_ratio);
+                content.map_err(|error| self.fault(error))?
+            }
+        };
+        self.block = block.clone();
         block["validate"] = self.validates.into();
         block["with_digest"] = false.into();
         block["limit"] = self.left.into();
-        BlockReader::open(&self.scan, &block.to_string(), Box::new(source))
-            .map_err(|error| self.fault(error))
+        BlockReader::open(&self.scan, &block.to_string(), source).map_err(|error| self.fault(error))
     }
 
     /// Bytes of files that were read so far, how many of their records break a rule, the most native bytes it held, and
@@ -328,12 +354,26 @@ impl TaskReader {
 
     /// End the block that is open, if one is, and take what is odd about its records.
     fn leave(&mut self) {
-        for each in self.open.take().iter().flat_map(BlockReader::oddities) {
+        let Some(reader) = self.open.take() else {
+            return;
+        };
+        for each in reader.oddities() {
             let first = || format!("{}, byte {}", self.path, each.offset);
             self.odd
                 .entry(each.code)
                 .or_default()
                 .take(each.records, first);
+        }
+        let mut block = self.block.take();
+        let stop = block["block"][1].take();
+        if let Some(report) = reader.report().filter(|_| !self.blocks.is_empty()) {
+            let next_start = Some(report.span_stop);
+            self.rest = Some(Rest {
+                file: block["file"].take(),
+                stop,
+                next_start: next_start.filter(|&next| Some(next) > block["block"][0].as_u64()),
+                source: reader.into_source(),
+            });
         }
     }
 
@@ -426,11 +466,17 @@ fn fault(error: BlockError, path: &str) -> Fault {
     if let Some(offset) = error.place.offset {
         text += &format!(", byte {offset}");
     }
+    if let Some(row) = error.place.row {
+        text += &format!(", row {row}");
+    }
     if let Some((start, stop)) = error.place.block {
         text += &format!(", in block [{start}, {stop})");
     }
     if let Some(column) = &error.place.column {
         text += &format!(", column {column}");
+    }
+    for (name, value) in &error.place.notes {
+        text += &format!(", {name}={value}");
     }
     if !error.seen.is_empty() {
         text += &format!("\n  seen:  {}", error.seen);

@@ -20,7 +20,7 @@ from splitscan.content.codecs.formats import (
     recognise,
     said_by,
 )
-from splitscan.content.codecs.source import CompressedSource
+from splitscan.content.codecs.source import CompressedSource, codec_of
 from splitscan.content.kept import SeekStore
 from splitscan.content.storage import ByteSource, open_source, read_at_once
 from splitscan.errors import (
@@ -172,9 +172,9 @@ def recognised_content(source: ByteSource, on_damage: Callable[[Damage], None] |
     return CompressedSource(source, codec, max_ratio=MAX_DECOMPRESSION_RATIO, on_damage=on_damage)
 
 
-def in_content(block: BlockMetadata, source: ByteSource) -> BlockMetadata:
-    """The block in offsets of what *source* reads: a whole compressed file is all of its content."""
-    codec: str | None = getattr(source, "codec", None)
+def in_content(block: BlockMetadata, source: ByteSource | str) -> BlockMetadata:
+    """The block in offsets of what *source* reads, or a codec: a whole compressed file is all of its content."""
+    codec = source if isinstance(source, str) else codec_of(source)
     if codec is None and block.file.compression is not None:
         rule = "a block that was planned as one of a compressed file is not read from its bytes"
         raise InvariantError(rule, block.where())

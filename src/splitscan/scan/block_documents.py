@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata, plain_block, plain_file
+from splitscan.content.codecs.source import codec_of
 from splitscan.content.storage import ByteSource, redact
 from splitscan.engine import DOCUMENT_VERSION, kernel
 from splitscan.errors import InvariantError
@@ -19,7 +21,7 @@ from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.framing.codes import code_tables
 from splitscan.formats.registry import format_of
 from splitscan.path_text import as_text
-from splitscan.read.contents import open_file, preamble_for
+from splitscan.read.contents import in_content, open_file, preamble_for
 from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.columns.partitions import Grain, grain_of, metadata_field, metadata_scalar
 from splitscan.scan.decoders import check_header
@@ -143,16 +145,22 @@ def block_document(
     )
 
 
+CODECS_OF_TASKS = frozenset({"gzip", "zlib", "raw-deflate"})
+"""Names of codecs that a host without Python decompresses."""
+
+
 class TaskDocuments:
     """Writes the blocks of tasks for a host that reads files without Python."""
 
     def __init__(self, spec: ScanSpec) -> None:
         self._spec, self._scan = spec, scan_document(spec)
-        self._heads: dict[FileMetadata, Head] = {}
+        self._seen: dict[FileMetadata, tuple[str | None, Head | None]] = {}
 
     def write(self, blocks: Sequence[BlockMetadata]) -> str:
         """The blocks of one task, each with the head of its file where the kernel does not understand that."""
-        return f'{{"version":{DOCUMENT_VERSION},"blocks":[{",".join(map(self._block, blocks))}]}}'
+        ratio = self._spec.options.files.max_decompression_ratio
+        written = ",".join(map(self._block, blocks))
+        return f'{{"version":{DOCUMENT_VERSION},"max_ratio":{ratio},"blocks":[{written}]}}'
 
     @staticmethod
     def write_rows(rows: int) -> str:
@@ -162,21 +170,26 @@ class TaskDocuments:
     def _block(self, block: BlockMetadata) -> str:
         shown = json.dumps(as_text(redact(block.file.path)))
         request, constants = BlockRequest(self._spec, block), _metadata_constants(block)
-        return f"[{shown},{block_document(request, block, self._head(block.file), constants)}]"
+        codec, head = self._seen_of(block.file)
+        if codec is not None:
+            block = in_content(block, codec)
+        return f"[{shown},{block_document(request, block, head, constants)}]"
 
     def look_at(self, file: FileMetadata, source: ByteSource) -> None:
-        """Take what the head of an open file says, where only Python understands it."""
-        scan, format = self._scan, self._spec.record_format
+        """Take the codec of a file that is open at its content, and what its head says where only Python knows that."""
+        scan, format, head = self._scan, self._spec.record_format, None
         if scan is not None and scan.needs_head and format is not None:
             preamble = preamble_for(source, file, format, 0)
             check_header(self._spec, file, preamble)
-            self._heads[file] = scan.head(preamble)
+            head = scan.head(preamble)
+        self._seen[file] = codec_of(source), head
 
-    def _head(self, file: FileMetadata) -> Head | None:
-        if self._scan is not None and self._scan.needs_head and file not in self._heads:
-            with closing(open_file(file, self._spec.options.files, self._spec.reading)) as source:
-                self.look_at(file, source)
-        return self._heads.get(file)
+    def _seen_of(self, file: FileMetadata) -> tuple[str | None, Head | None]:
+        listed = replace(file, compression=None)
+        if listed not in self._seen:
+            with closing(open_file(listed, self._spec.options.files, self._spec.reading)) as source:
+                self.look_at(listed, source)
+        return self._seen[listed]
 
 
 def _columns(spec: ScanSpec) -> list[dict[str, Any]]:

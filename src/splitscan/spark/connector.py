@@ -21,17 +21,21 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from splitscan.blocks import FileMetadata
-from splitscan.content.archives.opening import MemberSource, open_planned
-from splitscan.content.codecs.formats import promised_by
+from splitscan.content.archives.opening import MemberSource
+from splitscan.content.codecs.source import codec_of
 from splitscan.content.storage import redact
 from splitscan.errors import SplitscanError, UsageError, bad_option
 from splitscan.formats.framing.not_text import LOOKED_AT_BYTES
 from splitscan.jar import JAR, connector_jar, jar_version
 from splitscan.options import OnFileChange
-from splitscan.options.files import SourceCompression
-from splitscan.read.contents import codec_in, refuse_no_text
+from splitscan.read.contents import open_file, refuse_no_text
 from splitscan.scan import ScanPlanner
-from splitscan.scan.block_documents import TaskDocuments, scan_document, scan_document_with_metadata
+from splitscan.scan.block_documents import (
+    CODECS_OF_TASKS,
+    TaskDocuments,
+    scan_document,
+    scan_document_with_metadata,
+)
 from splitscan.scan.block_scan import is_at_hand
 from splitscan.scan.spec import ScanSpec
 from splitscan.spark.indexing import spark_indexer
@@ -59,7 +63,14 @@ _LOOKERS = 64
 _GROWING_LOADER = "org.apache.spark.util.MutableURLClassLoader"
 
 
-def why_python(scan: ScanPlanner, spark: SparkSession, *, rebalance: bool = False, applies: bool = False) -> str | None:
+def why_python(
+    scan: ScanPlanner,
+    spark: SparkSession,
+    documents: TaskDocuments | None = None,
+    *,
+    rebalance: bool = False,
+    applies: bool = False,
+) -> str | None:
     """Why Python workers read a scan, or ``None`` where the connector does.
 
     The kind of the scan, the session and the files decide, before anything is read: of each file its first bytes tell
@@ -68,13 +79,15 @@ def why_python(scan: ScanPlanner, spark: SparkSession, *, rebalance: bool = Fals
     Args:
         scan: What is read.
         spark: The session.
+        documents: Take what planning sees of the heads of files, for :func:`connector_frame`.
         rebalance: Whether tasks claim what they read.
         applies: Whether a function of Python runs where batches are read.
     """
     if applies:
         return "a function is applied where batches are read"
     sees = partial(why_unseen, spark)
-    return why_no_jar(spark) or why_not(scan, scan.spec, TaskDocuments(scan.spec), sees, rebalance=rebalance)
+    taking = documents or TaskDocuments(scan.spec)
+    return why_no_jar(spark) or why_not(scan, scan.spec, taking, sees, rebalance=rebalance)
 
 
 def why_not(
@@ -85,7 +98,7 @@ def why_not(
     Args:
         scan: What is read.
         spec: What every task must know.
-        documents: Take what only Python understands of the heads of files.
+        documents: Take what planning sees of the heads of files.
         why_unseen: Says why Hadoop does not see a file as it was listed, or ``None`` if it does.
         rebalance: Whether tasks claim what they read.
     """
@@ -109,15 +122,22 @@ def why_unseen(spark: SparkSession, file: FileMetadata) -> str | None:
     return None if said is None else _LINES.sub(" ", str(said))
 
 
-def connector_frame(scan: ScanPlanner, spark: SparkSession, schema: StructType) -> DataFrame | None:
+def connector_frame(
+    scan: ScanPlanner, spark: SparkSession, schema: StructType, documents: TaskDocuments
+) -> DataFrame | None:
     """A DataFrame of a scan for which :func:`why_python` has no reason; ``None`` where no jar comes to the session.
+
+    Args:
+        scan: What is read.
+        spark: The session.
+        schema: Its columns.
+        documents: As that function has filled them.
 
     Raises:
         UsageError: ``[other-connector]`` if a jar of another version is attached already.
     """
     if not attach(spark):
         return None
-    documents = TaskDocuments(scan.spec)
     tasks = map(documents.write, scan.plan_tasks(default_parallelism(spark), spark_indexer(spark)))
     reader = spark.read.format(SOURCE).schema(schema).option("tasks", "\n".join(tasks))
     return reader.option("facts", "\n".join(plan_lines(scan, scan.spec))).load()
@@ -145,8 +165,6 @@ def _why_not_these(scan: ScanPlanner, spec: ScanSpec, documents: TaskDocuments, 
     files = scan.options.files
     if files.ignore_missing_files or files.ignore_corrupt_files or files.on_file_change is not OnFileChange.FAIL:
         return "files may be missing, damaged, or change"
-    if files.source_compression not in {SourceCompression.AUTO, SourceCompression.NONE}:
-        return f"sourceCompression={files.source_compression.value}"
     remote = [file for file in scan.files() if not _is_mounted(file)]
     reason = _why_not_remote(remote, spec, why_unseen)
     if reason is not None:
@@ -187,18 +205,17 @@ def _why_not_this(file: FileMetadata, spec: ScanSpec, documents: TaskDocuments) 
     path, files, format = file.path, spec.options.files, spec.record_format
     if not path.isprintable():
         return f"{redact(path)!r} is no path for the connector"
-    if file.compression is not None or promised_by(path):
-        return f"{redact(path)} is compressed"
-    with closing(open_planned(file, files.storage_options)) as source:
-        if isinstance(source, MemberSource):
-            return f"{redact(path)} is in an archive"
-        if codec_in(source, path, files, format) is not None:
-            return f"{redact(path)} is compressed"
-        try:
+    try:
+        with closing(open_file(file, files, format)) as source:
+            if isinstance(getattr(source, "file", source), MemberSource):
+                return f"{redact(path)} is in an archive"
+            codec = codec_of(source)
+            if codec is not None and (codec not in CODECS_OF_TASKS or spec.looks_around):
+                return f"{redact(path)} is compressed in {codec}"
             refuse_no_text(path, format, source.read_at(0, LOOKED_AT_BYTES))
             documents.look_at(file, source)
-        except SplitscanError as error:
-            return f"{redact(path)}: {getattr(error, 'rule', str(error))}"
+    except SplitscanError as error:
+        return f"{redact(path)}: {getattr(error, 'rule', str(error))}"
     return None
 
 

@@ -20,7 +20,7 @@ from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.read.line_ends import CountingSource
 from splitscan.scan import RowCount, ScanPlanner, ScanSpec, count_blocks, scan_blocks
-from splitscan.scan.block_documents import for_tasks
+from splitscan.scan.block_documents import TaskDocuments, for_tasks
 from splitscan.scan.oddities import OddRecords
 from splitscan.scan.rejects import REJECTED, counted_source, has_lines, reject_rows
 from splitscan.spark.connector import connector_frame, why_python
@@ -71,9 +71,9 @@ def to_spark(
     applied = as_applied(apply, as_schema(apply_schema), limit)
     schema = spark_schema(spec.schema if applied is None else applied.schema)
     is_claimed = limit != 0 and (scan.options.files.rebalance if rebalance is None else rebalance)
-    frame = None
-    if limit != 0 and why_python(scan, spark, rebalance=is_claimed, applies=applied is not None) is None:
-        frame = connector_frame(scan, spark, schema)
+    frame, documents = None, TaskDocuments(spec)
+    if limit != 0 and why_python(scan, spark, documents, rebalance=is_claimed, applies=applied is not None) is None:
+        frame = connector_frame(scan, spark, schema, documents)
     if frame is None:
         check_interpreter(spark)
         frame = _claimed_frame(scan, spark, schema, applied) if is_claimed else None

@@ -34,13 +34,8 @@ impl Source {
     /// The same into some room; returns how many.
     fn read(&mut self, offset: u64, room: &mut [u8]) -> Result<usize, BlockError> {
         let most = room.len();
-        let read = self.0.read_at(offset, room).map_err(|error| {
-            BlockError::new(Kind::Source, "reader-failed", "a block could not be read")
-                .at(offset)
-                .seen(error.0)
-                .fix("check that the file can be read")
-        })?;
-        Ok(read.min(most))
+        let read = self.0.read_at(offset, room);
+        Ok(read.map_err(|error| error.at(offset))?.min(most))
     }
 
     /// Whether there is a byte at `offset`.

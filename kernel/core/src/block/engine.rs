@@ -111,6 +111,11 @@ pub(super) trait Engine: Send {
     /// Take notice of bytes that were passed.
     fn note_passed(&self, _passed: &[u8]) {}
 
+    /// The last position in `data` that is a record boundary whatever comes before and after, if one shows.
+    fn last_split_point(&self, _data: &[u8]) -> Option<usize> {
+        None
+    }
+
     /// Where the first record of a file starts, where no look at the file is needed for that.
     fn data_start(&self) -> Option<u64> {
         None
@@ -368,6 +373,10 @@ impl Engine for Csv {
 
     fn needs_context(&self) -> bool {
         self.grammar.dialect().multi_line && self.grammar.dialect().quote.is_some()
+    }
+
+    fn last_split_point(&self, data: &[u8]) -> Option<usize> {
+        csv::last_split_point(data, &self.grammar)
     }
 
     fn lines(&self) -> Option<&Lines> {

@@ -48,6 +48,8 @@ pub struct Where {
     pub column: Option<String>,
     /// Number of the row among those that were read of the block.
     pub row: Option<u64>,
+    /// What else is known of it, by name; of damage of a compressed file, which is at no place of the block.
+    pub notes: Vec<(&'static str, String)>,
 }
 
 /// Why a block cannot be read on. Hosts raise their own typed errors from it.
@@ -102,7 +104,9 @@ impl BlockError {
         if self.place.path.is_empty() {
             self.place.path = path.to_string();
         }
-        self.place.block.get_or_insert(block);
+        if self.place.notes.is_empty() {
+            self.place.block.get_or_insert(block);
+        }
         self
     }
 

@@ -6,6 +6,7 @@
 
 mod batches;
 mod cobol;
+mod content;
 mod cursor;
 mod dropped;
 mod engine;
@@ -15,6 +16,7 @@ mod fixed;
 mod framed;
 mod head;
 mod inference;
+mod inflate;
 mod json;
 mod kinds;
 mod layout;
@@ -32,6 +34,7 @@ pub mod spec;
 mod transcoded;
 mod xml;
 
+pub use content::{Content, SeekPoint};
 pub use error::{BlockError, Kind, Where};
 pub use inference::{MemberSummary, fitter};
 pub use messages::{MessageReader, Messages};

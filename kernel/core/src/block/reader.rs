@@ -26,6 +26,7 @@ use crate::parsed::Parsed;
 const FEW_BYTES: u64 = 64 * 1024; // of the first read where a limit perhaps ends it
 const LOOK_BYTES: u64 = 4096; // first look; doubled while it does not decide
 const LONGEST_LOOK_BYTES: u64 = 1 << 20; // from here on the look slides along a record that has no end in sight
+const NEAR_BYTES: [usize; 2] = [64 * 1024, 1 << 20]; // before a block: the second where the first shows nothing
 const BEHIND_STOP_BYTES: u64 = 16 * 1024; // tell whether a record starts before the stop: four times the head of a line
 
 /// Rows: columns in the order of the scan's schema.
@@ -227,6 +228,11 @@ impl BlockReader {
         })
     }
 
+    /// The file, for the block that begins where this one ended.
+    pub fn into_source(self) -> Box<dyn ReadAt> {
+        self.source.0
+    }
+
     /// The schema of every batch.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
@@ -317,6 +323,9 @@ impl BlockReader {
         let (start, stop, ..) = self.block.block;
         let mut error = error.of(self.block.path(), (start, stop));
         error.place.offset = error.place.offset.or(self.last_row);
+        if !error.place.notes.is_empty() {
+            error.place.row.get_or_insert(self.records);
+        }
         error
     }
 
@@ -484,9 +493,9 @@ impl BlockReader {
         };
         self.look_between(end)?;
         self.span.stop = Some(end);
-        self.passed_to = stop;
         let start = *self.span.start.get_or_insert(end);
         let content_bytes = self.reached_end(end)?;
+        self.passed_to = content_bytes.unwrap_or(stop);
         self.hash(self.span.hashed_to, end, None)?;
         if self.block.limit.is_none() {
             let digest = self
@@ -689,6 +698,9 @@ impl BlockReader {
             return Ok(data_start);
         }
         self.dropped.forget();
+        if known.is_none() && content_bytes == UNKNOWN_END && self.engine.needs_context() {
+            return self.follow(data_start);
+        }
         if self.ends_before(start)? {
             return self.source.end();
         }
@@ -711,6 +723,44 @@ impl BlockReader {
             _ if content_bytes < UNKNOWN_END => Ok(content_bytes),
             _ => self.source.end(),
         }
+    }
+
+    /// The first record boundary at or after the start of a block of content that is gone through up to there anyway.
+    ///
+    /// What is right before the block tells it, if a look at the head shows that such bytes do; else all records before
+    /// it are found.
+    fn follow(&mut self, data_start: u64) -> Result<u64, BlockError> {
+        let (start, ..) = self.block.block;
+        let head = self.source.bytes(data_start, NEAR_BYTES[0])?;
+        let mut from = data_start;
+        if self.engine.last_split_point(&head).is_some() {
+            for near in NEAR_BYTES {
+                let low = data_start.max(start.saturating_sub(near as u64));
+                let window = self.source.bytes(low, (start - low) as usize)?;
+                if (window.len() as u64) < start - low {
+                    return self.source.end();
+                }
+                if let Some(point) = self.engine.last_split_point(&window) {
+                    from = low + point as u64;
+                    break;
+                }
+            }
+        }
+        let mut cursor = self.cursor(from, Work::Find);
+        while cursor.is_before(self.engine.as_ref(), start) {
+            match cursor.step(&mut self.source, self.engine.as_ref(), start)? {
+                Step::End => break,
+                Step::Skipped(_) => {}
+                Step::Records(parsed) => {
+                    cursor.pass(self.engine.as_ref(), parsed.frames.next_start);
+                }
+            }
+        }
+        let found = cursor.gap_stop(&mut self.source, self.engine.as_ref())?;
+        Ok(match found < start || self.ends_before(found)? {
+            true => self.source.end()?,
+            false => found,
+        })
     }
 
     fn ends_before(&mut self, position: u64) -> Result<bool, BlockError> {

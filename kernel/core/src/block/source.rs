@@ -5,13 +5,35 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-/// Why a source gives no bytes. A host keeps what its own callback raised, and raises that.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostError(pub String);
+use super::error::{BlockError, Kind};
+
+/// Why a source gives no bytes.
+#[derive(Clone, Debug)]
+pub enum HostError {
+    /// What the system says, or a host: that keeps what its own callback raised, and raises that.
+    Said(String),
+    /// A compressed file is damaged.
+    Block(Box<BlockError>),
+}
+
+impl HostError {
+    /// The error of a reader that wanted bytes from `offset` on.
+    pub fn at(self, offset: u64) -> BlockError {
+        match self {
+            HostError::Said(seen) => {
+                BlockError::new(Kind::Source, "reader-failed", "a block could not be read")
+                    .at(offset)
+                    .seen(seen)
+                    .fix("check that the file can be read")
+            }
+            HostError::Block(error) => *error,
+        }
+    }
+}
 
 impl From<io::Error> for HostError {
     fn from(error: io::Error) -> HostError {
-        HostError(error.to_string())
+        HostError::Said(error.to_string())
     }
 }
 

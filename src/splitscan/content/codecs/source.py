@@ -18,6 +18,12 @@ _HISTORY_BYTES = 8 * MIB  # how far back a read may go before decompressing begi
 _PLACE = attrgetter("content_offset")
 
 
+def codec_of(source: ByteSource) -> str | None:
+    """Name of the codec whose content *source* reads; ``None`` if it reads the bytes of a file."""
+    codec: str | None = getattr(source, "codec", None)
+    return codec
+
+
 class CompressedSource:
     """The content of a compressed file, readable at any offset; cheapest in ascending order.
 

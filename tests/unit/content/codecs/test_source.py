@@ -23,6 +23,7 @@ from splitscan.errors import UsageError
 from splitscan.testing.faults import MemorySource
 
 from .hadoop_files import hadoop
+from .kernel_content import BY_KERNEL, KernelContent
 
 
 def raw_deflate(data):
@@ -57,11 +58,22 @@ KNOWN = {
     "zlib by zlib": replace(CODECS["zlib"], make_decoder=lambda: ZlibDecoder(window_bits=zlib.MAX_WBITS)),
     "raw-deflate by zlib": replace(CODECS["raw-deflate"], make_decoder=lambda: ZlibDecoder(b"")),
 }
+for name in BY_KERNEL:
+    of = name.removesuffix(" by the kernel")
+    COMPRESS[name], KNOWN[name] = COMPRESS[of], CODECS[of]
+    WITHOUT_CHECKSUM |= {name} if of in WITHOUT_CHECKSUM else set()
 codecs = pytest.mark.parametrize("codec", COMPRESS)
+python_codecs = pytest.mark.parametrize("codec", [codec for codec in COMPRESS if codec not in BY_KERNEL])
 
 
 def open_bytes(data, codec, ratio=10_000):
-    return CompressedSource(MemorySource(data), KNOWN[codec], max_ratio=ratio)
+    return open_source(MemorySource(data), codec, ratio)
+
+
+def open_source(file, codec, ratio=10_000):
+    if codec in BY_KERNEL:
+        return KernelContent(file, KNOWN[codec], max_ratio=ratio)
+    return CompressedSource(file, KNOWN[codec], max_ratio=ratio)
 
 
 def read_all(source, step=1 << 20):
@@ -188,7 +200,7 @@ def test_what_is_a_bomb_is_long_and_out_of_proportion(content_bytes, compressed_
     assert is_bomb(content_bytes, compressed_bytes, ratio) is expected
 
 
-@codecs
+@python_codecs
 def test_content_out_of_proportion_ends_the_reading(codec, monkeypatch):
     monkeypatch.setattr("splitscan.content.codecs.content.JUDGED_BYTES", 1 << 20)
     content = bytes(4 << 20)
@@ -216,17 +228,18 @@ def test_a_reading_that_begins_in_the_middle_judges_what_it_reads_itself(monkeyp
 
 
 @pytest.mark.slow
-def test_a_bomb_is_refused_by_its_ratio():
+@pytest.mark.parametrize("codec", ["gzip", *(codec for codec in BY_KERNEL if codec.startswith("gzip"))])
+def test_a_bomb_is_refused_by_its_ratio(codec):
     bomb = gzip.compress(bytes(300 << 20))
     with pytest.raises(UsageError, match="decompression-bomb") as error:
-        read_all(open_bytes(bomb, "gzip", ratio=100), 8 << 20)
+        read_all(open_bytes(bomb, codec, ratio=100), 8 << 20)
     assert "maxDecompressionRatio=100" in str(error.value)
-    source = open_bytes(bomb, "gzip", ratio=2000)
+    source = open_bytes(bomb, codec, ratio=2000)
     assert source.read_at(299 << 20, 2 << 20) == bytes(1 << 20)
 
 
 @pytest.mark.slow
-@codecs
+@python_codecs
 def test_reading_goes_on_in_bounded_memory(codec):
     source = open_bytes(COMPRESS[codec](bytes(40 << 20)), codec)
     for offset in range(0, 40 << 20, 1 << 20):
@@ -252,7 +265,7 @@ def test_the_file_is_read_in_few_and_growing_reads(codec):
             return super().read_at(offset, length_bytes)
 
     file = Counting(COMPRESS[codec](random.Random(0).randbytes(6 << 20)))
-    source = CompressedSource(file, KNOWN[codec], max_ratio=10_000)
+    source = open_source(file, codec)
     assert len(read_all(source)) == 6 << 20
     assert len(file.reads) < 10
     assert max(file.reads) <= 8 << 20
