@@ -100,6 +100,15 @@ class JsonWorks(FrameWorks):
         if self._is_array:
             works["aggregate"].pop("pyarrow")  # it reads lines only
             works["schema"].pop("polars")  # it looks at a whole array in one thread, and keeps it
+        else:  # Spark makes one variant of an array
+            works["variant"] = {
+                "splitscan": lambda: _aggregate_variants(
+                    ss.scan_json(self._source, single_variant_column="v", block_size=BLOCK_SIZE).to_spark(self._spark)
+                ),
+                "spark": lambda: _aggregate_variants(
+                    self._spark.read.option("singleVariantColumn", "v").json(self._source)
+                ),
+            }
         return works  # type: ignore[return-value]
 
     def _spark_frame(self) -> DataFrame:
@@ -145,6 +154,12 @@ class JsonWorks(FrameWorks):
             pc.struct_field(table["address"], "zip"), pc.list_value_length(table["tags"]),
         ]  # fmt: skip
         return whole((table.num_rows, *(pc.sum(column).as_py() for column in sums)))
+
+
+def _aggregate_variants(frame: DataFrame) -> tuple[int, ...]:
+    zip_code = F.variant_get("v", "$.address.zip", "int")
+    row = frame.agg(F.count("v"), F.sum(F.variant_get("v", "$.id", "long")), F.sum(zip_code)).first()
+    return whole(row)
 
 
 def _times() -> pl.Expr:

@@ -90,7 +90,8 @@ fn named_field(field: &FieldRef) -> FieldRef {
         other => other.clone(),
     };
     let name = field.name().replace('\0', "\u{fffd}");
-    Arc::new(Field::new(name, kind, field.is_nullable()))
+    let metadata = field.metadata().clone();
+    Arc::new(Field::new(name, kind, field.is_nullable()).with_metadata(metadata))
 }
 
 /// Positions as the bytes of little-endian integers of 64 bits, for `numpy.frombuffer`.

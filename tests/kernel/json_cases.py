@@ -6,6 +6,7 @@ import random
 
 import pyarrow as pa
 
+from splitscan.formats.decoding.contract import VARIANT, is_variant
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.rescue import Rescue
 from splitscan.formats.framing.encodings import UTF_8
@@ -21,7 +22,9 @@ SCALARS = [
     "null", "true", "false", "1", "-0", "12", "0.5", "1e3", "-1.5E-2", "127", "128", "99999999999", "1.555", "1e400",
     '"x"', '""', '"1"', '"NaN"', '"Infinity"', '"2020-01-02"', '"2020-01-02T03:04:05Z"', '"aGk="', '"é"', '"a b"',
     r'"\u00e9\n\t\"\\\/"', r'"\ud83d\ude00"', r'"\ud800"', r'"\udc00\ud800x"', '"' + "long " * 12 + '"',
-    "12345678901234567890123", "1.00", '"true"', '"\\ud83d\\ud83d\\ude00"', '"{"', '"}]"', '",:"', '"☃💥"',
+    "12345678901234567890123", "1.00", "-9223372036854775808", "9223372036854775808", "0.00", "-0.0", "1e-7",
+    "123456789.5", "0.12345678901234567890", "1" * 39, "0." + "0" * 38 + "1", "-" + "9" * 38, '"true"',
+    '"\\ud83d\\ud83d\\ude00"', '"{"', '"}]"', '",:"', '"☃💥"',
 ]  # fmt: skip
 ODD_SCALARS = [
     "01", "-01", "tru", "truex", "true$", "nullé", "Inf", "+INF", "-Infinity", "NaN", "-NaN", "+NaN", "1.", ".5", "-",
@@ -60,7 +63,7 @@ def random_dialect(draw: random.Random) -> JsonDialect:
 def random_kind(draw: random.Random, depth: int = 2) -> pa.DataType:
     """A type, nested or not."""
     if depth == 0 or draw.random() < 0.65:
-        return draw.choice(LEAVES)
+        return draw.choice([*LEAVES, VARIANT, VARIANT])
     inner = random_kind(draw, depth - 1)
     choice = draw.randrange(3)
     if choice == 0:
@@ -135,7 +138,7 @@ class Writer:
 
     def _value(self, kind: pa.DataType | None, depth: int) -> str:
         draw = self._draw
-        if kind is None or draw.random() < self._misfit:
+        if kind is None or is_variant(kind) or draw.random() < self._misfit:
             return self._any(max(depth, 0))
         if draw.random() < 0.1:
             return "null"

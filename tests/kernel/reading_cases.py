@@ -6,7 +6,7 @@ import json
 import random
 import tempfile
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from tests.kernel.two_loops import both
 
 import splitscan as ss
 from splitscan.errors import SplitscanError
+from splitscan.formats.decoding.contract import VARIANT
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.options import BlankAs
@@ -128,6 +129,9 @@ def check_json(seed: int) -> Counter[str]:
     draw = random.Random(seed)
     kind, decoder = draw.choice(["values", "array", "lines"]), json_cases.random_decoder(draw)
     data = json_cases.random_records(draw, kind, decoder.fields)
+    if draw.random() < 0.2:  # a record is one variant
+        corrupt = [pa.field("_corrupt_record", pa.string())] if draw.random() < 0.5 else []
+        decoder = replace(decoder, fields=(pa.field("v", VARIANT), *corrupt), is_whole=True)
     return _check_json(draw, decoder, b"[" + data + b"]" if kind == "array" else data, multiLine=kind != "lines")
 
 
@@ -160,10 +164,12 @@ def _check_json(draw: random.Random, decoder: JsonDecoder, data: bytes, **option
         name.split("_")[0] + "".join(map(str.title, name.split("_")[1:])): value
         for name, value in asdict(decoder.dialect).items()
     }
+    common = _common(draw) | ({"singleVariantColumn": "v", "rescuedDataColumn": None} if decoder.is_whole else {})
     return check_reading(
         draw, "json", data, pa.schema(decoder.fields), timeZone=decoder.rules.time_zone,
-        columnOptions=_written(draw, decoder.fields), **options,
-        **allowed, **_common(draw),
+        columnOptions=_written(draw, decoder.fields), variantAllowDuplicateKeys=draw.random() < 0.5,
+        maxVariantBytes=draw.choice([None, None, None, draw.randint(1, 40)]), **options,
+        **allowed, **common,
     )  # fmt: skip
 
 

@@ -80,10 +80,18 @@ def test_a_watched_directory_is_a_table_for_three_engines(said):
     ]
 
 
+def test_events_of_any_shape_are_variants(said):
+    assert said("variants_of_events.py", "events") == [
+        "300 events, 0 of them broken: order 100, refund 100, visit 100",
+        "amounts: 5050",
+        "refund: OBJECT<kind: STRING, order: OBJECT<amount: BIGINT, reason: STRING>>",
+    ]
+
+
 def test_examples_are_short_and_each_has_a_test():
     tested = Path(__file__).read_text()
     programs = sorted(EXAMPLES.glob("*.py"))
-    assert len(programs) == 7
+    assert len(programs) == 8
     for program in programs:
         code = program.read_text()
         assert f'said("{program.name}"' in tested

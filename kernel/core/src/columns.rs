@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field};
 
 pub use cells::{Cells, Place, write_text};
 
-use crate::kinds::nullable;
+use crate::kinds::{is_variant, nullable};
 use crate::rules::Rules;
 use nulls::{Bits, Nulls};
 use reading::Reading;
@@ -55,6 +55,7 @@ enum Data {
     Time(Vec<i64>),
     Text(Texts),
     Binary(Texts),
+    Variant(Box<[Texts; 2]>), // values, metadata
     Struct(Vec<Column>),
     List(Offsets, Box<Column>),
     Map(Offsets, Box<[Column; 2]>),
@@ -98,6 +99,7 @@ impl Column {
             DataType::Timestamp(..) => Data::Time(Vec::new()),
             DataType::Utf8 => Data::Text(Texts::new()),
             DataType::Binary => Data::Binary(Texts::new()),
+            kind if is_variant(kind) => Data::Variant(Box::new([Texts::new(), Texts::new()])),
             DataType::Struct(parts) => Data::Struct(
                 parts
                     .iter()
@@ -163,6 +165,7 @@ impl Column {
     pub fn text_bytes(&self) -> usize {
         match &self.data {
             Data::Text(texts) | Data::Binary(texts) => texts.bytes(),
+            Data::Variant(parts) => parts.iter().map(Texts::bytes).max().unwrap_or(0),
             Data::Struct(members) => members.iter().map(Column::text_bytes).max().unwrap_or(0),
             Data::List(_, items) => items.len().max(items.text_bytes()),
             Data::Map(_, entries) => entries
@@ -187,6 +190,7 @@ impl Column {
             Data::Float64(values) => values.reserve(rows),
             Data::Decimal(values) => values.reserve(rows),
             Data::Text(texts) | Data::Binary(texts) => texts.reserve(rows, bytes),
+            Data::Variant(parts) => parts.iter_mut().for_each(|part| part.reserve(rows, bytes)),
             Data::Struct(members) => members
                 .iter_mut()
                 .for_each(|member| member.reserve(rows, 0)),
@@ -210,6 +214,7 @@ impl Column {
             Data::Float64(values) => values.push(0.0),
             Data::Decimal(values) => values.push(0),
             Data::Text(texts) | Data::Binary(texts) => texts.push(b""),
+            Data::Variant(parts) => parts.iter_mut().for_each(|part| part.push(b"")),
             Data::Struct(members) => members.iter_mut().for_each(Column::push_null),
             Data::List(offsets, _) | Data::Map(offsets, _) => offsets.push(offsets.last()),
         }
@@ -230,6 +235,7 @@ impl Column {
             Data::Float64(values) => values.truncate(rows),
             Data::Decimal(values) => values.truncate(rows),
             Data::Text(texts) | Data::Binary(texts) => texts.truncate(rows),
+            Data::Variant(parts) => parts.iter_mut().for_each(|part| part.truncate(rows)),
             Data::Struct(members) => members.iter_mut().for_each(|member| member.truncate(rows)),
             Data::List(offsets, items) => items.truncate(offsets.truncate(rows)),
             Data::Map(offsets, entries) => {
@@ -271,6 +277,20 @@ impl Column {
         bits.push(value);
         self.nulls.push_valid();
         Pushed::Stored
+    }
+
+    /// Append a variant: its value, and its metadata.
+    ///
+    /// # Panics
+    /// If the column is of another type.
+    pub fn push_variant(&mut self, value: &[u8], metadata: &[u8]) {
+        let Data::Variant(parts) = &mut self.data else {
+            panic!("a variant for a column of type {}", self.kind)
+        };
+        let [values, all_metadata] = parts.as_mut();
+        values.push(value);
+        all_metadata.push(metadata);
+        self.nulls.push_valid();
     }
 
     /// End an object: one value was pushed to each of its members.

@@ -6,9 +6,13 @@ use arrow_schema::{DataType, Field, SchemaRef};
 
 use crate::columns::Column;
 use crate::fault::{Code, Fault};
+use crate::kinds::holds_variant;
 use crate::limits::MAX_COLUMN_BYTES;
 use crate::parsed::Parsed;
 use crate::rules::Rules;
+
+/// Bytes of a variant for one of its text, at most: `1e1,` is a double and where it begins, 13 bytes.
+const VARIANT_GROWTH: usize = 4;
 
 /// How data that does not fit is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +59,8 @@ pub(crate) struct Filling<'p> {
     /// One for each field.
     pub columns: Vec<Column>,
     rescued: Option<Column>,
-    text_bytes: usize, // of the records: no column has more
+    text_bytes: usize, // of the records: no column has more, but for variants
+    growth: usize,     // how many times as long as its text a value may be
     parsed: Parsed,
 }
 
@@ -81,6 +86,15 @@ impl<'p> Filling<'p> {
                 .then(|| Column::new(&text, &Rules::default()))
                 .transpose()?,
             text_bytes: 0,
+            growth: if schema
+                .fields()
+                .iter()
+                .any(|field| holds_variant(field.data_type()))
+            {
+                VARIANT_GROWTH
+            } else {
+                1
+            },
             parsed: Parsed::default(),
         })
     }
@@ -107,7 +121,11 @@ impl<'p> Filling<'p> {
                     .saturating_add(rescue.tail.len())
                     .saturating_add(column.text_bytes())
             });
-        self.text_bytes.saturating_add(replaced).max(rescued) <= MAX_COLUMN_BYTES
+        let texts = self.text_bytes.saturating_mul(self.growth);
+        texts
+            .saturating_add(replaced.saturating_mul(self.growth))
+            .max(rescued)
+            <= MAX_COLUMN_BYTES
     }
 
     /// Make room for more records like those that were read, in so many more bytes; once, as soon as some were read.

@@ -40,11 +40,41 @@ pub fn kind_name(kind: &DataType) -> String {
             }
             other => format!("map<{}>", kind_name(other)),
         },
+        kind if is_variant(kind) => "variant".into(),
         DataType::Struct(parts) => {
             let members: Vec<String> = parts.iter().map(|part| member_name(part)).collect();
             format!("struct<{}>", members.join(", "))
         }
         other => other.to_string(),
+    }
+}
+
+/// The type of variants, as Spark has it.
+pub fn variant() -> DataType {
+    let tag = [("variant".to_string(), "true".to_string())];
+    let part = |name| Field::new(name, DataType::Binary, false);
+    let parts = [part("value"), part("metadata").with_metadata(tag.into())];
+    DataType::Struct(parts.to_vec().into())
+}
+
+/// Whether a type is that of variants.
+pub fn is_variant(kind: &DataType) -> bool {
+    match kind {
+        DataType::Struct(parts) => parts
+            .last()
+            .is_some_and(|part| part.metadata().contains_key("variant")),
+        _ => false,
+    }
+}
+
+/// Whether a type is that of variants, or has a part that is.
+pub fn holds_variant(kind: &DataType) -> bool {
+    match kind {
+        DataType::Struct(parts) => {
+            is_variant(kind) || parts.iter().any(|part| holds_variant(part.data_type()))
+        }
+        DataType::List(part) | DataType::Map(part, _) => holds_variant(part.data_type()),
+        _ => false,
     }
 }
 
@@ -72,6 +102,7 @@ fn quoted(name: &str) -> String {
 /// refused here. Keys of maps stay as they are.
 pub fn nullable(kind: &DataType) -> DataType {
     match kind {
+        kind if is_variant(kind) => kind.clone(),
         DataType::List(item) => DataType::List(Arc::new(nullable_field(item))),
         DataType::Struct(parts) => {
             DataType::Struct(parts.iter().map(|part| nullable_field(part)).collect())

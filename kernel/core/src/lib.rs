@@ -28,5 +28,6 @@ pub(crate) mod quoting;
 pub mod rules;
 pub mod units;
 pub mod value;
+pub(crate) mod variant;
 pub(crate) mod windows;
 pub mod xml;

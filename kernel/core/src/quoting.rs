@@ -1,4 +1,4 @@
-//! Texts as JSON has them.
+//! Texts in quotes: as JSON has them, and as people see them.
 
 /// Append a text as a string of JSON, with escapes only where they must be.
 pub(crate) fn write_string(text: &str, out: &mut String) {
@@ -17,6 +17,46 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
         }
     }
     out.push('"');
+}
+
+/// A text in quotes, as people see it.
+pub(crate) fn quoted(text: &str) -> String {
+    let mark = if text.contains('\'') && !text.contains('"') {
+        '"'
+    } else {
+        '\''
+    };
+    let mut shown = String::from(mark);
+    for symbol in text.chars() {
+        match symbol {
+            '\'' if mark == '\'' => shown.push_str("\\'"),
+            '\\' => shown.push_str("\\\\"),
+            _ => show(symbol, &mut shown),
+        }
+    }
+    shown.push(mark);
+    shown
+}
+
+/// Append a character, or what Python's `repr` has in its place where it cannot be seen.
+pub(crate) fn show(symbol: char, to: &mut String) {
+    let code = symbol as u32;
+    let seen = match symbol {
+        '\t' => "\\t".into(),
+        '\n' => "\\n".into(),
+        '\r' => "\\r".into(),
+        ' '..='~' => return to.push(symbol),
+        _ if is_printable(symbol) => return to.push(symbol),
+        _ if code < 0x100 => format!("\\x{code:02x}"),
+        _ if code < 0x1_0000 => format!("\\u{code:04x}"),
+        _ => format!("\\U{code:08x}"),
+    };
+    to.push_str(&seen);
+}
+
+fn is_printable(symbol: char) -> bool {
+    let text = format!("a{symbol}"); // a mark that is added to a letter is seen
+    text.escape_debug().nth(1) != Some('\\')
 }
 
 /// The members of one record.

@@ -23,6 +23,25 @@ pub struct Rules {
     pub exact_numbers: bool,
 }
 
+/// Which values are variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variants {
+    /// Whether of a key that comes twice in an object the last value counts; else it is wrong.
+    pub allow_duplicate_keys: bool,
+    /// Most bytes of a value, and of the names of its keys.
+    pub max_bytes: usize,
+}
+
+impl Default for Variants {
+    fn default() -> Self {
+        Variants {
+            allow_duplicate_keys: false,
+            max_bytes: 16 << 20,
+        }
+    }
+}
+
 /// A time zone as offsets from UTC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Zone {

@@ -4,6 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use serde_json::Value;
+use splitscan_kernel_core::kinds::is_variant;
 
 const OFFSET: usize = size_of::<i32>(); // of a text or a list
 
@@ -31,6 +32,12 @@ pub fn lend(array: &ArrayRef, wanted: &Value, places: &mut Vec<i64>) -> Result<(
             places.extend([address(values.values().as_ptr()), values.offset() as i64]);
         }
         DataType::Utf8 | DataType::Binary => places.extend([from(OFFSET), buffer(1)]),
+        kind if is_variant(kind) => {
+            places.extend([0, 0]);
+            for part in array.as_struct().columns() {
+                lend(part, wanted, places)?;
+            }
+        }
         DataType::Struct(_) => {
             places.extend([0, 0]);
             for member in list(&wanted["fields"]) {

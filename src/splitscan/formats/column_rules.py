@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.contract import Projection
-from splitscan.formats.decoding.contract import Decoded, Decoder, type_name
+from splitscan.formats.decoding.contract import Decoded, Decoder, format_ddl, is_variant, quoted_name, type_name
 from splitscan.formats.decoding.conversions import Rules, convert, is_number
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.rescue import Rescue
@@ -351,6 +351,33 @@ def check_placed(fields: pa.Schema, names: Sequence[str], place: str, shown: str
             Where(column=column.name), seen=str(kind) if is_known else f"{shown} {', '.join(names)}",
             fix=f"correct the schema or the {place}", code="bad-schema",
         )  # fmt: skip
+
+
+def check_single_variant(name: str, options: ReadOptions, fields: pa.Schema) -> None:
+    """Refuse columns beside the one of records that are one variant each.
+
+    Raises:
+        UsageError: ``[bad-schema]``; ``[bad-option]`` for options that are about columns.
+    """
+    schema = options.schema
+    others = {"providedSchema": schema.provided_schema, "schemaHints": schema.schema_hints,
+              "rescuedDataColumn": schema.rescued_data_column}  # fmt: skip
+    given = [f"{option}={value}" for option, value in others.items() if value is not None]
+    if given:
+        raise UsageError(
+            "with singleVariantColumn a record is one value, and nothing is left for other columns",
+            seen=f"singleVariantColumn={name}, {', '.join(given)}", fix="leave one of them out", code="bad-option",
+        )  # fmt: skip
+    if fields.names == [name] and is_variant(fields.field(0).type):
+        return
+    corrupt = options.reading.column_name_of_corrupt_record
+    raise UsageError(
+        "with singleVariantColumn the records have one column, of that name and type variant",
+        seen=f"singleVariantColumn={name}, columns {format_ddl(fields)}",
+        fix=f"leave out the schema; or give '{quoted_name(name)} variant', or '{quoted_name(name)} variant, "
+        f"{quoted_name(corrupt)} string'",
+        code="bad-schema",
+    )
 
 
 def _refused(field: pa.Field, name: str, value: str, rule: str, fix: str) -> UsageError:

@@ -33,6 +33,7 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 
 from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, UsageError, Where
+from splitscan.formats.decoding.contract import VARIANT, is_variant
 from splitscan.jobs.destination import FileState
 from splitscan.jobs.parquet import WITHOUT_NAN
 from splitscan.jobs.settings import Partitioning, SchemaEvolution
@@ -119,6 +120,7 @@ def _leaves(schema: pa.Schema) -> Iterator[tuple[tuple[str, ...] | None, pa.Data
 
 def _leaves_of(path: tuple[str, ...] | None, kind: pa.DataType) -> Iterator[tuple[tuple[str, ...] | None, pa.DataType]]:
     if pa.types.is_struct(kind):
+        path = None if is_variant(kind) else path  # engines know no bounds of its parts
         for field in kind:
             yield from _leaves_of(None if path is None else (*path, field.name), field.type)
     elif pa.types.is_map(kind):
@@ -212,8 +214,10 @@ _COMMIT = re.compile(r"\d{20}\.json")
 # what changes how rows must be written, or what must hold for them: files that are registered follow none of it
 _UNFIT_FEATURES = {
     "columnMapping", "rowTracking", "icebergCompatV1", "icebergCompatV2", "identityColumns", "generatedColumns",
-    "checkConstraints", "invariants", "clustering", "materializePartitionColumns", "variantType",
+    "checkConstraints", "invariants", "clustering", "materializePartitionColumns",
 }  # fmt: skip
+
+_VARIANT = json.loads(Schema.from_arrow(pa.schema([("v", VARIANT)])).to_json())["fields"][0]["type"]
 
 _UNFIT_COLUMNS = ("delta.generationExpression", "delta.identity.", "delta.invariants")
 
@@ -222,6 +226,7 @@ class DeltaDestination(TableDestination):
     """A Delta table in the folder of a destination."""
 
     table = "delta"
+    holds_variants = True
     keeps_partition_columns = False
 
     def __init__(self, place: DestinationStorage) -> None:
@@ -242,7 +247,7 @@ class DeltaDestination(TableDestination):
             return None
 
     def create_table(self, files: Sequence[NewFile], begun: CommitContext, stamp: CommitStamp) -> bool:
-        columns = Schema.from_arrow(nullable(begun.schema))
+        columns = _delta_schema(begun.schema)
         try:
             create_table_with_add_actions(
                 self._uri, columns, _adds(files, begun.schema, pa.schema(columns.to_arrow()), begun.partitioning),
@@ -266,7 +271,8 @@ class DeltaVersion(TableSnapshot):
         return tuple(self._table.metadata().partition_columns)
 
     def columns(self) -> pa.Schema:
-        return pa.schema(self._table.schema().to_arrow())
+        spelled = json.loads(self._table.schema().to_json())
+        return pa.schema(list(_arrow_type(pa.struct(pa.schema(self._table.schema().to_arrow())), spelled)))
 
     def check(self, schema: pa.Schema, evolution: SchemaEvolution) -> None:
         self._check_features()
@@ -370,10 +376,38 @@ class DeltaVersion(TableSnapshot):
             self._table.alter.add_columns(columns)
 
     def _new_columns(self, schema: pa.Schema) -> list[Field]:
-        fields = {column.name: column for column in Schema.from_arrow(nullable(schema)).fields}
+        fields = {column.name: column for column in _delta_schema(schema).fields}
         kinds = {name: column.type for name, column in fields.items()}
         there = {column.name: column.type for column in self._table.schema().fields}
         return [fields[name] for name in new_columns(kinds, there, self._root, _spell)]
+
+
+def _delta_schema(schema: pa.Schema) -> Schema:
+    """The columns as Delta has them: variants have a type there."""
+    plain = Schema.from_arrow(nullable(schema)).to_json()
+    return Schema.from_json(json.dumps(_with_variants(json.loads(plain))))
+
+
+def _with_variants(spelled: Any) -> Any:
+    if spelled == _VARIANT:
+        return "variant"
+    if isinstance(spelled, dict):
+        return {name: _with_variants(each) for name, each in spelled.items()}
+    return [_with_variants(each) for each in spelled] if isinstance(spelled, list) else spelled
+
+
+def _arrow_type(kind: pa.DataType, spelled: Any) -> pa.DataType:
+    """The type that Arrow has for one of Delta, variants told from other structs."""
+    if spelled == "variant":
+        return VARIANT
+    if pa.types.is_struct(kind):
+        kinds = [_arrow_type(part.type, each["type"]) for part, each in zip(kind, spelled["fields"], strict=True)]
+        return pa.struct([part.with_type(each) for part, each in zip(kind, kinds, strict=True)])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_arrow_type(kind.value_type, spelled["elementType"])))
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_type, kind.item_field.with_type(_arrow_type(kind.item_type, spelled["valueType"])))
+    return kind
 
 
 def _adds(

@@ -93,6 +93,9 @@ class TableDestination(Destination):
     keeps_partition_columns: bool
     """Whether data files have the columns that they are partitioned by."""
 
+    holds_variants = False
+    """Whether columns may be variants."""
+
     _begun: CommitContext
     """The job that is being written, from :meth:`begin` on."""
 
@@ -129,7 +132,7 @@ class TableDestination(Destination):
             )  # fmt: skip
         root = self.place.destination.root
         partitioning = Partitioning(settings.partition_by or (), self.keeps_partition_columns)
-        check_types(schema, self.table, root)
+        check_types(schema, self.table, root, variants=self.holds_variants)
         table = self.open_table()
         if table is not None:
             self._check_number(table, history)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from splitscan.errors import IngestError, SchemaError, Where, quote_difference, quote_list
+from splitscan.formats.decoding.contract import holds_variant, type_name
 from splitscan.jobs.destination import FileState
 from splitscan.jobs.ledger import WrittenFile
 from splitscan.jobs.settings import Partitioning, SchemaEvolution
@@ -125,13 +126,13 @@ def is_failure(error: Exception) -> bool:
     return isinstance(error, OSError) or library not in {"builtins", "splitscan"}
 
 
-def check_types(schema: pa.Schema, table_format: str, where: str) -> None:
-    """Make sure that a table format has all types of a schema."""
+def check_types(schema: pa.Schema, table_format: str, where: str, *, variants: bool = False) -> None:
+    """Make sure that a table format has all types of a schema, with *variants* that of variants too."""
     for column in schema:
-        if not _fits(column.type):
+        if not _fits(column.type) or (holds_variant(column.type) and not variants):
             raise SchemaError(
                 f"a table of format {table_format} has no such type", Where(path=where, column=column.name),
-                str(column.type), "give the column another type in the schema", "table-type",
+                type_name(column.type), "give the column another type in the schema", "table-type",
             )  # fmt: skip
 
 

@@ -84,6 +84,9 @@ class RecordOptions:
     array_of_fields: ClassVar[bool] = False
     """Whether the values of a record may be read as one array."""
 
+    has_variants: ClassVar[bool] = False
+    """Whether a value may be a variant."""
+
     in_messages: ClassVar[str | None] = None
     """What the format is called where it is that of the values of messages; ``None`` where they cannot have it."""
 

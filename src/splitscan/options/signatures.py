@@ -264,6 +264,12 @@ class JsonKeywords(TypedKeywords, total=False):
     allowBackslashEscapingAnyCharacter: Flag
     allow_unquoted_control_chars: Flag
     allowUnquotedControlChars: Flag
+    single_variant_column: Text
+    singleVariantColumn: Text
+    variant_allow_duplicate_keys: Flag
+    variantAllowDuplicateKeys: Flag
+    max_variant_bytes: Size
+    maxVariantBytes: Size
     allow_comments: Flag
     allowComments: Flag
     infer_timestamp: Flag

@@ -47,7 +47,6 @@ ACCEPTED_UNUSED = MappingProxyType(
 
 REFUSED = MappingProxyType(
     {
-        "singleVariantColumn": "read lines with recordFormat=text, and make a variant of each with parse_json in Spark",
         "timeFormat": "read the column as string, and convert it in Spark",
         "prefersDate": "write preferDate: Spark ignores this name, so leave it out to read what Spark reads",
         "maxNestingDepth": "leave it out: nesting has no limit; maxRecordBytes bounds a record",

@@ -132,6 +132,8 @@ class ScanPlanner:
         resolved = self.resolved
         spec = self.asked.spec(resolved.schema, self.file_set.listing.partitions).without(resolved.unwanted)
         spec = spec if self.selected is None else spec.select(self.selected)
+        if self.options.format.says_columns:
+            return spec
         looks = self.notices is None and spec.rescued_column is None and self._wants_all
         notices = SOME_RECORDS if looks else self.notices
         return replace(spec, notices=notices) if notices else spec

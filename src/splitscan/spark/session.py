@@ -25,7 +25,6 @@ from pyspark.sql.types import (
     MapType,
     StructField,
     StructType,
-    VariantType,
 )
 
 from splitscan.errors import SchemaError, UsageError, Where, bad_option
@@ -149,10 +148,10 @@ def _check_readable(kind: DataType, name: str) -> None:
     elif isinstance(kind, MapType):
         _check_readable(kind.keyType, name)
         _check_readable(kind.valueType, name)
-    elif isinstance(kind, VariantType | AnsiIntervalType | CalendarIntervalType):
+    elif isinstance(kind, AnsiIntervalType | CalendarIntervalType):
         raise SchemaError(
             "records cannot be read as the type of a column", Where(column=name), seen=kind.simpleString(),
-            fix="declare it as string, and convert the column in Spark: parse_json makes a variant, cast an interval",
+            fix="declare it as string, and cast the column to an interval in Spark",
             code="unsupported-type",
         )  # fmt: skip
 

@@ -94,7 +94,7 @@ def test_no_spelling_names_two_options(record_format):
 
 
 def test_none_means_not_given():
-    assert parse_options("csv", {"sep": None, "quote": None, "singleVariantColumn": None}).format == CsvOptions()
+    assert parse_options("csv", {"sep": None, "quote": None, "badRecordsPath": None}).format == CsvOptions()
     assert parse_options("csv", {"sep": None, "delimiter": ";"}).format.sep == ";"
 
 
@@ -195,7 +195,7 @@ def test_harmless_spark_options_are_accepted_whatever_their_value(record_format,
     assert parse_options(record_format, {name: object(), **needed}) == parse_options(record_format, needed)
 
 
-@pytest.mark.parametrize("name", [*REFUSED, "SINGLEVARIANTCOLUMN", "bad_records_path"])
+@pytest.mark.parametrize("name", [*REFUSED, "PREFERSDATE", "bad_records_path"])
 def test_spark_options_that_we_cannot_honour_are_refused_with_a_way_out(name):
     error = refused("csv", {name: "x"})
     assert error.rule == f"option {name} is not supported"

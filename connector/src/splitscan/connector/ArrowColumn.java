@@ -1,5 +1,7 @@
 package splitscan.connector;
 
+import static org.apache.spark.sql.types.DataTypes.BinaryType;
+
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import org.apache.spark.sql.types.ArrayType;
@@ -7,6 +9,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.VariantType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
@@ -42,6 +45,8 @@ final class ArrowColumn extends ColumnVector {
       children = new ArrowColumn[] {new ArrowColumn(array.elementType())};
     } else if (type instanceof MapType map) {
       children = new ArrowColumn[] {new ArrowColumn(map.keyType()), new ArrowColumn(map.valueType())};
+    } else if (type instanceof VariantType) { // value and metadata, as getVariant takes them
+      children = new ArrowColumn[] {new ArrowColumn(BinaryType), new ArrowColumn(BinaryType)};
     } else {
       children = new ArrowColumn[0];
     }

@@ -38,7 +38,16 @@ pub(super) fn engine(
     let parsers = |framing: Framing| {
         let parser = |rescue| {
             let (framing, schema, rules) = (framing.clone(), schema.clone(), rules.clone());
-            Parser::new(framing, schema, own.dialect, rules, rescue)
+            let (dialect, variants) = (own.dialect, own.variants);
+            Parser::new(
+                framing,
+                schema,
+                dialect,
+                variants,
+                own.is_whole,
+                rules,
+                rescue,
+            )
         };
         Ok::<_, String>(Parsers {
             plain: parser(own.rescue.map(|wanted| rescue(wanted, false)))?,

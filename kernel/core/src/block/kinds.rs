@@ -113,6 +113,7 @@ fn scalar(kind: &str) -> Option<DataType> {
         "double" => DataType::Float64,
         "date" => DataType::Date32,
         "timestamp" => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        "variant" => crate::kinds::variant(),
         "timestamp_ntz" => DataType::Timestamp(TimeUnit::Microsecond, None),
         other => {
             let (precision, scale) = other

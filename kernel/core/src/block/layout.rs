@@ -210,7 +210,7 @@ fn shown_names(names: &[String]) -> String {
     let joined = names.join(", ");
     let mut shown = String::new();
     for symbol in joined.chars().take(SHOWN_CHARS) {
-        super::rejects::show(symbol, &mut shown);
+        crate::quoting::show(symbol, &mut shown);
     }
     if shown.chars().count() < SHOWN_CHARS {
         return shown;

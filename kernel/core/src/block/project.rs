@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::kinds::field;
 use super::spec::Required;
-use crate::kinds::kind_name;
+use crate::kinds::{is_variant, kind_name};
 
 /// Name of the column of all that is known of a record beside its bytes; each of its members is a column of the document.
 const METADATA: &str = "_metadata";
@@ -134,6 +134,7 @@ fn narrow_column(column: &mut Value, wanted: &Value, all: bool) -> Option<Option
 /// A type without the members that are not wanted; those of maps stay.
 fn narrow(kind: &DataType, wanted: &Value) -> Option<DataType> {
     match kind {
+        kind if is_variant(kind) => Some(kind.clone()),
         DataType::Struct(parts) => {
             let asked = wanted["fields"].as_array()?;
             let mut left: Vec<Field> = Vec::new();

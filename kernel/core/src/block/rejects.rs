@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::layout::FileLayout;
 use super::spec::{Format, ScanSpec};
 use crate::fault::{Code, Fault, shown};
+use crate::quoting::quoted;
 
 /// A record that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,44 +200,4 @@ impl Words {
             (code, _) => code.into(),
         }
     }
-}
-
-/// A text in quotes, as people see it.
-pub(super) fn quoted(text: &str) -> String {
-    let mark = if text.contains('\'') && !text.contains('"') {
-        '"'
-    } else {
-        '\''
-    };
-    let mut shown = String::from(mark);
-    for symbol in text.chars() {
-        match symbol {
-            '\'' if mark == '\'' => shown.push_str("\\'"),
-            '\\' => shown.push_str("\\\\"),
-            _ => show(symbol, &mut shown),
-        }
-    }
-    shown.push(mark);
-    shown
-}
-
-/// Append a character, or what Python's `repr` has in its place where it cannot be seen.
-pub(super) fn show(symbol: char, to: &mut String) {
-    let code = symbol as u32;
-    let seen = match symbol {
-        '\t' => "\\t".into(),
-        '\n' => "\\n".into(),
-        '\r' => "\\r".into(),
-        ' '..='~' => return to.push(symbol),
-        _ if is_printable(symbol) => return to.push(symbol),
-        _ if code < 0x100 => format!("\\x{code:02x}"),
-        _ if code < 0x1_0000 => format!("\\u{code:04x}"),
-        _ => format!("\\U{code:08x}"),
-    };
-    to.push_str(&seen);
-}
-
-fn is_printable(symbol: char) -> bool {
-    let text = format!("a{symbol}"); // a mark that is added to a letter is seen
-    text.escape_debug().nth(1) != Some('\\')
 }

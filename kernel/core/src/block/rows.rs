@@ -20,13 +20,14 @@ use super::filling::Fillings;
 use super::kinds::field;
 use super::layout::FileLayout;
 use super::reader::{Batch, Noticed};
-use super::rejects::{Reject, Words, is_structural, quoted};
+use super::rejects::{Reject, Words, is_structural};
 use super::spec::{BlockSpec, Mode, Required, ScanSpec, Source};
 use crate::charsets::Charset;
 use crate::columns::{Column, Pushed};
 use crate::fault::Fault;
 use crate::kinds::nullable;
 use crate::parsed::Parsed;
+use crate::quoting::quoted;
 use crate::rules::Rules;
 
 /// Makes rows of one block.

@@ -14,7 +14,7 @@ use crate::charsets::Charset;
 use crate::cobol::CobolSpec;
 use crate::codes::{CodeTables, Codes};
 use crate::json::Dialect;
-use crate::rules::Rules;
+use crate::rules::{Rules, Variants};
 use crate::value::zone;
 use crate::xml::Naming;
 
@@ -167,6 +167,10 @@ pub struct JsonSpec {
     pub line_sep: Option<String>,
     /// Leniencies.
     pub dialect: Dialect,
+    /// Which values are variants.
+    pub variants: Variants,
+    /// Whether a record is one variant.
+    pub is_whole: bool,
     /// Where given, what does not fit is kept; whether the text is asked for.
     pub rescue: Option<bool>,
     /// The steps to the arrays whose elements are the records, of a file that has some there.

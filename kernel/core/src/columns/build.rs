@@ -13,6 +13,7 @@ use arrow_array::{
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
+use super::texts::Texts;
 use super::{Column, Data};
 
 /// The rows of a column; none are left in it. Buffers are handed over, not copied.
@@ -39,6 +40,14 @@ pub(super) fn array(column: &mut Column) -> ArrayRef {
         Data::Binary(texts) => {
             let (offsets, bytes) = texts.take();
             Arc::new(BinaryArray::new(offsets, bytes, nulls))
+        }
+        Data::Variant(parts) => {
+            let binary = |texts: &mut Texts| -> ArrayRef {
+                let (offsets, bytes) = texts.take();
+                Arc::new(BinaryArray::new(offsets, bytes, None))
+            };
+            let arrays = parts.iter_mut().map(binary).collect();
+            Arc::new(members_of(kind, arrays, rows, nulls))
         }
         Data::Struct(members) => Arc::new(object(kind, members, rows, nulls)),
         Data::List(offsets, items) => {
@@ -101,10 +110,19 @@ fn object(
     rows: usize,
     nulls: Option<NullBuffer>,
 ) -> StructArray {
+    let arrays = members.iter_mut().map(Column::finish).collect();
+    members_of(kind, arrays, rows, nulls)
+}
+
+fn members_of(
+    kind: &DataType,
+    arrays: Vec<ArrayRef>,
+    rows: usize,
+    nulls: Option<NullBuffer>,
+) -> StructArray {
     let DataType::Struct(fields) = kind else {
         unreachable!("objects have the type of a struct")
     };
-    let arrays = members.iter_mut().map(Column::finish).collect();
     StructArray::try_new_with_length(fields.clone(), arrays, nulls, rows)
         .expect("columns of these types and rows")
 }

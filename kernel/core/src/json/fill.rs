@@ -7,9 +7,11 @@ use arrow_schema::DataType;
 use super::names::Names;
 use super::scan::{Kind, Scanner, Span};
 use super::unescape::{inner, meant};
+use super::variant::encode;
 use crate::columns::{Column, Pushed, Shape};
 use crate::fault::{Code, Fault, shown};
-use crate::kinds::kind_name;
+use crate::kinds::{is_variant, kind_name};
+use crate::variant::Builder;
 
 /// What is known of a column's type besides the column.
 #[derive(Debug)]
@@ -24,6 +26,7 @@ pub(crate) enum Inside {
     Struct(Members),
     List(Box<Part>),
     Map(Box<Part>),
+    Variant,
 }
 
 /// The members of a struct, or the columns of records.
@@ -36,6 +39,7 @@ pub(crate) struct Members {
 impl Part {
     pub(crate) fn new(kind: &DataType) -> Part {
         let inside = match kind {
+            kind if is_variant(kind) => Inside::Variant,
             DataType::Struct(members) => Inside::Struct(Members::new(
                 members
                     .iter()
@@ -102,6 +106,7 @@ pub(crate) struct Reading<'a> {
     pub epoch: u64,
     pub scanner: &'a mut Scanner,
     pub scratch: &'a mut String,
+    pub builder: &'a mut Builder,
     /// The first value that does not fit.
     pub problem: Option<Fault>,
     /// Whether only the reference engine can read a value.
@@ -117,6 +122,7 @@ impl<'a> Reading<'a> {
         epoch: u64,
         scanner: &'a mut Scanner,
         scratch: &'a mut String,
+        builder: &'a mut Builder,
     ) -> Reading<'a> {
         let (problem, unfit) = (None, None);
         Reading {
@@ -124,6 +130,7 @@ impl<'a> Reading<'a> {
             epoch,
             scanner,
             scratch,
+            builder,
             problem,
             is_undecided: false,
             has_unfit: false,
@@ -137,6 +144,15 @@ impl<'a> Reading<'a> {
         let Members { names, parts } = members;
         for ((column, (name, part)), span) in columns.iter_mut().zip(parts).zip(names.values()) {
             if !self.plainly(column, span) && !self.value(part, column, span) {
+                self.note(name);
+            }
+        }
+    }
+
+    /// A value that was checked, whatever it is, to each column.
+    pub(crate) fn whole(&mut self, members: &mut Members, columns: &mut [Column], value: Span) {
+        for (column, (name, part)) in columns.iter_mut().zip(&mut members.parts) {
+            if !self.value(part, column, &value) {
                 self.note(name);
             }
         }
@@ -180,6 +196,7 @@ impl<'a> Reading<'a> {
     #[inline(never)]
     pub(crate) fn value(&mut self, part: &mut Part, column: &mut Column, span: &Span) -> bool {
         let pushed = match (span.kind, &mut part.inside) {
+            (kind, Inside::Variant) if kind != Kind::Absent => return self.variant(column, *span),
             (Kind::Absent | Kind::Null, _) => {
                 column.push_null();
                 return true;
@@ -219,6 +236,21 @@ impl<'a> Reading<'a> {
             Kind::False => column.push_bool(false),
             _ => column.push_bad(),
         }
+    }
+
+    /// Append a variant; if the value is none, a null. Answers whether it is one.
+    fn variant(&mut self, column: &mut Column, span: Span) -> bool {
+        let written = encode(self.builder, self.scanner, self.text, span, self.scratch);
+        match written.and_then(|()| self.builder.finish()) {
+            Ok((value, metadata)) => column.push_variant(value, metadata),
+            Err(reason) => {
+                column.push_null();
+                self.unfit
+                    .get_or_insert_with(|| (span, format!("variant: {reason}").into()));
+                return false;
+            }
+        }
+        true
     }
 
     fn object(&mut self, members: &mut Members, column: &mut Column, span: Span) -> Pushed {

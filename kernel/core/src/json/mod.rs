@@ -22,6 +22,7 @@ pub mod rows;
 pub(crate) mod scan;
 pub mod summary;
 pub(crate) mod unescape;
+mod variant;
 
 pub use dialect::Dialect;
 pub use exact::open_starts;

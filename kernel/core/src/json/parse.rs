@@ -15,7 +15,7 @@ use crate::frames::Frames;
 use crate::lines::grammar::Grammar;
 use crate::lines::{Bounds, Records};
 use crate::parsed::{Parsed, Stopped};
-use crate::rules::Rules;
+use crate::rules::{Rules, Variants};
 use crate::windows::{Windows, push_framed};
 
 /// What a record is.
@@ -33,12 +33,14 @@ pub struct Parser {
     framing: Framing,
     schema: SchemaRef,
     dialect: Dialect,
+    variants: Variants,
+    is_whole: bool,    // a record is one variant
     rules: Vec<Rules>, // of each column
     rescue: Option<Rescue>,
 }
 
 impl Parser {
-    /// A parser for columns, each with its rules.
+    /// A parser for columns, each with its rules; if `is_whole`, of records that are one variant.
     ///
     /// # Errors
     /// If a type or a pattern is not supported, or records are not in UTF-8.
@@ -46,6 +48,8 @@ impl Parser {
         framing: Framing,
         schema: SchemaRef,
         dialect: Dialect,
+        variants: Variants,
+        is_whole: bool,
         rules: Vec<Rules>,
         rescue: Option<Rescue>,
     ) -> Result<Parser, String> {
@@ -59,6 +63,8 @@ impl Parser {
             framing,
             schema,
             dialect,
+            variants,
+            is_whole,
             rules,
             rescue,
         };
@@ -71,6 +77,8 @@ impl Parser {
             &self.schema,
             &self.rules,
             self.dialect,
+            self.variants,
+            self.is_whole,
             self.rescue.as_ref(),
             match &self.framing {
                 Framing::Values(shape) => Some(shape),

@@ -12,7 +12,8 @@ use super::scan::{Kind, Scanner, Span};
 use crate::fault::Code;
 use crate::filling::{Filling, Outcome, Rescue};
 use crate::parsed::Parsed;
-use crate::rules::Rules;
+use crate::rules::{Rules, Variants};
+use crate::variant::Builder;
 use crate::windows::Sink;
 
 /// A record that was checked: the object, or what else it is.
@@ -24,6 +25,8 @@ pub(super) struct Rows<'p> {
     filling: Filling<'p>,
     scanner: Scanner,
     scratch: String,
+    builder: Builder,
+    is_whole: bool, // a record is one variant
     epoch: u64,
     shape: Option<&'p Shape>, // of records that are values
 }
@@ -33,6 +36,8 @@ impl<'p> Rows<'p> {
         schema: &SchemaRef,
         rules: &[Rules],
         dialect: Dialect,
+        variants: Variants,
+        is_whole: bool,
         rescue: Option<&'p Rescue>,
         shape: Option<&'p Shape>,
     ) -> Result<Rows<'p>, String> {
@@ -43,6 +48,8 @@ impl<'p> Rows<'p> {
             filling: Filling::new(schema, rules, rescue)?,
             scanner: Scanner::new(dialect),
             scratch: String::new(),
+            builder: Builder::new(variants),
+            is_whole,
             epoch: 1,
             shape,
         })
@@ -126,7 +133,7 @@ impl<'p> Rows<'p> {
     #[inline]
     fn check(&mut self, text: &str, limit: usize, at: usize) -> Option<Checked> {
         let bytes = text.as_bytes().get(..limit).unwrap_or_default();
-        if bytes.get(at) != Some(&b'{') {
+        if bytes.get(at) != Some(&b'{') || self.is_whole {
             return self.scanner.value(bytes, at).map(|span| (span, false));
         }
         let Members { names, parts } = &mut self.members;
@@ -137,7 +144,7 @@ impl<'p> Rows<'p> {
 
     /// Append the row of a record that is JSON.
     fn take(&mut self, text: &str, start: usize, stop: usize, (value, has_others): Checked) {
-        if value.kind != Kind::Object {
+        if value.kind != Kind::Object && !self.is_whole {
             return self.fault(
                 stop - start,
                 Code::NotAnObject,
@@ -145,10 +152,14 @@ impl<'p> Rows<'p> {
             );
         }
         let filling = &mut self.filling;
-        let mut reading = Reading::new(text, self.epoch, &mut self.scanner, &mut self.scratch);
-        reading.members(&mut self.members, &mut filling.columns);
+        let (scanner, scratch) = (&mut self.scanner, &mut self.scratch);
+        let mut reading = Reading::new(text, self.epoch, scanner, scratch, &mut self.builder);
+        match self.is_whole {
+            true => reading.whole(&mut self.members, &mut filling.columns, value),
+            false => reading.members(&mut self.members, &mut filling.columns),
+        }
         let (problem, mut rescued) = (reading.problem.take(), None);
-        if let Some(tail) = filling.tail()
+        if let Some(tail) = filling.tail().filter(|_| !self.is_whole)
             && (has_others || reading.has_unfit)
         {
             rescued = unfit_members(

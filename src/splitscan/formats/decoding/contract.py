@@ -18,6 +18,14 @@ _NAMES = {
     pa.int32(): "int", pa.int64(): "bigint", pa.float32(): "float", pa.float64(): "double", pa.date32(): "date",
     pa.timestamp("us", "UTC"): "timestamp", pa.timestamp("us"): "timestamp_ntz",
 }  # fmt: skip
+VARIANT = pa.struct(
+    [
+        pa.field("value", pa.binary(), nullable=False),
+        pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"}),
+    ]
+)
+"""The type of variants, as Spark has it. Arrow takes any struct of the same members to be equal: :func:`is_variant`."""
+
 FIELD_COUNT = "field-count"
 
 BAD_VALUE = "bad-value"
@@ -32,10 +40,24 @@ Words: TypeAlias = tuple[pa.Array, pa.Array]
 """Codes and reasons of faults, as large strings: together they may be longer than 2 GiB."""
 
 
+def is_variant(kind: pa.DataType) -> bool:
+    """True if a type is that of variants, and not only a struct of the same members."""
+    return bool(kind == VARIANT and kind.field(1).metadata)
+
+
+def holds_variant(kind: pa.DataType) -> bool:
+    """True if a type is that of variants, or has a part that is."""
+    if is_variant(kind):
+        return True
+    return pa.types.is_nested(kind) and any(holds_variant(kind.field(i).type) for i in range(kind.num_fields))
+
+
 def type_name(kind: pa.DataType) -> str:
     """Spark's name of a type."""
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
+    if is_variant(kind):
+        return "variant"
     if pa.types.is_struct(kind):
         return "struct<" + ", ".join(f"{quoted_name(f.name)}: {type_name(f.type)}{not_null(f)}" for f in kind) + ">"
     if pa.types.is_list(kind):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError
+from splitscan.formats.decoding.contract import VARIANT
 from splitscan.formats.decoding.types import MOST_LEVELS, too_deep
 
 
@@ -87,10 +88,9 @@ _SIMPLE = {
     "float": pa.float32(), "real": pa.float32(), "double": pa.float64(),
     "decimal": pa.decimal128(10, 0), "dec": pa.decimal128(10, 0), "numeric": pa.decimal128(10, 0),
     "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"), "timestamp_ltz": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
+    "timestamp_ntz": pa.timestamp("us"), "variant": VARIANT,
 }  # fmt: skip
 _UNREADABLE = {
-    "variant": "declare it as string, and convert the column with parse_json in Spark",
     "time": "declare it as string, and cast the column to TIME in Spark",
     "interval": "declare it as string, and cast the column to INTERVAL in Spark",
     "void": "declare it as string, or leave the column out",

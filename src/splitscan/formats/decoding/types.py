@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, Where
-from splitscan.formats.decoding.contract import type_name
+from splitscan.formats.decoding.contract import holds_variant, is_variant, type_name
 
 _are = pa.types
 _WIDER = {
@@ -32,7 +32,7 @@ def bounded(kind: pa.DataType, levels: int = MOST_LEVELS) -> pa.DataType:
         >>> str(bounded(pa.list_(pa.list_(pa.int64())), 1)), str(bounded(pa.list_(pa.int64()), 1))
         ('list<item: string>', 'list<item: int64>')
     """
-    if not _are.is_nested(kind):
+    if not _are.is_nested(kind) or is_variant(kind):
         return kind
     if not levels:
         return pa.string()
@@ -43,7 +43,7 @@ def bounded(kind: pa.DataType, levels: int = MOST_LEVELS) -> pa.DataType:
 
 def _levels(kind: pa.DataType) -> int:
     """How many structs, arrays and maps are inside each other."""
-    if not _are.is_nested(kind):
+    if not _are.is_nested(kind) or is_variant(kind):
         return 0
     if _are.is_map(kind):
         return 1 + max(_levels(kind.key_type), _levels(kind.item_type))
@@ -71,8 +71,12 @@ def too_deep(seen: str, column: str | None = None) -> SchemaError:
     )
 
 
-def check_types(fields: pa.Schema) -> None:
+def check_types(fields: pa.Schema, *, variants: bool = False) -> None:
     """Values can be read as the types of all columns.
+
+    Args:
+        fields: The columns.
+        variants: Whether values may be variants.
 
     Raises:
         SchemaError: ``[unsupported-type]`` for the first that no value can be read as, or that is nested too deep; the
@@ -84,16 +88,21 @@ def check_types(fields: pa.Schema) -> None:
     for field in fields:
         if _levels(field.type) > MOST_LEVELS:
             raise too_deep(f"{_levels(field.type)} of them", field.name)
+        if holds_variant(field.type) and not variants:
+            fix = "declare it as string, and make a variant of it with parse_json in Spark"
+            raise _unreadable(field, type_name(field.type), fix)
         if not _is_readable(field.type):
             closest = _deliverable(field.type)
             readable = closest if _is_readable(closest) else pa.string()
-            raise SchemaError(
-                "records cannot be read as the type of a column",
-                Where(column=field.name),
-                seen=str(field.type),
-                fix=f"declare it as {type_name(readable)}, and convert the column after it was read",
-                code="unsupported-type",
-            )
+            fix = f"declare it as {type_name(readable)}, and convert the column after it was read"
+            raise _unreadable(field, str(field.type), fix)
+
+
+def _unreadable(field: pa.Field, seen: str, fix: str) -> SchemaError:
+    return SchemaError(
+        "records cannot be read as the type of a column", Where(column=field.name),
+        seen=seen, fix=fix, code="unsupported-type",
+    )  # fmt: skip
 
 
 def _is_readable(kind: pa.DataType) -> bool:
@@ -107,6 +116,8 @@ def _is_readable(kind: pa.DataType) -> bool:
 
 
 def _deliverable(kind: pa.DataType) -> pa.DataType:
+    if is_variant(kind):
+        return kind
     if _are.is_dictionary(kind):
         return _deliverable(kind.value_type)
     if _are.is_struct(kind):

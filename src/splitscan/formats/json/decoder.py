@@ -13,14 +13,25 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.errors import RecordError, Where
-from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, Faults, is_no, quoted, type_name
+from splitscan.formats.decoding.contract import (
+    BAD_VALUE,
+    Decoded,
+    Fault,
+    Faults,
+    is_no,
+    is_variant,
+    quoted,
+    type_name,
+)
 from splitscan.formats.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
+from splitscan.formats.decoding.variant import VariantError, VariantRules
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_of
 from splitscan.formats.json.envelope import BAD_ENVELOPE
 from splitscan.formats.json.reference import JsonShape
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
+from splitscan.formats.json.variant import encode_variant
 
 _DIGITS = frozenset("0123456789")
 _INTEGER = re.compile(r"-?[0-9]+")
@@ -41,6 +52,7 @@ class JsonValueReader:
         text: The record.
         rules: How times are written.
         allow_non_numeric_numbers: Whether ``"NaN"`` and the like are numbers.
+        variants: Which values are variants.
 
     Attributes:
         problems: What did not convert inside of a struct; the rest of the struct is kept.
@@ -49,6 +61,7 @@ class JsonValueReader:
     text: str
     rules: Rules
     allow_non_numeric_numbers: bool = True
+    variants: VariantRules = field(default_factory=VariantRules)
     problems: list[str] = field(default_factory=list)
 
     def read(self, value: JsonValue, kind: pa.DataType) -> Any:
@@ -57,14 +70,12 @@ class JsonValueReader:
         Raises:
             MismatchError: If it is not of that type; the message shows it.
         """
+        if is_variant(kind):
+            return self._variant(value)
         if value.kind is JsonKind.NULL:
             return None
-        if pa.types.is_struct(kind):
-            return self._struct(self._inside(value, kind, JsonKind.OBJECT), kind)
-        if pa.types.is_list(kind):
-            return [self.read(item, kind.value_type) for item in self._inside(value, kind, JsonKind.ARRAY)]
-        if pa.types.is_map(kind):
-            return self._map(self._inside(value, kind, JsonKind.OBJECT), kind)
+        if pa.types.is_nested(kind):
+            return self._nested(value, kind)
         if pa.types.is_string(kind):
             return value.value if value.kind is JsonKind.STRING else self.text[value.start : value.stop]
         scalar = self._scalar(value, kind)
@@ -84,6 +95,19 @@ class JsonValueReader:
                 self.problems.append(f"column {quoted(wanted.name)}: {error}")
                 values.append(None)
         return values
+
+    def _nested(self, value: JsonValue, kind: pa.DataType) -> Any:
+        if pa.types.is_struct(kind):
+            return self._struct(self._inside(value, kind, JsonKind.OBJECT), kind)
+        if pa.types.is_list(kind):
+            return [self.read(item, kind.value_type) for item in self._inside(value, kind, JsonKind.ARRAY)]
+        return self._map(self._inside(value, kind, JsonKind.OBJECT), kind)
+
+    def _variant(self, value: JsonValue) -> dict[str, bytes]:
+        try:
+            return encode_variant(value, self.variants)
+        except VariantError as error:
+            raise MismatchError(is_no(self.text[value.start : value.stop], f"variant: {error}")) from None
 
     def _struct(self, pairs: list[tuple[str, JsonValue]], kind: pa.DataType) -> dict[str, Any]:
         fields = [kind.field(index) for index in range(kind.num_fields)]
@@ -223,7 +247,7 @@ def unfit_members(
 
 def _unfit(value: JsonValue, kind: pa.DataType, reader: JsonValueReader) -> str | None:
     """The part of a value that a type cannot hold; ``None`` if it holds all."""
-    if value.kind is JsonKind.OBJECT and pa.types.is_struct(kind):
+    if value.kind is JsonKind.OBJECT and pa.types.is_struct(kind) and not is_variant(kind):
         kinds = {kind.field(index).name: kind.field(index).type for index in range(kind.num_fields)}
         members = unfit_members(value.value, kinds, dict.fromkeys(kinds, reader))
         return "{" + ",".join(members) + "}" if members else None
@@ -300,6 +324,8 @@ class JsonDecoder:
         own_rules: The same for columns that have a pattern of their own, by name.
         rescue: Where given, values and members that do not fit are kept, and are no faults.
         shape: Of the file, where records are values.
+        variants: Which values are variants.
+        is_whole: Whether a record, whatever value it is, is the value of each column.
     """
 
     encoding: Encoding
@@ -309,6 +335,8 @@ class JsonDecoder:
     own_rules: Mapping[str, Rules] = field(default_factory=dict)
     rescue: Rescue | None = None
     shape: JsonShape | None = None
+    variants: VariantRules = field(default_factory=VariantRules)
+    is_whole: bool = False
 
     @property
     def rescues(self) -> bool:
@@ -334,6 +362,8 @@ class JsonDecoder:
             record = parse_json(text, self.dialect)
         except NotJsonError as error:
             return nothing, Fault(index, BAD_JSON, f"the record is no JSON value: {error}", True)
+        if self.is_whole:
+            return self._whole(index, text, record, fields)
         if record.kind is not JsonKind.OBJECT:
             return nothing, Fault(index, NOT_AN_OBJECT, f"the record is {record.kind.value}, not an object", True)
         row: list[Any] = []
@@ -346,6 +376,14 @@ class JsonDecoder:
             return row, Fault(index, BAD_VALUE, problems[0], False) if problems else None
         return [*row, self._unfit(text, record, fields, self.rescue)] if self.rescues else row, None
 
+    def _whole(
+        self, index: int, text: str, record: JsonValue, fields: Sequence[pa.Field]
+    ) -> tuple[list[Any], Fault | None]:
+        reader = self._reader(text, self.rules)
+        row = reader.struct_fields([(column.name, record) for column in fields], list(fields))
+        rescued = [None] if self.rescues else []
+        return [*row, *rescued], Fault(index, BAD_VALUE, reader.problems[0], False) if reader.problems else None
+
     def _by_rules(self, fields: Sequence[pa.Field]) -> list[tuple[Rules, list[pa.Field]]]:
         """Columns side by side that are read by the same rules."""
         if not self.own_rules:
@@ -353,7 +391,7 @@ class JsonDecoder:
         return [(self.own_rules.get(column.name, self.rules), [column]) for column in fields]
 
     def _reader(self, text: str, rules: Rules) -> JsonValueReader:
-        return JsonValueReader(text, rules, self.dialect.allow_non_numeric_numbers)
+        return JsonValueReader(text, rules, self.dialect.allow_non_numeric_numbers, self.variants)
 
     def _unfit(self, text: str, record: JsonValue, fields: Sequence[pa.Field], rescue: Rescue) -> str | None:
         readers = {column.name: self._reader(text, self.own_rules.get(column.name, self.rules)) for column in fields}

@@ -12,6 +12,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import InvariantError, SplitscanError, bad_option
 from splitscan.formats.column_rules import (
     block_fields,
+    check_single_variant,
     filled,
     own_rules_of,
     rescue_for,
@@ -19,6 +20,7 @@ from splitscan.formats.column_rules import (
     spelled_rescue,
 )
 from splitscan.formats.contract import (
+    NOTHING,
     BlockSpelling,
     Contradiction,
     Format,
@@ -27,8 +29,9 @@ from splitscan.formats.contract import (
     OtherLayout,
     Projection,
 )
-from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.contract import VARIANT, Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
+from splitscan.formats.decoding.variant import VariantRules
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.decoder import JsonDecoder, read_values
@@ -82,6 +85,10 @@ def _envelope_field(column: EnvelopeColumn) -> pa.Field:
     raise bad_option("the type of a column of recordPathColumns is that of one value", f"{column.name} {seen}", fix)
 
 
+def _variants(own: JsonOptions) -> VariantRules:
+    return VariantRules(own.variant_allow_duplicate_keys, own.max_variant_bytes)
+
+
 class Json(Format[JsonOptions]):
     """JSON Lines; with ``multiLine`` values or one array over any number of lines."""
 
@@ -105,6 +112,8 @@ class Json(Format[JsonOptions]):
             own_rules=own_rules_of(wanted),
             rescue=rescue_for(wanted, file),
             shape=preamble.format.known_shape if isinstance(preamble.format, JsonFormat) else None,
+            variants=_variants(own),
+            is_whole=own.single_variant_column is not None,
         )
         return filled(wanted, decoder)
 
@@ -115,6 +124,8 @@ class Json(Format[JsonOptions]):
             "multi_line": own.spans_lines,
             "line_sep": own.line_sep,
             "dialect": asdict(JsonDialect.of(own)),
+            "variants": asdict(_variants(own)),
+            "is_whole": own.single_variant_column is not None,
             "rescue": spelled_rescue(wanted),
             "record_path": own.path_to_records and list(own.path_to_records.steps),
         }
@@ -163,7 +174,13 @@ class Json(Format[JsonOptions]):
         rules = JsonMembers(own)
         return pa.struct(settled_schema(pa.schema(list(rules.kind_of(record) or ())), rules.settled))
 
+    def check_schema(self, own: JsonOptions, options: ReadOptions, fields: pa.Schema) -> None:
+        if own.single_variant_column is not None:
+            check_single_variant(own.single_variant_column, options, fields)
+
     def infer(self, own: JsonOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
+        if own.single_variant_column is not None:
+            return FoundSchema(pa.schema([(own.single_variant_column, VARIANT)]), NOTHING)
         found = infer_members(JsonMembers(own), options, heads, refuses_case=True)
         corrupt = options.reading.column_name_of_corrupt_record
         if own.record_path is not None:

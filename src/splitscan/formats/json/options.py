@@ -9,7 +9,8 @@ from splitscan.errors import UsageError
 from splitscan.formats.json.envelope_columns import EnvelopeColumn, check_envelope_columns, parse_envelope_columns
 from splitscan.formats.json.record_path import RecordPath, parse_record_path
 from splitscan.options.read import TypedOptions
-from splitscan.options.table import FLAG, TEXT, OptionKind, only_false, option, show_value
+from splitscan.options.table import FLAG, TEXT, OptionKind, only_false, option, show_value, size
+from splitscan.sizes import MIB
 
 _COMMENTS = only_false("remove the comments: a bracket or a quote in one would decide where records begin")
 _TIMES = only_false("declare timestamp columns in the schema")
@@ -21,6 +22,7 @@ _ENVELOPE_COLUMNS = OptionKind(
     "members around the arrays of recordPath, such as $.meta.n as n int, $.day",
     lambda value: ", ".join(map(str, parse_envelope_columns(value))),
 )
+_MOST_VARIANT_BYTES = 128 * MIB  # what Spark 4.3 takes; 4.0 takes 16 MiB
 _ARRAYS = only_false("set multiLine=true for a file that is one array, or explode the array in Spark")
 
 
@@ -35,6 +37,7 @@ class JsonOptions(TypedOptions):
     """
 
     in_messages: ClassVar[str] = "json"
+    has_variants: ClassVar[bool] = True
 
     multi_line: bool = option(
         FLAG, "Values may span lines: one array, or values one after the other. Read in parallel all the same.", False
@@ -59,6 +62,15 @@ class JsonOptions(TypedOptions):
     allow_non_numeric_numbers: bool = option(FLAG, "`NaN` and `Infinity`, in quotes or not, are numbers.", True)
     allow_backslash_escaping_any_character: bool = option(FLAG, "A backslash may stand before any character.", False)
     allow_unquoted_control_chars: bool = option(FLAG, "Strings may hold control characters such as tabs.", False)
+    single_variant_column: str | None = option(
+        TEXT, "Each record, whatever value it is, is one variant in the column of this name.", None
+    )
+    variant_allow_duplicate_keys: bool = option(
+        FLAG, "Of a key that comes twice in an object of a variant the last one counts; else there is no value.", False
+    )
+    max_variant_bytes: int = option(
+        size(1, _MOST_VARIANT_BYTES), "Longest variant; there is no value where one would be longer.", 16 * MIB
+    )
     allow_comments: bool = option(_COMMENTS, "Comments are not read.", False)
     infer_timestamp: bool = option(_TIMES, "Strings stay strings.", False)
     explode_embedded_array: bool = option(_ARRAYS, "A line with an array is no record.", False)
@@ -67,6 +79,10 @@ class JsonOptions(TypedOptions):
     def spans_lines(self) -> bool:
         """True if records are values wherever their lines end."""
         return self.multi_line or self.record_path is not None
+
+    @property
+    def says_columns(self) -> bool:
+        return self.single_variant_column is not None
 
     @property
     def path_to_records(self) -> RecordPath | None:

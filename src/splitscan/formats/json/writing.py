@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.arrays import text_scalar
+from splitscan.formats.decoding.contract import is_variant
 from splitscan.formats.decoding.rescue import json_texts
+from splitscan.formats.decoding.variant import variant_as_json
 
 _STRING = pa.string()
 _NULL = text_scalar("null", _STRING)
@@ -30,7 +32,7 @@ def json_lines(batch: pa.RecordBatch) -> bytes:
 
 def json_values(values: pa.Array) -> pa.Array:
     """Each value as JSON has it, ``null`` among them. Bytes are base64; numbers that JSON lacks are texts."""
-    texts = _written(values)
+    texts = _variants(values) if is_variant(values.type) else _written(values)
     return pc.fill_null(pc.if_else(values.is_valid(), texts, None), _NULL)
 
 
@@ -65,6 +67,11 @@ def _written(values: pa.Array) -> pa.Array:
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind):
         return texts
     return json_texts(texts)
+
+
+def _variants(values: pa.Array) -> pa.Array:
+    rows = values.to_pylist()
+    return pa.array([row and variant_as_json(row["value"], row["metadata"]) for row in rows], pa.string())
 
 
 def _objects(names: list[str], columns: list[pa.Array], rows: int, end: str) -> pa.Array:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.column_rules import COLUMNS, MAX_ELEMENTS
-from splitscan.formats.decoding.contract import type_name
+from splitscan.formats.decoding.contract import is_variant, type_name
 from splitscan.scan.columns.partitions import METADATA_TYPES, metadata_name
 
 _NAME = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^.\[\]`]+)")
@@ -315,7 +315,7 @@ def _members(path: ColumnPath, steps: Sequence[Step], field: pa.Field) -> Wanted
         return None
     if pa.types.is_list(kind):
         return _members(path, steps, kind.value_field.with_name(field.name))
-    if not pa.types.is_struct(kind):
+    if not pa.types.is_struct(kind) or is_variant(kind):
         raise _conflict(path, field, "a struct")
     if isinstance(step, Every):
         return None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, Where
-from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, quoted
+from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, is_variant, quoted
 from splitscan.options import Mode
 from splitscan.scan.framework.conform import Conformer, duplicate_column, find_columns
 from splitscan.scan.framework.contract import OutputPlan
@@ -65,7 +65,7 @@ def first_row(array: pa.Array, is_guilty: Callable[[pa.Array], bool]) -> int:
 
 def inner_fields(kind: pa.DataType) -> list[pa.Field]:
     """Fields inside values of a type: members, items, values of maps; their keys are never null."""
-    if _are.is_struct(kind):
+    if _are.is_struct(kind) and not is_variant(kind):
         return [kind.field(i) for i in range(kind.num_fields)]
     if _are.is_map(kind):
         return [kind.item_field]

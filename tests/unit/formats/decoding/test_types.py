@@ -54,15 +54,9 @@ def test_another_type_is_refused_with_the_one_to_declare(tmp_path, scan, kind: p
 @pytest.mark.parametrize(
     ("schema", "advice"),
     [
-        ("v variant", "parse_json"), ("v array<variant>", "parse_json"), ("v time", "TIME"),
-        ("v struct<a: interval>", "INTERVAL"), ("v void", "leave the column out"),
+        ("v time", "TIME"), ("v struct<a: interval>", "INTERVAL"), ("v void", "leave the column out"),
     ],
 )  # fmt: skip
 def test_types_of_spark_that_no_value_is_read_as_have_a_sentence_of_their_own(schema: str, advice: str) -> None:
     with pytest.raises(ss.SchemaError, match=rf"(?s)\[unsupported-type\].*{advice}"):
         ss.scan_csv("no-file.csv", schema=schema).to_arrow()
-
-
-def test_a_variant_column_of_whole_records_is_refused_with_advice() -> None:
-    with pytest.raises(ss.UsageError, match=r"(?s)single_variant_column is not supported.*parse_json"):
-        ss.scan_json("no-file.json", single_variant_column="v")

@@ -268,3 +268,35 @@ def test_rows_from_before_a_column_are_found_where_it_is_null(ingest, tmp_path, 
     ingest(["a"])
     found = DeltaTable(ingest.out).to_pyarrow_dataset().to_table(filter=pc.field("later").is_null())
     assert found.num_rows == 100
+
+
+def test_variants_are_columns_of_their_type(tmp_path, runner):
+    out = tmp_path / "out"
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text('{"a":1}\n7\nnull\n')
+        scan = Scan.of(str(tmp_path / f"{name}.jsonl"), "json", None, {"singleVariantColumn": "v"})
+        run_ingest(FileSource(scan), IngestTarget(out, table="delta"), runner())
+    table = DeltaTable(out)
+    assert json.loads(table.schema().to_json())["fields"][0]["type"] == "variant"
+    assert table.protocol().reader_features == ["variantType"]
+    rows = table.to_pyarrow_table()["v"].to_pylist()
+    assert [row["value"].hex() for row in rows] == 2 * ["02010000020c01", "0c07", "00"]
+    assert all("v" not in json.loads(add["stats"])["minValues"] for add in added(out))
+    assert codes(out) == set()
+
+
+def added(out):
+    lines = [line for path in sorted(out.glob("_delta_log/*.json")) for line in path.read_text().splitlines()]
+    return [json.loads(line)["add"] for line in lines if '"add"' in line[:7]]
+
+
+@pytest.mark.parametrize("schema", ["v array<variant>, s struct<m: map<string, variant>>"])
+def test_variants_inside_of_others_go_into_tables_too(tmp_path, runner, schema):
+    out = tmp_path / "out"
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text('{"v":[1,null],"s":{"m":{"k":"x"}}}\n')
+        scan = Scan.of(str(tmp_path / f"{name}.jsonl"), "json", schema, {})
+        run_ingest(FileSource(scan), IngestTarget(out, table="delta"), runner())
+    row = DeltaTable(out).to_pyarrow_table().slice(1).to_pylist()[0]
+    assert [each["value"] for each in row["v"]] == [b"\x0c\x01", b"\x00"]
+    assert row["s"]["m"][0][1]["value"] == b"\x05x"

@@ -1,0 +1,111 @@
+"""Variants of JSON: the bytes of ``parse_json``, and the rows of Spark's own ``singleVariantColumn``."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
+from tests.kernel.json_cases import NAMES, SCALARS
+
+import splitscan as ss
+from splitscan.spark.connector import SETTING
+
+pytestmark = pytest.mark.spark
+
+LINES = '{"a":1,"b":{"c":"x"}}\n7\n\nnull\n[1.50,true]\n{"a":\n"s"\n'
+
+
+def random_json(draw: random.Random, depth: int) -> str:
+    """A value that every JSON parser reads, without a lone surrogate and without a name that comes twice."""
+    choice = draw.random()
+    if depth and choice < 0.25:
+        return "[" + ",".join(random_json(draw, depth - 1) for _ in range(draw.randint(0, 5))) + "]"
+    if depth and choice < 0.6:
+        names = draw.sample(sorted({*NAMES, "😀", "\ufffd", "z", "\ue000"}), draw.randint(0, 8))
+        pairs = (f"{quoted(name)}: {random_json(draw, depth - 1)}" for name in names)
+        return "{" + ", ".join(pairs) + "}"
+    return draw.choice([text for text in SCALARS if r"\ud" not in text or text == r'"\ud83d\ude00"'])
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def test_variants_have_the_bytes_of_parse_json(spark: SparkSession, tmp_path: Path) -> None:
+    draw = random.Random(20240607)
+    texts = [random_json(draw, 4).replace("\n", " ") for _ in range(1000)]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(texts))
+    ours = ss.scan_json(str(path), single_variant_column="v").to_arrow()["v"].to_pylist()
+    parsed = spark.read.text(str(path)).select(fn.parse_json("value").alias("v")).toArrow()["v"].to_pylist()
+    assert [each["value"].hex() for each in ours] == [each["value"].hex() for each in parsed]
+    assert [each["metadata"].hex() for each in ours] == [each["metadata"].hex() for each in parsed]
+
+
+@pytest.fixture
+def read_by_python(spark: SparkSession) -> Iterator[None]:
+    spark.conf.set(SETTING, "false")
+    yield
+    spark.conf.unset(SETTING)
+
+
+def shown(frame: DataFrame) -> list[Any]:
+    return [row[0] for row in frame.select(fn.to_json("v")).collect()]
+
+
+@pytest.mark.parametrize("through", ["frame", "source", "python"])
+def test_every_door_of_spark_gives_variants(
+    spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, through: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(LINES)
+    if through == "python":
+        request.getfixturevalue("read_by_python")
+    if through == "source":
+        reader = spark.read.format("splitscan").option("recordFormat", "json").option("singleVariantColumn", "v")
+        frame = reader.load(str(path))
+    else:
+        frame = ss.scan_json(str(path), single_variant_column="v").to_spark(spark)
+    assert frame.schema.simpleString() == "struct<v:variant>"
+    assert shown(frame) == ['{"a":1,"b":{"c":"x"}}', "7", "null", "[1.5,true]", None, '"s"']
+    assert frame.count() == 6
+    frame.createOrReplaceTempView("events")
+    query = "SELECT variant_get(v, '$.b.c', 'string'), schema_of_variant(v) FROM events"
+    assert tuple(spark.sql(query).collect()[0]) == ("x", "OBJECT<a: BIGINT, b: OBJECT<c: STRING>>")
+
+
+def test_rows_are_those_of_spark_itself(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(LINES)
+    theirs = spark.read.option("singleVariantColumn", "v").json(str(path))
+    ours = ss.scan_json(str(path), single_variant_column="v").to_spark(spark)
+    assert shown(ours) == shown(theirs)
+
+
+def test_members_may_be_variants(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id":1,"v":{"x":[1]},"l":[1,"a"],"s":{"v":2}}\n{"id":2}\n{"id":3,"v":null}\n')
+    schema = "id int, v variant, l array<variant>, s struct<v: variant>"
+    for frame in (
+        ss.scan_json(str(path), schema).to_spark(spark),
+        spark.read.format("splitscan").schema(schema).option("recordFormat", "json").load(str(path)),
+    ):
+        assert frame.schema.simpleString() == "struct<id:int,v:variant,l:array<variant>,s:struct<v:variant>>"
+        rows = frame.select("id", fn.to_json("v"), fn.to_json("l"), fn.to_json("s.v")).collect()
+        assert [tuple(row) for row in rows] == [
+            (1, '{"x":[1]}', '[1,"a"]', "2"), (2, None, None, None), (3, "null", None, None),
+        ]  # fmt: skip
+        assert frame.where("variant_get(v, '$.x[0]', 'int') = 1").count() == 1
+
+
+def test_parquet_is_read_as_variants(spark: SparkSession, tmp_path: Path) -> None:
+    path, out = tmp_path / "a.jsonl", tmp_path / "out"
+    path.write_text(LINES)
+    ss.scan_json(str(path), single_variant_column="v").ingest(spark, str(out))
+    frame = spark.read.schema("v variant").parquet(str(out))
+    assert shown(frame) == ['{"a":1,"b":{"c":"x"}}', "7", "null", "[1.5,true]", None, '"s"']
