@@ -138,6 +138,9 @@ def test_elements_of_an_array_and_below_a_path_are_rows(tmp_path: Path) -> None:
     path = written(tmp_path, '{"meta": 1, "data": [1, [], null]}')
     below = ss.scan_json(path, record_path="$.data[*]", single_variant_column="v").to_arrow()
     assert values(below) == ["0c01", "030000", "00"]
+    options = {"record_path": "$.data[*]", "record_path_columns": "$.meta as m int"}
+    around = ss.scan_json(path, single_variant_column="v", **options).to_arrow()
+    assert (values(around), around["m"].to_pylist()) == (values(below), [1, 1, 1])
 
 
 def test_members_of_any_depth_are_variants(tmp_path: Path) -> None:
