@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.scan.block_scan import scan_blocks
 from splitscan.scan.checking import CheckReport, check_scan
-from splitscan.scan.dialects import pin_dialect, sniff, tell_skipped
+from splitscan.scan.dialects import pin_dialect, sniff, tell_guesses
 from splitscan.scan.files import FileTest, Paths, as_paths
 from splitscan.scan.finding_format import find_format
 from splitscan.scan.new_columns import OnNewColumns
@@ -215,8 +215,8 @@ def scan(
     inputs = as_paths(paths)
     found, named = find_format(inputs, format, options)
     pinned, dialect = pin_dialect(inputs, found, named)
-    tell_skipped(inputs, dialect, has_schema=schema is not None)
-    return Scan.of(inputs, found, schema, pinned)
+    tell_guesses(inputs, dialect, has_schema=schema is not None)
+    return Scan.of(inputs, found, schema, pinned).by_name(format is None)
 
 
 def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[CsvKeywords]) -> Scan:

@@ -20,10 +20,9 @@ from splitscan.formats.registry import FORMATS, finds_dialect, options_of
 from splitscan.options.table import declared_options
 from splitscan.scan.dialects import needed_options, pin_dialect
 from splitscan.scan.files import NamedPaths, as_paths
-from splitscan.scan.finding_format import find_format
+from splitscan.scan.finding_format import about_names, find_format
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
-_SHOWN_CELLS = 3
 
 
 def pasted(options: Mapping[str, Any]) -> str:
@@ -79,13 +78,10 @@ def note_of(found: Dialect) -> str | None:
         notes.append(found.settings["skipRows"].evidence)
     if found.unread_names is not None:
         notes.append(found.unread_names)
-    first = []
-    if found.settings["header"].confidence is Confidence.UNSURE:
-        kind = "a header" if found.settings["header"].value else "data"
-        cells = ", ".join(map(repr, found.first_record[:_SHOWN_CELLS])) + ", ..." * (
-            len(found.first_record) > _SHOWN_CELLS
-        )
-        first = [f"whether the first record ({cells}) is a header is not clear, it is read as {kind}"]
+    if found.parts_of_lines is not None:
+        notes.append(found.parts_of_lines)
+    is_shown = found.settings["header"].is_likely  # by its flag
+    first = [] if is_shown or found.about_header is None else [found.about_header]
     if given - {"encoding"} and not seen and len(first) + len(notes) <= bool(assumed):
         return None
     read = f"read with {' and '.join(parts) or 'the defaults (no sample speaks against them)'}"
@@ -312,6 +308,9 @@ class ScanArguments:
     def _look(self) -> tuple[str, dict[str, Any], Dialect | None]:
         """The record format, all options, and the dialect if the files were asked for it."""
         format, options = self._said()
+        note = about_names(self.paths(), format, options) if self.format is None else None
+        if note is not None:
+            write_note(spell_hint(note))
         if self.types is not None and (self.schema is not None or not self._takes_types(format, options)):
             raise bad_option(
                 "--types is about columns of CSV, and groups of recordPattern, for which there is no schema",

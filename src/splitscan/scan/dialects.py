@@ -24,7 +24,7 @@ from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
 from splitscan.read.contents import open_file, refuse_no_text
 from splitscan.scan.files import FileSet, Paths, as_paths
-from splitscan.scan.finding_format import about_beginning, check_beginning, lenient, misread, separator_of
+from splitscan.scan.finding_format import about_beginning, about_name, check_beginning, lenient, misread, separator_of
 from splitscan.sizes import KIB, MIB
 
 _LOG = logging.getLogger("splitscan")
@@ -63,16 +63,12 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
     return {**others, **_pins(found, options.given)}, found
 
 
-def tell_skipped(paths: Paths, found: Dialect | None, *, has_schema: bool) -> None:
-    """Log what is passed over in files whose dialect was found: lines, and names in comments that no schema takes."""
-    if found is None:
+def tell_guesses(paths: Paths, found: Dialect | None, *, has_schema: bool) -> None:
+    """Log what is not certain of a dialect that was found, lines it skips, and names that no schema takes."""
+    if found is None or not found.columns:
         return
-    skipped = found.settings["skipRows"]
-    is_guess = skipped.value and skipped.confidence is Confidence.LIKELY
-    told = [f"skips lines by skipRows={skipped.value}: {skipped.evidence}"] if is_guess else []
-    if found.unread_names is not None and not has_schema:
-        told.append(found.unread_names)
-    for each in told:
+    names = [found.unread_names] if found.unread_names is not None and not has_schema else []
+    for each in (*found.guesses, *names):
         _LOG.warning("%s: %s", redact(as_paths(paths)[0]), Advice(each))
 
 
@@ -221,7 +217,9 @@ def _pins(found: Dialect, given: frozenset[str]) -> dict[str, Any]:
 _ADVICE_BYTES = 16 * KIB  # every scan pays for a look at them, however short its files are
 
 
-def advise(options: ReadOptions, files: Sequence[FileMetadata], *, has_schema: bool) -> str | None:
+def advise(
+    options: ReadOptions, files: Sequence[FileMetadata], *, has_schema: bool, is_by_name: bool = False
+) -> str | None:
     """Look at the head of the first file, and log a warning when an option is probably not what its text needs.
 
     Text of two or four bytes for each character, read as if it had one, becomes rows of rubbish. And Spark's default
@@ -239,6 +237,8 @@ def advise(options: ReadOptions, files: Sequence[FileMetadata], *, has_schema: b
     except SourceError:
         return None  # whoever reads the file decides what that means
     advice = about_beginning(options.record_format, head, encoding, options.given)
+    if advice is None and is_by_name:
+        advice = about_name(first.path, head, options.record_format, is_end=first.size_bytes <= len(head))
     if advice is None:
         advice = format_of(options).advice(options.format, head.decode(lenient(encoding), "replace"))
     if advice is None:
@@ -325,8 +325,8 @@ def _careful_quotes(own: Any) -> tuple[bytes, bytes]:
     return rb"(?:\A|(?<=" + sep + rb")|(?<=[\r\n]))" + quote + body, quote + rb"(?=" + sep + rb"|[\r\n])"
 
 
-_LIKELY_IS_ENOUGH = ("sep", "quote", "skipRows", "comment")
-"""Settings that are never certain, or of which the wrong one leaves one field in each record or joins several."""
+_LIKELY_IS_ENOUGH = ("sep", "quote", "skipRows", "comment", "header")
+"""Settings that are never certain, or of which the wrong one leaves one field in each record, or reads names as one."""
 
 
 def _spelled(value: object) -> str:

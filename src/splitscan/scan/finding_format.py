@@ -15,7 +15,8 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.codecs.formats import named_after
 from splitscan.errors import SourceError, SplitscanError, UsageError, Where
 from splitscan.formats.contract import Contradiction
-from splitscan.formats.csv.sniffing.found import wide_without_mark
+from splitscan.formats.csv.sniffing.detection import find_dialect
+from splitscan.formats.csv.sniffing.found import RawSample, wide_without_mark
 from splitscan.formats.first_bytes import HEAD_BYTES, TOLD_BY_FIRST_BYTES, XML, beginning_of, log_text, other_text
 from splitscan.formats.registry import (
     DEFAULT_FORMAT,
@@ -67,6 +68,7 @@ _MAGIC: Sequence[tuple[bytes, str]] = (
 _BLANKS = b"\xff\xfe\xef\xbb\xbf\0 \t\r\n"  # and marks, in any encoding
 _ZIP, _EXCEL_PART = b"PK\x03\x04", b"[Content_Types].xml"
 _SHOWN_BYTES = 16
+_MANY_COLUMNS = 4  # that lines of a log have not by chance
 _WIDE_MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -242,6 +244,56 @@ def find_format(paths: Paths, format: F | None, raw: Mapping[str, Any]) -> tuple
     if "dialect" in given:  # which takes the name of a file as a hint
         return kind.format, dict(raw)
     return kind.format, {**{name: value for name, value in kind.options.items() if name not in given}, **raw}
+
+
+def about_name(path: str, head: bytes, format: str, *, is_end: bool) -> str | None:
+    """Note of the first bytes of a file whose name alone says its format, and that are of another; ``None`` if not.
+
+    Args:
+        path: The file.
+        head: Its first bytes.
+        format: The format that its name says.
+        is_end: Whether these are all.
+    """
+    if format not in _BY_NAME_ALONE or _ending(path) not in endings():
+        return None
+    begins = other_text(head)
+    other = begins.format if begins is not None else DEFAULT_FORMAT if _is_table(head, is_end=is_end) else None
+    if other in (None, format):
+        return None
+    kind = "a table" if begins is None else begins.kind
+    return (
+        f"is read as {format}, as its name says, and begins like {kind}: "
+        f"recordFormat={other} reads it, and recordFormat={format} says that {format} is meant"
+    )
+
+
+def about_names(paths: Paths, format: str, raw: Mapping[str, Any]) -> str | None:
+    """Path and note of the first file that has some bytes; see :func:`about_name`."""
+    if format not in _BY_NAME_ALONE:
+        return None
+    options = _file_options(raw)
+    try:
+        file = next((each for each in as_paths(paths).listed(options.files)[0] if each.size_bytes), None)
+    except SourceError:
+        return None  # whoever reads the files is told
+    if file is None:
+        return None
+    head = _head(file, options)
+    note = about_name(file.path, head, format, is_end=len(head) >= file.size_bytes)
+    return None if note is None else f"{redact(file.path)} {note}"
+
+
+_BY_NAME_ALONE = (_TEXT, "json")  # XML is not read without an option
+
+
+def _is_table(head: bytes, *, is_end: bool) -> bool:
+    """True if a head is a table of CSV beyond doubt: under names, or of many columns."""
+    if log_text(head) is not None:
+        return False
+    found = find_dialect([RawSample(head, 0, is_end=is_end)], {})
+    is_divided = found.is_clear and found.settings["sep"].is_sure and found.columns > 1
+    return is_divided and (found.settings["header"].is_sure or found.columns >= _MANY_COLUMNS)
 
 
 def _kind_inside(paths: Paths, raw: Mapping[str, Any]) -> NamedFormat | None:

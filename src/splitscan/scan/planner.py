@@ -56,9 +56,11 @@ class _Sample:
     file_set: FileSet
     names_all: bool = False
     workers: Workers = WORKERS_HERE
+    is_advised: bool = False
+    is_by_name: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.asked, self.file_set, self.names_all)
+        return type(self), (self.asked, self.file_set, self.names_all, WORKERS_HERE, self.is_advised, self.is_by_name)
 
     @cached_property
     def schema(self) -> ResolvedSchema:
@@ -72,8 +74,11 @@ class _Sample:
 
     @cached_property
     def advice(self) -> str | None:
-        """Warning about options that are probably not meant; asking logs it once."""
-        return advise(self.asked.options, self.file_set.files, has_schema=self.asked.given is not None)
+        """Warning about options that are probably not meant; asking logs it once, if it was not logged before."""
+        if self.is_advised:
+            return None
+        has_schema = self.asked.given is not None
+        return advise(self.asked.options, self.file_set.files, has_schema=has_schema, is_by_name=self.is_by_name)
 
     @cached_property
     def advice_on_files(self) -> str | None:
@@ -262,7 +267,7 @@ class ScanPlanner:
 
     def naming_all(self, files: Sequence[FileMetadata]) -> Self:
         """A copy by the columns of these of its files: every header is looked at, and not only a sample."""
-        return replace(self, sample=_Sample(self.asked, self.file_set.only(files), True, self.sample.workers))
+        return replace(self, sample=replace(self.sample, file_set=self.file_set.only(files), names_all=True))
 
     def found_by(self, workers: Workers) -> Self:
         """A copy whose columns others look for, unless they are known."""
@@ -286,7 +291,7 @@ class ScanPlanner:
 
     def _on(self, files: FileSet) -> Self:
         """Files that are not read have no say in the schema."""
-        return replace(self, file_set=files, sample=_Sample(self.asked, files, workers=self.sample.workers))
+        return replace(self, file_set=files, sample=replace(self.sample, file_set=files, names_all=False))
 
     # --------------------------------------------------------------- files
 
@@ -359,6 +364,19 @@ class ScanPlanner:
         if self.chooses_blocks:
             return iter(self.plan())
         return (BlockMetadata(file, 0, file.size_bytes, 0) for file in self.file_set.files if file.size_bytes)
+
+    @property
+    def is_advised(self) -> bool:
+        """True if it was looked at what in the options is probably not meant."""
+        return self.sample.is_advised or "advice" in vars(self.sample)
+
+    def by_name(self, is_by_name: bool) -> Self:
+        """A copy that says so if the files are not of the format that nothing but their names says."""
+        return replace(self, sample=replace(self.sample, is_by_name=True)) if is_by_name else self
+
+    def without_advice(self) -> Self:
+        """A copy that does not look again at what is probably not meant."""
+        return replace(self, sample=replace(self.sample, is_advised=True))
 
     def warn(self) -> None:
         """Before the first read, say what in the options is probably not meant, and which files are not read; once."""

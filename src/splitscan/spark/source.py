@@ -19,7 +19,7 @@ from splitscan.options.table import show_value
 from splitscan.plan.files import list_files
 from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
 from splitscan.scan.block_documents import for_tasks
-from splitscan.scan.dialects import pin_dialect, tell_skipped
+from splitscan.scan.dialects import pin_dialect, tell_guesses
 from splitscan.scan.finding_format import find_format
 from splitscan.spark.connector import advise
 from splitscan.spark.frames import pack_payload, read_payload
@@ -73,12 +73,13 @@ class SplitscanDataSource(DataSource):
             return
         self._paths = _paths(options)
         _check_absolute(self._paths)
-        said = next((value for key, value in options.items() if key.lower() == "recordformat"), None)
+        self._said = next((value for key, value in options.items() if key.lower() == "recordformat"), None)
         named = {key: value for key, value in options.items() if key.lower() not in _OWN}
         self._stream, raw = parse_stream_options(named)
-        self._format, raw = find_format(self._paths, said, raw)
+        self._format, raw = find_format(self._paths, self._said, raw)
         self._raw, self._sniffed = pin_dialect(self._paths, self._format, raw)
         self._spec: ScanSpec | None = None
+        self._is_advised = False
         self._found: Iterator[FileMetadata] | None = _look_up(self._paths, self._scan(pa.schema([])))
 
     @classmethod
@@ -96,11 +97,14 @@ class SplitscanDataSource(DataSource):
         self._check_taken()
         if self._other is not None:
             return self._other.schema()
-        tell_skipped(self._paths, self._sniffed, has_schema=False)
+        if self._spec is not None:  # Spark asks again for a plan, and all is said
+            return spark_schema(self._spec.schema)
+        tell_guesses(self._paths, self._sniffed, has_schema=False)
         scan = self._scan(None)
         if self._found is not None and (files := list(self._found)):
             scan, self._found = scan.with_files(files), None
         self._spec = scan.spec  # travels on: planning must not look at other files
+        self._is_advised = scan.is_advised
         return spark_schema(self._spec.schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -114,7 +118,7 @@ class SplitscanDataSource(DataSource):
         if self._other is not None:
             return self._other.reader(schema)
         if self._spec is None:  # nobody asked for a schema, and nothing is told yet
-            tell_skipped(self._paths, self._sniffed, has_schema=True)
+            tell_guesses(self._paths, self._sniffed, has_schema=True)
         return SplitscanReader(*self.for_schema(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 -- Spark's name
@@ -174,7 +178,8 @@ class SplitscanDataSource(DataSource):
         """
         wanted = arrow_schema(schema)
         if self._spec is not None and self._spec.schema.equals(wanted):
-            return self._scan(self._spec.fields), self._spec
+            scan = self._scan(self._spec.fields)
+            return scan.without_advice() if self._is_advised else scan, self._spec
         scan = self._scan(wanted)
         self._check_columns(scan, wanted)
         added = [name for name in scan.spec.columns if name not in wanted.names]  # partition columns
@@ -185,7 +190,7 @@ class SplitscanDataSource(DataSource):
         return {**self.__dict__, "_found": None}
 
     def _scan(self, schema: pa.Schema | None) -> ScanPlanner:
-        return ScanPlanner.of(self._paths, self._format, schema, self._raw)
+        return ScanPlanner.of(self._paths, self._format, schema, self._raw).by_name(self._said is None)
 
     @staticmethod
     def _check_columns(scan: ScanPlanner, wanted: pa.Schema) -> None:

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import logging
+import pickle
 
 import pytest
 
@@ -316,3 +317,87 @@ def test_lines_that_are_skipped_unasked_are_shown_once_at_every_door(caplog, tmp
     caplog.clear()
     ss.scan_csv(path, dialect="auto", skip_rows=skipped).count()
     assert "skips lines" not in caplog.text
+
+
+GUESSED = {
+    "word above words": ("Oslo\nRome\nLima\nParis\nBonn\n", "is a header is not clear, it is read as data"),
+    "texts": ("Oslo,Norway\nRome,Italy\nParis,France\n", "is a header is not clear, it is read as data"),
+    "words that repeat": ("word,kind\n" + "oak,tree\nrose,flower\nfir,tree\n" * 4, "is probably a header"),
+    "codes": ("code,name\n" + "A1,x y\nB2,zz\nC3,k\nD4,lll m\n", "is probably a header"),
+    "first letters": (
+        "Word,Kind of it\n" + "".join(f"{'abcdef'[: n % 5 + 1]}{n:b},a {n:b} b\n" for n in range(12)),
+        "is probably a header",
+    ),
+    "small words": ("targets, factors\n" + "".join(f"G{n}, (! A{n} & B)\n" for n in range(12)), "is probably a header"),
+    "numbers": (
+        "k,1,2,3\n" + "".join(f"a{n},{n * 7 % 11}.5,{n}.25,{3 * n % 5}.5\n" for n in range(9)),
+        "is probably a header",
+    ),
+    "open quotes": ("id\ttitle\n" + '1\t"Carmen\n2\tFaust\n3\t"Aida\n4\tNorma\n' * 3, "quote=none is probably right"),
+    "another separator": (
+        "n\ta\tb\n" + "".join(f"1\t0,{n},x\t2\n" for n in range(10, 30)),
+        "sep=tab is probably right",
+    ),
+    "wide": ("id,name\n" + "1,Zoe\n2,Max\n" * 20, "encoding=UTF-16LE is probably right"),
+}
+
+
+def _doors(path, schema):
+    """Reading with dialect=auto as every door does: in Python, and on Spark with and without a schema."""
+    options = {"path": str(path), "dialect": "auto"}
+    yield lambda: ss.scan_csv(path, dialect="auto").to_arrow()
+
+    def load():
+        source = SplitscanDataSource(options)
+        found = source.schema()
+        source.schema()  # as a plan of Spark's connector asks again
+        pickle.loads(pickle.dumps(source)).reader(found).partitions()
+
+    yield load
+    yield lambda: SplitscanDataSource(options).reader(spark_schema(as_schema(schema))).partitions()
+
+
+@pytest.mark.parametrize("kind", GUESSED)
+def test_a_guess_is_said_once_at_every_door(caplog, tmp_path, kind):
+    text, seen = GUESSED[kind]
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode("utf-16-le" if kind == "wide" else "utf-8"))
+    width = len(ss.scan_csv(path, dialect="auto").schema)
+    for read in _doors(path, ", ".join(f"c{n} string" for n in range(width))):
+        caplog.clear()
+        read()
+        assert sum("a.csv: " in each and seen in each for each in caplog.messages) == 1, caplog.messages
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["id,name\n" + "1,Zoe\n2,Max\n" * 5, "1,2.5,x\n2,3.5,y\n", "a;b\n1;2\n", 'k,v\n1,"a\nb"\n2,"c"\n', "n\n1\n2\n",
+     "x\ty\n1\t2\n", "day,v\n2020-01-01,5\n2020-01-02,6\n", "é,n\nà,1\n", "id|t\n1|a\n", "5\n6\n7\n"],
+)  # fmt: skip
+def test_what_is_certain_is_not_said(caplog, tmp_path, text):
+    (tmp_path / "a.csv").write_text(text)
+    width = len(ss.scan_csv(tmp_path / "a.csv", dialect="auto").schema)
+    for read in _doors(tmp_path / "a.csv", ", ".join(f"c{n} string" for n in range(width))):
+        caplog.clear()
+        read()
+        assert [each for each in caplog.messages if "Python workers" not in each] == []
+
+
+@pytest.mark.parametrize(("option", "value"), [("header", "true"), ("header", "false")])
+def test_a_guess_that_an_option_settles_is_not_said(caplog, tmp_path, option, value):
+    (tmp_path / "a.csv").write_text(GUESSED["texts"][0])
+    ss.scan_csv(tmp_path / "a.csv", dialect="auto", **{option: value}).count()
+    assert caplog.messages == []
+
+
+def test_advice_is_said_once_for_what_spark_loads(caplog, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('id;t\n1;"a\nb"\n2;"c"\n')
+    source = SplitscanDataSource({"path": str(path)})
+    found = source.schema()
+    source.reader(found).partitions()
+    pickle.loads(pickle.dumps(source)).reader(found).partitions()
+    assert sum("probably wants options" in each for each in caplog.messages) == 1
+    caplog.clear()
+    SplitscanDataSource({"path": str(path)}).reader(spark_schema(as_schema("a string"))).partitions()
+    assert sum("probably wants options" in each for each in caplog.messages) == 1

@@ -9,14 +9,18 @@ import logging
 import os
 import pickle
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import splitscan as ss
 from splitscan.cli import main
-from splitscan.errors import UsageError
+from splitscan.errors import SplitscanError, UsageError
+from splitscan.formats.decoding.ddl import as_schema
 from splitscan.formats.first_bytes import beginning_of, other_text, row_tags
+from splitscan.spark.session import spark_schema
+from splitscan.spark.source import SplitscanDataSource
 
 LINES = b'{"a": 1}\n{"a": 2}\n'
 ROWS = [{"a": 1}, {"a": 2}]
@@ -238,3 +242,81 @@ def test_another_scan_of_the_same_directory_lists_it_again(tmp_path):
     (tmp_path / "b.txt").write_text("id\n1\n")
     assert (first.count(), ss.scan(tmp_path).count()) == (2, 4)
     assert pickle.loads(pickle.dumps(first)).count() == 4
+
+
+NAMED = [
+    ("a.log", "id,name\n1,a\n2,b\n", "csv"),
+    ("a.log", "id;t\n1;a\n2;b, c\n", "csv"),
+    ("a.log", "n\tt\n1\tx\n2\ty\n", "csv"),
+    ("a.log.gz", "a|b\n1|2\n3|4\n", "csv"),
+    ("a.log", "1,2,3,x\n4,5,6,y\n" * 4, "csv"),
+    ("a.LOG", "time,level,message\n" + "2024-01-01,WARN,x\n" * 5, "csv"),
+    ("a.log", '{"a": 1}\n{"a": 2}\n', "json"),
+    ("a.log", '[{"a": 1},\n{"a": 2}]\n', "json"),
+    ("a.log", '<r><x a="1"/></r>\n', "xml"),
+    ("a.json", "id,name\n1,a\n2,b\n", "csv"),
+    ("a.jsonl", "id\tn\n1\ta\n2\tb\n", "csv"),
+]
+
+
+def _named(tmp_path, name, text):
+    data = text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return tmp_path / name
+
+
+def _load(source):
+    source.reader(source.schema()).partitions()
+
+
+def _said(caplog, capsys, path, option):
+    """What is said by each door: the command, Python, and Spark with and without a schema."""
+    given = {"recordFormat": option} if option else {}
+    main(["head", str(path), *(["-f", option] if option else [])])
+    yield capsys.readouterr().err.replace("--format ", "recordFormat=")
+    caplog.clear()
+    ss.scan(path, option).count()
+    yield caplog.text
+    for read in (
+        lambda: _load(SplitscanDataSource({"path": str(path), **given})),
+        lambda: (
+            SplitscanDataSource({"path": str(path), **given})
+            .reader(spark_schema(as_schema("value string")))
+            .partitions()
+        ),
+    ):
+        caplog.clear()
+        with suppress(SplitscanError):  # lines of CSV are no JSON, and show no column
+            read()
+        yield caplog.text
+
+
+@pytest.mark.parametrize(("name", "text", "other"), NAMED)
+def test_a_name_that_says_another_format_than_the_bytes_is_told_once_at_every_door(
+    caplog, capsys, tmp_path, name, text, other
+):
+    path = _named(tmp_path, name, text)
+    for told in _said(caplog, capsys, path, None):
+        assert told.count(f"recordFormat={other} reads it") == 1
+    for told in _said(caplog, capsys, path, "text"):
+        assert "as its name says" not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.log", "2024-01-01 10:00:00,123 INFO x\n2024-01-01 10:00:01,124 INFO y, z\n"),
+        ("a.log", "just words, and more\nother words, too\n"),
+        ("a.log", "start\n  step 1\nend\n"),
+        ("a.log", 'Jan  1 00:00:01 host sshd[123]: in, and out\nJan  1 00:00:02 host sshd[123]: in\n'),
+        ("a.log", "INFO a, b, c\nWARN d\n"),
+        ("a.log", "\n"),
+        ("a.json", '{"a": 1}\n'),
+        ("a.json", '"x,y"\n"z,t"\n'),
+        ("a.txt", "id,name\n1,a\n2,b\n"),
+        ("a.csv", "id,name\n1,a\n2,b\n"),
+    ],
+)  # fmt: skip
+def test_a_name_that_says_what_the_bytes_may_be_is_not_told(caplog, capsys, tmp_path, name, text):
+    for told in _said(caplog, capsys, _named(tmp_path, name, text), None):
+        assert "as its name says" not in told

@@ -49,6 +49,14 @@ struct Cause(
 
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
+/// Characters that no name without quotes has.
+#[rustfmt::skip]
+const NO_NAME: &str = "\
+    \u{0}\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}\u{7}\u{8}\u{9}\u{a}\u{b}\u{c}\u{d}\u{e}\u{f}\
+    \u{10}\u{11}\u{12}\u{13}\u{14}\u{15}\u{16}\u{17}\u{18}\u{19}\u{1a}\u{1b}\u{1c}\u{1d}\u{1e}\u{1f}\u{20}\
+    !\"#%&'(),./:;<=>?[\\]^`{|}~\u{7f}\u{85}\u{1680}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\u{2006}\
+    \u{2007}\u{2008}\u{2009}\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{fffd}";
+
 #[rustfmt::skip]
 const CAUSES: &[Cause] = &[
     Cause("NVOAFC", "/#", "", "", "a comment begins here", ""),
@@ -60,6 +68,8 @@ const CAUSES: &[Cause] = &[
     Cause("NV", "]}", "", ",", "a comma stands before the closing bracket", ""),
     Cause("NV", ",", "", "", "nothing stands before the comma", ""),
     Cause("N", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$@*+-", "", "", "a name has no quotes", "allowUnquotedFieldNames"),
+    Cause("N", NO_NAME, "", "", "a name is expected", ""),
+    Cause("N", "", "", "", "a name has no quotes", "allowUnquotedFieldNames"),
     Cause("V", "N", "a", "", "NaN is no number", "allowNonNumericNumbers"),
     Cause("V", "I", "n", "", "Infinity is no number", "allowNonNumericNumbers"),
     Cause("V", "+-", "NI", "", "a number is a word", "allowNonNumericNumbers"),

@@ -18,6 +18,11 @@ SENTENCES = {
     TEXT: "a string has a control character",
 }
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_NO_NAME = "".join(map(chr, range(33))) + (
+    "!\"#%&'(),./:;<=>?[\\]^`{|}~\x7f\x85\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
+    "\u202f\u205f\u3000\ufffd"
+)
+"""Characters that no name without quotes has."""
 
 
 class Cause(NamedTuple):
@@ -50,6 +55,8 @@ CAUSES = (
     Cause("NV", "]}", "", ",", "a comma stands before the closing bracket", ""),
     Cause("NV", ",", "", "", "nothing stands before the comma", ""),
     Cause("N", _LETTERS + "0123456789_$@*+-", "", "", "a name has no quotes", "allowUnquotedFieldNames"),
+    Cause("N", _NO_NAME, "", "", SENTENCES[NAME], ""),
+    Cause("N", "", "", "", "a name has no quotes", "allowUnquotedFieldNames"),
     Cause("V", "N", "a", "", "NaN is no number", "allowNonNumericNumbers"),
     Cause("V", "I", "n", "", "Infinity is no number", "allowNonNumericNumbers"),
     Cause("V", "+-", "NI", "", "a number is a word", "allowNonNumericNumbers"),

@@ -7,7 +7,22 @@ from splitscan.formats.json.causes import CAUSES
 
 CURED = {
     "allowSingleQuotes": ["{'b':1}", "{\"b\":'1'}", '{"b":"it\\\'s"}', "{ 'b' : 1 }"],
-    "allowUnquotedFieldNames": ["{b:1}", '{"a":1, b_2:1}', "{ $x:1}", "{9:1}"],
+    "allowUnquotedFieldNames": [
+        "{b:1}",
+        '{"a":1, b_2:1}',
+        "{ $x:1}",
+        "{9:1}",
+        "{é:1}",
+        '{"a":1, größe:1}',
+        "{ naïve:1}",
+        "{имя:1}",
+        "{名前:1}",
+        "{Ωx:1}",
+        "{b\u00b2:1}",
+        "{\u20ac:1}",
+        "{\U0001f600:1}",
+        '{"a":1,ø_1:1}',
+    ],
     "allowNumericLeadingZeros": ['{"b":007}', '{"b":-01.5}', '{"b":[00]}', '{"b":[1, 02]}'],
     "allowNonNumericNumbers": ['{"b":NaN}', '{"b":Infinity}', '{"b":-Infinity}', '{"b":+INF}', '{"b":[NaN]}'],
     "allowBackslashEscapingAnyCharacter": ['{"b":"\\x"}', '{"b":"\\ "}', '{"\\q":1}'],
@@ -34,7 +49,7 @@ UNCURED = {
     "a string does not end": ['{"b":"x}', '{"b":"x\\'],
     "the record ends too early": ['{"b":1', '{"b":', '{"b"', "{"],
     "no value is here": ['{"b":}', '{"b":`x`}'],
-    "a name is expected": ["{:1}", "{[1]:2}"],
+    "a name is expected": ["{:1}", "{[1]:2}", "{\u2003b:1}", "{\ufffd:1}", "{`b`:1}"],
     "something follows the value": ['{"b":1} 7', '{"b":1}}'],
     "an object does not go on or end": ['{"b":0 7}', '{"b":1]'],
 }

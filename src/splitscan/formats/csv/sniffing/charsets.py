@@ -32,13 +32,24 @@ _TOKEN = re.compile(f"[^{_EDGES}]*[^\x00-\x7f{_EDGES}][^{_EDGES}]*")
 _AMOUNT = re.compile(
     "[\\d.,+*/%-]*(?:[\u00a3\u20ac\u00a5\u00b0\u00b1\u00bc\u00bd\u2122\u2026\u2013\u2014][\\d.,+*/%-]*)+"
 )
+_SIGNS = (
+    "\u00a1\u00a7\u00a9-\u00ac\u00ae-\u00b3\u00b5-\u00b7\u00b9-\u00bf\u00d7"
+    "\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026\u2122"
+)
+_ALONE = re.compile(f"(?<![^\x00-\x7f])(?:(?<![A-Za-z])[{_SIGNS}]|[{_SIGNS}](?![A-Za-z]))(?![^\x00-\x7f])")
+"""A sign that texts in ASCII have, in no word, and no other one beside it."""
+
+_RUN = re.compile("[^\\W\\d_\x00-\x7f]{3}")
+_LEAST_RUNS = 0.2  # share of words of another script with three letters in a row
+_OTHERS = re.compile(rb"[\x80-\xff]+")
+_FEW = 20  # one byte in so many is no ASCII
 _MOST_TOKENS = 400
 _LEAST_SHARE = 0.6  # of words that are written as words are
 _MOST_ACCENTS = 0.75  # share of the letters of a word, of Latin ones
 _LEAST_LETTERS = 3  # of a word, for a share of them
 _COMMON_SHARE = 0.9
 _SHOWN_CHARACTERS = 20
-_QUOTES = "\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a"
+_QUOTES = "\u00a1\u00bf\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a"
 _NO_BEGINNING = "\u044a\u044b\u044c"  # of a word in Cyrillic
 
 
@@ -55,11 +66,30 @@ def likely_encodings(samples: Sequence[RawSample]) -> list[tuple[str, str]]:
         text = "\n".join(part.data.decode(codec, "ignore") for part in samples)
         tokens = [each[0] for each, _ in zip(_TOKEN.finditer(text), range(_MOST_TOKENS), strict=False)]
         share = sum(_is_word(token, name, codec) for token in tokens) / max(len(tokens), 1)
-        if share >= _LEAST_SHARE:
+        if share >= _LEAST_SHARE and (name in _COMMON or _has_runs(tokens)):
             found.append((-round(share, 1), place, name, tokens))
-    best = [(name, tokens) for _, _, name, tokens in sorted(found)]
+    best = [(name, tokens) for _, _, name, tokens in sorted(found)] or _of_few_bytes(samples)
     others = [(name, tokens) for n, (name, tokens) in enumerate(best) if tokens not in (each for _, each in best[:n])]
     return [(name, _word_of(tokens, best[0][1])) for name, tokens in others]
+
+
+def _of_few_bytes(samples: Sequence[RawSample]) -> list[tuple[str, Sequence[str]]]:
+    """The set of western Europe, where few bytes are no ASCII and no set reads words: they may be damaged."""
+    name, *_ = _SETS
+    data = b"".join(part.data for part in samples)
+    tokens = _TOKEN.findall(data.decode(_SETS[name], "ignore"))
+    is_few = _FEW * sum(map(len, _OTHERS.findall(data))) <= len(data)
+    return [(name, tokens)] if tokens and is_few and all(decodes(part, _SETS[name]) for part in samples) else []
+
+
+def _has_runs(tokens: Sequence[str]) -> bool:
+    """True if words of other scripts than Latin's have letters side by side, as all scripts write them."""
+    others = [token for token in tokens if any(not _is_latin(each) for each in token if each.isalpha())]
+    return sum(map(bool, map(_RUN.search, others))) >= _LEAST_RUNS * len(others)
+
+
+def _is_latin(letter: str) -> bool:
+    return letter in "\u00aa\u00b5\u00ba" or unicodedata.name(letter, "?").startswith("LATIN")
 
 
 def _word_of(tokens: Sequence[str], first: Sequence[str]) -> str:
@@ -71,7 +101,7 @@ def _word_of(tokens: Sequence[str], first: Sequence[str]) -> str:
 def _is_word(token: str, name: str, codec: str) -> bool:
     """True if a token is written as words are."""
     token = token.strip(_QUOTES)
-    if _AMOUNT.fullmatch(token):
+    if _AMOUNT.fullmatch(token) or _ALONE.sub("", token).isascii():
         return True
     letters = [each for each in token if each.isalpha()]
     others = [each for each in token if not each.isascii() and not each.isalpha()]

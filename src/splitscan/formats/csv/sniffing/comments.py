@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 
 from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.evidence import quoted
-from splitscan.formats.csv.sniffing.found import Confidence
+from splitscan.formats.csv.sniffing.found import ONE_COLUMN, Confidence
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines
-from splitscan.formats.csv.sniffing.separators import IN_TEXT, ONE_COLUMN
+from splitscan.formats.csv.sniffing.separators import IN_TEXT
 from splitscan.formats.csv.sniffing.values import Record, are_typed, is_placeholder, is_typed
 
 _MARKS = (b"#", b"%", b"!")
@@ -148,6 +149,11 @@ def about_marks(chosen: Reading) -> Iterator[str]:
     """
     records, contents = chosen.records, chosen.lines
     own = chosen.sep.encode()
+    top = list(takewhile(lambda line: line == b";" or line.startswith(b"; "), contents))
+    is_top = len(top) >= _LEAST_NAMES and not any(line.startswith(b";") for line in contents[len(top) :])
+    if own == b";" and is_top and len(contents) >= len(top) + _LEAST_RECORDS:
+        yield _of_marks(chosen, own, len(top), top[0])
+        return
     for sign in () if chosen.sep == ONE_COLUMN else _SIGNS:  # whole lines are what the user wants
         marked = [n for n, line in enumerate(contents) if line.startswith(sign)]
         others = [record for record, line in zip(records, contents, strict=True) if not line.startswith(sign)]
@@ -209,6 +215,9 @@ def names_in_comments(chosen: Reading) -> str | None:
     rows = [record for record in chosen.records if len(record) == chosen.columns]
     empty = sum(not any(value for value, _ in column) for column in zip(*rows, strict=True))
     widths = {chosen.columns, max(chosen.columns - empty, _LEAST_NAMES)}
+    last = lines[-1].lstrip(_MARKED).split(chosen.sep.encode()) if lines and chosen.sep not in IN_TEXT else []
+    if len(last) > _LEAST_NAMES and not any(is_typed(cell) or len(cell.split()) > _MOST_WORDS for cell in last):
+        widths.add(len({*last} - {b""}))  # of another width, they are names that would be shifted
     for number in range(len(lines) - 1, -1, -1):
         separators = _BETWEEN_NAMES if number == len(lines) - 1 else _BETWEEN_NAMES[:-2]
         _, colon, after = lines[number].rpartition(b": ")

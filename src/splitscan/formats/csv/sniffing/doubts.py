@@ -8,7 +8,7 @@ from typing import Any
 
 from splitscan.formats.csv.sniffing.comments import about_marks
 from splitscan.formats.csv.sniffing.evidence import LEAST_LEAD, quoted, rival_of
-from splitscan.formats.csv.sniffing.found import Confidence, Setting, shown
+from splitscan.formats.csv.sniffing.found import ONE_COLUMN, Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.header import is_contradicted
 from splitscan.formats.csv.sniffing.last_lines import about_last_lines
 from splitscan.formats.csv.sniffing.line_ends import about_line_ends
@@ -19,7 +19,6 @@ from splitscan.formats.csv.sniffing.separators import (
     DOUBLED,
     LEAST_CONSISTENCY,
     LEAST_SCORE,
-    ONE_COLUMN,
     is_constant,
     makes_table,
 )
@@ -30,6 +29,11 @@ _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _MARKS = "#%!"  # of comments, at the top of a file
 _ARRAY = "columnsArray"  # a record may be as long as it is
 _KEEPS_FIELDS = (_ARRAY, "enforceSchema", "rescuedDataColumn")  # whatever the header has
+_SEVERAL, _LOOKED_AT = 2, 500
+_FEW_COLUMNS = 5  # one of so many holds runs of blanks, where these divide
+_OF_BLANKS = ("\t", " ", r"\s+")
+_RUNS_INSIDE = re.compile(rb"[^ ] {3,}[^ ]|[^ ]  +[^ ].*[^ ]  +[^ ]")
+_BRACKETS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
 _BLANKS = rb"[ \t]+"
 _OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]{2,}", _BLANKS)  # of a header above a table
 
@@ -77,6 +81,7 @@ def doubts_of(
     if "sep" not in given:
         yield from _about_table(chosen, parts[0].text, is_ragged=_ARRAY in given or _are_last_fields_left_out(chosen))
         yield from _about_fields(best, named, given, are_told=bool(others))
+        yield from _about_parts(chosen)
     if settings["escape"].confidence is Confidence.UNSURE:
         yield f"{settings['escape'].evidence.capitalize()}."
     if "header" not in given:
@@ -121,6 +126,33 @@ def _about_table(chosen: Reading, text: bytes, *, is_ragged: bool) -> Iterator[s
     other = other_text(text) if is_no_table or _ends_like_another_text(text) else None
     if other is not None:
         yield _of_another_text(other)
+
+
+def _about_parts(chosen: Reading) -> Iterator[str]:
+    """A separator inside of values: beside runs of blanks that divide the lines, or in brackets."""
+    records = [[value for value, quoted in record if not quoted] for record in chosen.records[:_LOOKED_AT]]
+    if chosen.columns < _SEVERAL or chosen.sep in _OF_BLANKS:
+        return
+    sep, one = shown(chosen.sep), shown(ONE_COLUMN)
+    runs = [sum(_RUNS_INSIDE.search(value) is not None for value in record) for record in records]
+    divided = sum(_FEW_COLUMNS * count >= chosen.columns for count in runs)
+    if divided >= LEAST_CONSISTENCY * len(records):
+        yield (
+            f"Values of {divided:,} of {len(records):,} records hold runs of blanks, and {sep} may be a part of them: "
+            rf"give sep={sep} where it divides them, sep=\s+ where blanks do, or sep={one} for whole lines; "
+            "recordFormat=fixed_width reads columns at places."
+        )
+    cut = sum(any(_is_cut(value) for value in record) for record in records)
+    if cut >= LEAST_CONSISTENCY * len(records):
+        yield (
+            f"In {cut:,} of {len(records):,} records {sep} stands inside of brackets, and may be a part of a value: "
+            f"give sep={sep} where it divides them, or sep={one} for whole lines."
+        )
+
+
+def _is_cut(value: bytes) -> bool:
+    """True if a value has a bracket that nothing in it closes."""
+    return any(value.count(opened) > value.count(closed) for opened, closed in _BRACKETS)
 
 
 def _of_another_text(text: Beginning) -> str:

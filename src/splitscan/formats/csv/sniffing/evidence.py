@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, Confidence, Setting, shown
+from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, ONE_COLUMN, Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, quotes_in_quotes
 
 LEAST_LEAD = 0.05
 """By how much of its score the best candidate must be better than the next one."""
 
+_NO_WORD = re.compile(rb"\d|[^\s\w][^\s\W]|^[A-Z-]{5,}$")  # a number, a mark inside, or a code
 _SHOWN_LINES = 2
 _SHOWN_CHARACTERS = 40
 
@@ -58,6 +60,20 @@ def _about_sep(best: Sequence[Reading]) -> Setting:
         evidence += f"; next best {shown(rival.sep)}, quote {shown(rival.quote)}"
     is_sure = chosen.columns > 1 and chosen.consistency == 1 and (rival is None or rival.score < chosen.score / 2)
     return Setting(chosen.sep, Confidence.CERTAIN if is_sure else Confidence.LIKELY, evidence)
+
+
+def parts_of_lines(chosen: Reading) -> str | None:
+    """Note of lines that are read as one value, of which most hold several between blanks; prose and words are none."""
+    lines = [line.split() for line in chosen.contents if line.strip()]
+    if chosen.columns != 1 or chosen.quoted_values:
+        return None
+    several = sum(len(parts) > 1 and 2 * sum(map(bool, map(_NO_WORD.search, parts))) >= len(parts) for parts in lines)
+    if 2 * several <= len(lines):
+        return None
+    return (
+        f"{several:,} of {len(lines):,} lines are read as one value, and hold several between blanks: "
+        rf"sep=\s+ reads these, and recordFormat=fixed_width columns at places; sep={shown(ONE_COLUMN)} keeps lines"
+    )
 
 
 def _about_quote(chosen: Reading) -> Setting:

@@ -23,6 +23,10 @@ ATTRIBUTES: Mapping[str, str] = {
 }  # fmt: skip
 """Of a dialect, by Spark's names of its options."""
 
+ONE_COLUMN = "\x1f"
+"""A separator that no text has: each line is one value."""
+
+_SHOWN_CELLS = 3
 COMMENTS_ONLY = "lines that begin with it are no records of the table"
 """Evidence for comments among which nothing is told about names."""
 
@@ -60,6 +64,11 @@ class Setting:
     def is_sure(self) -> bool:
         """True if it holds without a doubt."""
         return bool(self.value) and self.confidence is Confidence.CERTAIN
+
+    @property
+    def is_likely(self) -> bool:
+        """True if it holds by a guess."""
+        return bool(self.value) and self.confidence is Confidence.LIKELY
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +119,7 @@ class Dialect:
         objections: What the samples show against what the user said, one sentence each.
         schema: Columns with inferred types; ``None`` where they were not asked for.
         ignore_leading_white_space: Whether blanks before values are no part of them: quotes stand after some.
+        parts_of_lines: Note of lines that are read as one value and hold several; ``None`` where they do not.
         is_cut: Whether the first sample ends in a record of which a longer one shows more.
     """
 
@@ -132,6 +142,7 @@ class Dialect:
     schema: pa.Schema | None = None
     ignore_leading_white_space: bool = False
     is_cut: bool = False
+    parts_of_lines: str | None = None
 
     @property
     def is_clear(self) -> bool:
@@ -145,6 +156,36 @@ class Dialect:
         if comment is None or comment.value is None or comment.confidence is Confidence.GIVEN:
             return None
         return None if comment.evidence == COMMENTS_ONLY else comment.evidence
+
+    @property
+    def about_header(self) -> str | None:
+        """Note of a first record that may name the columns or not; ``None`` where the samples show it."""
+        header = self.settings.get("header")
+        is_guess = header is not None and (header.confidence is Confidence.UNSURE or header.is_likely)
+        if header is None or not is_guess or not self.first_record:
+            return None
+        cells = ", ".join(map(repr, self.first_record[:_SHOWN_CELLS])) + ", ..." * (
+            len(self.first_record) > _SHOWN_CELLS
+        )
+        if header.is_likely:
+            return f"the first record ({cells}) is probably a header, and is read as one: {header.evidence}"
+        kind = "a header" if header.value else "data"
+        return f"whether the first record ({cells}) is a header is not clear, it is read as {kind}"
+
+    @property
+    def guesses(self) -> tuple[str, ...]:
+        """Notes of what the samples only speak for, and of lines that are skipped; what they show is not among them."""
+        told = [] if self.about_header is None else [f"{self.about_header}; header=true or header=false settles it"]
+        likely = {name: each for name, each in self.settings.items() if each.confidence is Confidence.LIKELY}
+        others = (each.sep != self.sep and 2 * each.score >= self.score for each in self.candidates)
+        if "sep" in likely and self.columns and (self.sep == ONE_COLUMN or (self.columns > 1 and any(others))):
+            told.append(f"sep={shown(self.sep)} is probably right: {likely['sep'].evidence}; sep settles it")
+        for name in {"quote", "encoding"} & likely.keys():
+            value = shown(str(likely[name].value or ""))
+            told.append(f"{name}={value} is probably right: {likely[name].evidence}; {name} settles it")
+        if self.settings["skipRows"].is_likely:
+            told.append(f"skips lines by skipRows={self.skip_rows}: {likely['skipRows'].evidence}")
+        return (*told, *([] if self.parts_of_lines is None else [self.parts_of_lines]))
 
     def options(self) -> dict[str, Any]:
         r"""The options to read the files with, by Spark's names: what differs from Spark's defaults.

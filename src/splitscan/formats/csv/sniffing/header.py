@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 from typing import NamedTuple
 
 from splitscan.formats.csv.sniffing.found import Confidence, Setting
@@ -18,14 +19,20 @@ _MOST_BELOW = 500
 _LEAST_RECORDS = 3  # below a header, for values to repeat in
 _LEAST_ALONE = 10  # where there is no other column: one line of few may be the odd one by chance
 _LEAST_LABELS = 3  # numbers that name columns; of years and dates two are enough
+_MANY_LABELS = 8  # numbers that no record has in order by chance
 _IN_ORDER = 0.75  # share of lines in the order of the first one, where that is no sign of names
 _REPEATING = 0.8  # share of values that are different, where they repeat
+_BY_CHANCE = 0.2  # share of records that seem to be a header
 _RARE = 0.1  # share of what may happen by chance
 _YEAR = re.compile(rb"\s*(?:1[5-9]|20|21)\d\d\s*")
 _PLAIN = re.compile(rb"\s*[+-]?\d{1,9}(?:\.\d{0,6})?\s*")
 _IN_TITLES = re.compile(rb"[,;'!+*=]")
 _MARKS = re.compile(rb"[^\w\s\x80-\xff]")
 _DIGITS = re.compile(rb"\d")
+_REPEATS = "values repeat"
+_ENDS = (b".", b":", b"?", b"!", b",", b";")
+_MOST_WORDS = 6  # of a name
+_SMALL_WORDS = re.compile(rb"[a-z][a-z _-]*")
 _RUNS = ((re.compile(rb"[A-Z]+"), b"A"), (re.compile(rb"[a-z\x80-\xff]+"), b"a"), (re.compile(rb"\d+"), b"0"))
 _TELLING_MARKS = {b"0", b",", b";"}  # that values of several parts have, and a name has not
 _MEASURED = (ValueKind.NUMBER, ValueKind.DATE, ValueKind.TIME)
@@ -178,7 +185,8 @@ def _of_numbers(
     if sum(map(in_order, lines)) > _RARE * len(lines):
         return None
     if in_order is _is_ordered:
-        return _of_ordered("numbers", cells, is_text=is_text, least=_LEAST_LABELS + 1) if is_text else None
+        is_long = len(cells) >= _MANY_LABELS and len(lines) >= _LEAST_RECORDS
+        return _of_ordered("numbers", cells, is_text=True, least=_LEAST_LABELS + 1) if is_text or is_long else None
     fractions = sum(b"." in value for line in lines for value in line)
     if is_text or 2 * fractions > sum(map(len, lines)):
         return _of_ordered("numbers", cells, is_text=is_text, least=_LEAST_LABELS)
@@ -233,21 +241,40 @@ def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Set
     if typed:
         return _of_typed_first(first, columns, typed)
     names_rows = not first[0] and len(first) > 1 and 0 < len(columns[0]) == max(map(len, columns))
-    names = first[names_rows:]
+    names = [value.strip() for value in first[names_rows:]]
     are_different = len({value.lower() for value in names}) == len(names)
     if not are_different or not all(map(NAME.fullmatch, names)):
-        are_titles = are_different and all(NAME.fullmatch(_IN_TITLES.sub(b"", value)) for value in names)
+        are_titles = are_different and (names_rows or all(NAME.fullmatch(_IN_TITLES.sub(b"", each)) for each in names))
         confidence = Confidence.UNSURE if are_titles else Confidence.LIKELY
         return Setting(False, confidence, "the first record is no list of different names")
     met = _met(first, columns)
     if met:
         return Setting(False, Confidence.LIKELY, f"the first value of {_columns(met)} comes again below")
     seen = "names of rows stand below nothing" if names_rows else _unlike_those_below(first, columns)
-    if seen is not None and not names_rows and _is_like_those_below(first, columns):
-        return Setting(False, Confidence.UNSURE, "the first record is written as those below it, and may be one")
-    if seen is not None:
-        return Setting(True, Confidence.LIKELY, seen)
-    return Setting(False, Confidence.UNSURE, "all values are texts, and none tells the first record from the others")
+    if seen is None:
+        why = "all values are texts, and none tells the first record from the others"
+    elif not names_rows and _is_like_those_below(first, columns):
+        why = "the first record is written as those below it, and may be one"
+    else:
+        return _of_unlike(first, columns, seen)
+    return Setting(False, Confidence.UNSURE, why)
+
+
+def _of_unlike(first: Sequence[bytes], columns: Sequence[Sequence[bytes]], seen: str) -> Setting:
+    """The setting of a first record that is unlike those below: unsure where it may be so by chance, or is a sentence.
+
+    Where values repeat, by chance it is one of those that do not.
+    """
+    repeats = [
+        i for i, values in enumerate(columns) if len(values) >= _LEAST_RECORDS and _is_repeating(values, is_alone=False)
+    ]
+    chance = prod(sum(count == 1 for count in Counter(columns[i]).values()) / len(columns[i]) for i in repeats)
+    if len(first) == 1 and (first[0].endswith(_ENDS) or len(first[0].split()) > _MOST_WORDS):
+        return Setting(False, Confidence.UNSURE, "the first line may be a sentence")
+    if repeats and seen.startswith(_REPEATS) and chance > _BY_CHANCE:
+        seen = f"{seen}; {round(100 * chance)} % of the records would seem so"
+        return Setting(True, Confidence.UNSURE, seen)
+    return Setting(True, Confidence.LIKELY, seen)
 
 
 def _unlike_those_below(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> str | None:
@@ -256,7 +283,7 @@ def _unlike_those_below(first: Sequence[bytes], columns: Sequence[Sequence[bytes
     full = [i for i, values in enumerate(columns) if len(values) >= (_LEAST_ALONE if is_alone else _LEAST_RECORDS)]
     repeats = [i for i in full if _is_repeating(columns[i], is_alone=is_alone)]
     if repeats:
-        return f"values repeat in {_columns(repeats)}, but never the first one"
+        return f"{_REPEATS} in {_columns(repeats)}, but never the first one"
     even = [i for i in full if len({*map(len, columns[i])}) == 1 and len(columns[i][0]) != len(first[i])]
     if even:
         return f"values of {_columns(even)} are of one length, the first is not"
@@ -266,7 +293,26 @@ def _unlike_those_below(first: Sequence[bytes], columns: Sequence[Sequence[bytes
         if (marks := _common_marks(values) - _marks_of(first[i]))
         and (i in full or (len(values) >= _LEAST_RECORDS and marks & _TELLING_MARKS))
     ]
-    return f"all values of {_columns(marked)} but the first have the same marks" if marked else None
+    if marked:
+        return f"all values of {_columns(marked)} but the first have the same marks"
+    return None if is_alone else _of_other_letters([value.strip() for value in first], columns)
+
+
+def _of_other_letters(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> str | None:
+    """Small words above columns that have none, or words with capitals above a column of small letters."""
+    full = [i for i, values in enumerate(columns) if len(values) >= _LEAST_ALONE]
+    if all(map(_SMALL_WORDS.fullmatch, first)) and len(full) == len(columns):
+        below = (value.strip() for i in full for value in columns[i])
+        return None if any(map(_SMALL_WORDS.fullmatch, below)) else "the first record has small words, and no other one"
+    if not all(value[:1].isupper() for value in first):
+        return None
+    begins = {i: [value.lstrip()[:1] for value in columns[i]] for i in full}
+    small = [
+        i
+        for i in full
+        if not any(map(bytes.isupper, begins[i])) and 2 * sum(map(bytes.islower, begins[i])) > len(begins[i])
+    ]
+    return f"no value of {_columns(small)} but the first begins with a capital" if small else None
 
 
 def _is_like_those_below(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> bool:

@@ -126,11 +126,13 @@ def has_pipes_between_tabs(text: bytes) -> bool:
 def with_doubt_of_line_ends(chosen: Reading) -> Reading:
     """The reading, in doubt where each line ends with a part of the separator, which would stay in the last value."""
     text = chosen.sample.text
-    if chosen.doubt is not None or chosen.sep != BETWEEN_TABS or not _AT_END.search(text):
+    if chosen.doubt is not None or chosen.sep not in (BETWEEN_TABS, "|") or not _AT_END.search(text):
+        return chosen
+    if chosen.sep == "|" and 2 * len(_AT_END.findall(text)) <= len(chosen.contents):
         return chosen
     end = re.search(rb"\r\n|\r|\n", text)
     line_end = "" if end is None else repr(end[0].decode())[1:-1]
     return chosen.but(
-        doubt=rf"Pipes between tabs separate {chosen.columns} values, and each line ends with a tab and a pipe: give "
+        doubt=rf"Pipes between tabs separate values, and each line ends with a tab and a pipe: give "
         rf"sep=\t|\t with a lineSep of tab, pipe and line end, in a shell -o $'lineSep=\t|{line_end}', and quote empty."
     )

@@ -6,11 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from splitscan.formats.csv.sniffing.found import ONE_COLUMN
 from splitscan.formats.csv.sniffing.reading import Reading
 from splitscan.formats.csv.sniffing.values import ValueKind, are_typed, is_typed, kind_of
-
-ONE_COLUMN = "\x1f"
-"""A separator that no text has: all of a line is one value."""
 
 DOUBLED = ("::", "||")
 """Separators of two marks."""

@@ -542,3 +542,49 @@ def test_places_are_named_first_where_lines_have_not_as_many_values():
     )
     told = " ".join(found(lines).doubts)
     assert told.index("fixed_width") < told.index("sep=")
+
+
+def _word(n):
+    return f"{chr(97 + n)}{'bcdfgh'[n % 6] * (n % 4 + 1)}"
+
+
+OTHER_LETTERS = [
+    ("targets, factors", lambda n: f"{_word(n).title()}, (! A{n} & B)"),
+    ("IPA,X-SAMPA,Name", lambda n: f"{chr(0x250 + n)},{_word(n)}`{n},vl plosive {_word(n)}"),
+    ("word,meaning", lambda n: f"{_word(n).upper()},See {_word(n + 1)}"),
+    ("name,city", lambda n: f"Ann{_word(n)},Oslo {_word(n)}"),
+    ("key,label,help", lambda n: f"K_{_word(n)},The {_word(n)},Says {_word(n + 1)}"),
+    ("Word,Part of speech", lambda n: f"{_word(n)},noun of {_word(n + 1)}"),
+    ("Code,Title,Note", lambda n: f"{_word(n)},About {_word(n + 2)},{_word(n)} see"),
+    ("Term,Definition", lambda n: f"{_word(n)},a kind of {_word(n + 3)}"),
+    (" from, to", lambda n: f" Node {_word(n)}, Leaf {_word(n)}"),
+    ("first name,last name", lambda n: f"{_word(n).title()},{_word(n + 1).title()}"),
+]
+
+
+@pytest.mark.parametrize(("names", "record"), OTHER_LETTERS, ids=[names for names, _ in OTHER_LETTERS])
+def test_names_are_told_by_letters_that_no_value_has(names, record):
+    setting = header_of(f"{names}\n" + "".join(f"{record(n)}\n" for n in range(20)))
+    assert (setting.value, setting.confidence) == (True, Confidence.LIKELY)
+
+
+WORDS = [_word(n) for n in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("first", "others"),
+    [
+        ("Anna,Oslo", [f"{each.title()},{each.title()} Rome" for each in WORDS]),
+        ("anna,oslo", [f"{each},{each} rome" for each in WORDS]),
+        ("aaa,Oslo", [f"{each},Rome {each}" for each in WORDS]),
+        ("und,and", [f"H{each},house {each}" for each in WORDS]),
+        ("Alpha,Beta", [f"{each},rome {each}" for each in WORDS[:9]]),
+        ("Alpha,Beta", [f"{each},{each} rome" for each in WORDS] + ["Omega,Rome"]),
+        (" Oslo, Anna", [f" {each.title()}, {each.title()}us" for each in WORDS]),
+        ("Haus", [f"{each}baum" for each in WORDS]),
+        ("haus", [f"{each.title()}baum" for each in WORDS]),
+        ("Oslo,two", [f"{each},rome {each}" for each in WORDS]),
+    ],
+)
+def test_first_records_with_the_letters_of_others_are_no_names(first, others):
+    assert not header_of("".join(f"{line}\n" for line in (first, *others))).value
