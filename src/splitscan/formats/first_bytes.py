@@ -151,6 +151,25 @@ _SIGNATURES = (
      r"its entries stand below a line of sizes: set recordFormat=csv, sep=\s+, header=false, and skipRows past it"),
     (_after(b"%") + rb"@(?i:relation)\s(?s:.*?)[\r\n][ \t]*@(?i:data)[^\r\n]*", "ARFF", _ARFF.format("{lines}")),
     (_after(b"%") + rb"@(?i:relation)\s", "ARFF", _ARFF.format("all lines up to it")),
+    (rb"[ \t]*\d+[ \t]+\d+[ \t]*\r?\n[^\s\d][^\r\n]{0,40}?(?:[A-Z*?-]{8,}+|[acgtun?-]{8,}+)[A-Za-z*?. -]*+\r?\n",
+     "an alignment of Phylip", _AS_LINES),
+    (rb"(?:CLUSTAL|MUSCLE|PROBCONS)\b[^\r\n]*alignment|# STOCKHOLM 1\.", "an alignment of Clustal or Stockholm",
+     _AS_LINES),
+    (rb"#NEXUS\b|\(+[A-Za-z_'][^\s(),:;]*+:-?\d[\d.eE+-]*[,)\[]|"
+     rb"\((?=[^;]*[(:])(?=[^;]*,)[^;]*+(?<=\));[ \t]*(?:[\r\n(]|\Z)", "a tree of Newick or Nexus", _AS_LINES),
+    (_after(b"#")
+     + rb"(?:SET (?:UTF-8|ISO[\w-]+|KOI8-[RU]|microsoft-cp\d+)|TRY \S{9,}|[PS]FX \S+ [YN] \d+)[ \t]*\r?\n",
+     "settings of a dictionary of hunspell", _AS_LINES),
+    (rb"(?:\s++|//[^\r\n]*+|/\*(?s:.*?)\*/)*+(?:[\"']use strict[\"'];|"
+     rb"(?:import|export)\b[^;]*?\bfrom\s*[\"'][^\"'\r\n]+[\"']|"
+     rb"export (?:declare|default|interface|type|const|function|class)\s|"
+     rb"declare (?:module|namespace|function|const|global)\s)", "a program in JavaScript or TypeScript", _AS_LINES),
+    (rb"netcdf \S+ \{", "a description of NetCDF (CDL)", "make a table of it, as ncks and xarray do"),
+    (rb"#define \w+_width \d+\s", "an image of XBM", _AS_LINES),
+    (_after(b"!") + rb"(?:Version,\s*[\d.]+;|[A-Z][\w:-]*,\s*[^,;!\r\n]*[,;][ \t]*!-)", "objects of EnergyPlus",
+     _AS_LINES),
+    (rb"Element\s*[\[(]\s*(?:0x\w+|\"\")|\((?:module|footprint|kicad_\w+) ", "a drawing of a board", _AS_LINES),
+    (rb"\.\. (?:\|[^|\r\n]+\| \w+::|[a-z-]+::|_[^:\r\n]+:)", "reStructuredText", _AS_LINES),
     (rb"@(?:HD\tVN:|SQ\t|RG\t|PG\tID:)", "SAM",
      r"its records are CSV of any width: set recordFormat=csv, sep=\t, comment=@, header=false, an empty quote and "
      "columns=columns"),

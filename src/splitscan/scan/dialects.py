@@ -214,6 +214,7 @@ def _pins(found: Dialect, given: frozenset[str]) -> dict[str, Any]:
     return {**pins, "foundOptions": ",".join(found_options)} if found_options else pins
 
 
+_LEAST_LINES = 10  # that tell something
 _ADVICE_BYTES = 16 * KIB  # every scan pays for a look at them, however short its files are
 
 
@@ -242,7 +243,8 @@ def advise(
     if advice is None:
         advice = format_of(options).advice(options.format, head.decode(lenient(encoding), "replace"))
     if advice is None:
-        shown = head[:_ADVICE_BYTES]
+        is_short = head.count(b"\n", 0, _ADVICE_BYTES) > _LEAST_LINES
+        shown = head[:_ADVICE_BYTES] if is_short else head
         advice = _about_dialect(options, RawSample(shown, 0, is_end=first.size_bytes <= len(shown)), has_schema)
     if advice is None:
         return None

@@ -112,6 +112,8 @@ AS_TEXT = (
     "schema='_corrupt_record string' with mode=PERMISSIVE, "
     "in an ingest also with max_reject_ratio=1, reads each as text"
 )
+_LEAST_OF_KIND = 20  # members, fewer of which may well be the columns of one record
+_KINDS: dict[type, str] = {str: "texts", list: "arrays", dict: "objects", bool: "truth values", type(None): "null"}
 _LEAST = 2  # rows, of which one would be no sign
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},]', re.DOTALL)
 _CLOSERS = {"{": "}", "[": "]"}
@@ -200,6 +202,8 @@ def _about_members(names: tuple[str, ...], value: dict[str, Any], least: int) ->
         kind = "objects with the same names"
     elif len(arrays) == len(value) >= _LEAST and len({len(each) for each in arrays.values()}) == 1 and not names:
         kind = "arrays of the same length"
+    elif len(value) >= _LEAST_OF_KIND and len(kinds := {type(each) for each in value.values()}) == 1 and not names:
+        kind = f"all {_KINDS.get(kinds.pop(), 'numbers')}"
     else:
         return None
     return f"{around} {len(value)} members are {kind}, and is read as one record: write each row as a line to read rows"

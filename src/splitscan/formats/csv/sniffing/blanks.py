@@ -13,6 +13,7 @@ from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.found import ONE_COLUMN, shown
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.other_lines import layout_of
+from splitscan.formats.csv.sniffing.quotes import BETWEEN_TABS
 from splitscan.formats.csv.sniffing.reading import Reading
 from splitscan.formats.csv.sniffing.separators import IN_TEXT, LEAST_SCORE, is_constant, only_in_values
 from splitscan.formats.csv.sniffing.values import BLANKS, Record, ValueKind, is_typed, kind_of
@@ -38,7 +39,7 @@ _CAPITALS = re.compile(rb"[A-Z]+")
 _LONG_RUN = re.compile(rb"[ \t]{2}")
 _FOREIGN = re.compile(rb"[^A-Za-z]*[\x80-\xff][^A-Za-z]*")
 _DIGITS_AND_MARKS = re.compile(rb"[^A-Za-z\x80-\xff]*\d[^A-Za-z\x80-\xff]*")
-_ASSIGNED = re.compile(rb"\s*[A-Za-z_][\w.\-\[\]]*[ \t]*=(?!=)[^\r\n]*")
+_ASSIGNED = re.compile(rb"\s*[A-Za-z_\x80-\xff][\w.\-\[\]'\x80-\xff]*[ \t]*=(?!=)[^\r\n]*")
 _DECIMAL = re.compile(rb"[+-]?\d*\.\d+")
 _ADVICE = (
     f"give sep={BLANK_RUNS} for these, sep=' ' where each blank separates, and sep={shown(ONE_COLUMN)} for whole lines"
@@ -60,7 +61,7 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
     is_decimal = chosen.sep in IN_TEXT and chosen.columns > 1 and only_in_values(runs, chosen.sep)
     is_open = chosen.columns == 1 or chosen.score < LEAST_SCORE or (is_decimal and runs.columns > 1)
     is_open = is_open or (chosen.sep == "\t" and _holds_columns(chosen, runs))
-    if not is_open or chosen.sep == ONE_COLUMN:
+    if not is_open or chosen.sep in (ONE_COLUMN, BETWEEN_TABS):
         return chosen
     if len(lines) < _LEAST_LINES or _are_single(lines) or all(map(_ASSIGNED.fullmatch, lines)):
         return _with_doubt_of_values(chosen, lines)
@@ -70,9 +71,17 @@ def with_fields_in_lines(chosen: Reading, given: Mapping[str, Any]) -> Reading:
         return _below_names(_with_doubt_of_places(runs), given)
     by_colon = chosen.but(sep=":")
     if is_decimal or (is_constant(by_colon) and _is_certain(by_colon)):
-        return chosen if is_decimal else by_colon
+        return chosen.in_doubt(_of_decimals(chosen)) if is_decimal else by_colon
     doubt = _of_blanks(lines) or _of_colons(chosen)
     return _with_doubt_of_values(chosen, lines) if doubt is None else chosen.in_doubt(doubt)
+
+
+def _of_decimals(chosen: Reading) -> str:
+    """The doubt of a separator that stands in numbers between blanks only."""
+    return (
+        f"Each {shown(chosen.sep)} stands in a number between blanks: {_ADVICE}; {_PLACES}; or give "
+        f"sep={shown(chosen.sep)} if it separates."
+    )
 
 
 def _with_doubt_of_values(chosen: Reading, lines: Sequence[bytes]) -> Reading:

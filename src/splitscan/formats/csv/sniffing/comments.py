@@ -160,7 +160,12 @@ def about_marks(chosen: Reading) -> Iterator[str]:
         among = [n for n in marked if n]
         is_last = among[0] + len(among) == len(contents) if among else True  # sums and notes are told elsewhere
         is_unit = among == [1] and not is_typed(records[0][0][0])  # below names: units are told elsewhere too
-        if own.startswith(sign) or is_last or is_unit or len(others) < _LEAST_RECORDS:
+        if own.startswith(sign):
+            if len(others) >= _LEAST_RECORDS and _are_spaced_above(chosen, sign, marked):
+                yield _of_marks(chosen, sign, len(marked), contents[0])
+                return
+            continue
+        if is_last or is_unit or len(others) < _LEAST_RECORDS:
             continue
         if all(is_typed(records[n][0][0]) or is_placeholder(records[n][0][0]) for n in among):
             continue
@@ -180,6 +185,14 @@ def _are_comments(chosen: Reading, sign: bytes, marked: Sequence[int], others: S
         return True
     is_even = {len(record) for record in others} == {chosen.columns} != {1}
     return is_even and not any(len(records[n]) == chosen.columns for n in marked)
+
+
+def _are_spaced_above(chosen: Reading, sign: bytes, marked: Sequence[int]) -> bool:
+    """True if lines with the separator and a blank, or with it alone, begin the file: no first value is missing so."""
+    lines = [chosen.lines[n] for n in marked]
+    are_remarks = len(lines) > 1 or any(len(record[-1][0].split()) > _MOST_WORDS for record in chosen.records[:1])
+    is_top = marked[:1] == [0] and all(line == sign or line.startswith(sign + b" ") for line in lines)
+    return is_top and are_remarks and sum(line.startswith(sign + b" ") for line in lines) > 0
 
 
 def _of_marks(chosen: Reading, sign: bytes, count: int, line: bytes) -> str:

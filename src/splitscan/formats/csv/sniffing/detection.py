@@ -34,6 +34,7 @@ from splitscan.formats.csv.sniffing.separators import (
     in_one_column,
     is_constant,
     makes_table,
+    with_doubt_of_separator,
     without_parts_of_values,
 )
 from splitscan.formats.framing.encodings import detect_bom, resolve_encoding
@@ -77,7 +78,7 @@ def find_dialect(samples: Sequence[RawSample], given: Mapping[str, Any], named: 
     best = best if "sep" in given else _with_one_column(best, named)
     chosen = best[0] if "sep" in given else with_fields_in_lines(best[0], given)
     chosen = chosen if "quote" in given else with_doubt_of_quotes(chosen)
-    chosen = chosen if "sep" in given else with_doubt_of_line_ends(chosen)
+    chosen = chosen if "sep" in given else with_doubt_of_separator(with_doubt_of_line_ends(chosen))
     if "comment" not in given and chosen.comment is None and _ends_with_mark(parts[-1]):
         chosen = chosen.but(comment=_END_MARK)
     found = _explain([chosen, *best[1:]], parts, encoding, given, named)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.comments import about_marks
 from splitscan.formats.csv.sniffing.evidence import LEAST_LEAD, quoted, rival_of
 from splitscan.formats.csv.sniffing.found import ONE_COLUMN, Confidence, Setting, shown
@@ -27,13 +28,13 @@ from splitscan.formats.first_bytes import Beginning, log_text, other_text, signe
 
 _ONE_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*")
 _MARKS = "#%!"  # of comments, at the top of a file
+_MARK = tuple(mark.encode() for mark in _MARKS)
+_WHOLE_LINES = (
+    f"Give recordFormat=text or sep={shown(ONE_COLUMN)} for whole lines, sep={BLANK_RUNS} for values between blanks, "
+    "recordFormat=fixed_width for columns at places, and skipRows where lines stand above."
+)
 _ARRAY = "columnsArray"  # a record may be as long as it is
 _KEEPS_FIELDS = (_ARRAY, "enforceSchema", "rescuedDataColumn")  # whatever the header has
-_SEVERAL, _LOOKED_AT = 2, 500
-_FEW_COLUMNS = 5  # one of so many holds runs of blanks, where these divide
-_OF_BLANKS = ("\t", " ", r"\s+")
-_RUNS_INSIDE = re.compile(rb"[^ ] {3,}[^ ]|[^ ]  +[^ ].*[^ ]  +[^ ]")
-_BRACKETS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
 _BLANKS = rb"[ \t]+"
 _OTHER_SEPARATORS = (rb",", rb";", rb"\t", rb"\|", rb"[ \t]{2,}", _BLANKS)  # of a header above a table
 
@@ -64,7 +65,7 @@ def doubts_of(
     if chosen.doubt is not None:
         yield chosen.doubt
     cut = next((each for each in best if each.is_cut and each.quote is not None), None)
-    if cut is not None and "quote" not in given:
+    if cut is not None and "quote" not in given and cut.may_be_quoted:
         yield (
             f"After line {cut.last_line:,} a value may be quoted that does not end in the first "
             f"{len(cut.sample.text):,} bytes: give quote, and an empty one where nothing is quoted."
@@ -75,13 +76,12 @@ def doubts_of(
     if cut_by is not None:
         yield cut_by  # of records that are cut nothing else can be told
         return
-    yield from () if "comment" in given else about_marks(chosen)
     header = settings["header"]
+    yield from () if "comment" in given else about_marks(chosen)
     others = [] if "header" in given else list(about_other_lines(chosen, header, parts))
     if "sep" not in given:
         yield from _about_table(chosen, parts[0].text, is_ragged=_ARRAY in given or _are_last_fields_left_out(chosen))
         yield from _about_fields(best, named, given, are_told=bool(others))
-        yield from _about_parts(chosen)
     if settings["escape"].confidence is Confidence.UNSURE:
         yield f"{settings['escape'].evidence.capitalize()}."
     if "header" not in given:
@@ -117,9 +117,13 @@ def objections_of(
 
 def _about_table(chosen: Reading, text: bytes, *, is_ragged: bool) -> Iterator[str]:
     is_quoted = chosen.quoted_values >= len(chosen.records) - 1 > 0 and not chosen.damaged
+    if chosen.columns == 1 and chosen.sep != ONE_COLUMN and not chosen.quoted_values and _is_in_blocks(text):
+        yield (f"Lines of several words stand in blocks, with empty lines between: a text, or a report. {_WHOLE_LINES}")
+        return
     is_no_table = chosen.score < LEAST_SCORE and chosen.sep != ONE_COLUMN and not is_quoted and not is_ragged
     if is_no_table:
-        yield f"The best reading looks little like a table (score {chosen.score:.2f})."
+        hint = f" {_WHOLE_LINES}" * (chosen.columns == 1)
+        yield f"The best reading looks little like a table (score {chosen.score:.2f}).{hint}"
     if chosen.sep == "\t" and chosen.columns > 1 and _is_indented(chosen):
         one = shown(ONE_COLUMN)
         yield f"The first of {chosen.columns} columns is empty: tabs may indent lines; give sep, sep={one} for lines."
@@ -128,31 +132,13 @@ def _about_table(chosen: Reading, text: bytes, *, is_ragged: bool) -> Iterator[s
         yield _of_another_text(other)
 
 
-def _about_parts(chosen: Reading) -> Iterator[str]:
-    """A separator inside of values: beside runs of blanks that divide the lines, or in brackets."""
-    records = [[value for value, quoted in record if not quoted] for record in chosen.records[:_LOOKED_AT]]
-    if chosen.columns < _SEVERAL or chosen.sep in _OF_BLANKS:
-        return
-    sep, one = shown(chosen.sep), shown(ONE_COLUMN)
-    runs = [sum(_RUNS_INSIDE.search(value) is not None for value in record) for record in records]
-    divided = sum(_FEW_COLUMNS * count >= chosen.columns for count in runs)
-    if divided >= LEAST_CONSISTENCY * len(records):
-        yield (
-            f"Values of {divided:,} of {len(records):,} records hold runs of blanks, and {sep} may be a part of them: "
-            rf"give sep={sep} where it divides them, sep=\s+ where blanks do, or sep={one} for whole lines; "
-            "recordFormat=fixed_width reads columns at places."
-        )
-    cut = sum(any(_is_cut(value) for value in record) for record in records)
-    if cut >= LEAST_CONSISTENCY * len(records):
-        yield (
-            f"In {cut:,} of {len(records):,} records {sep} stands inside of brackets, and may be a part of a value: "
-            f"give sep={sep} where it divides them, or sep={one} for whole lines."
-        )
-
-
-def _is_cut(value: bytes) -> bool:
-    """True if a value has a bracket that nothing in it closes."""
-    return any(value.count(opened) > value.count(closed) for opened, closed in _BRACKETS)
+def _is_in_blocks(text: bytes) -> bool:
+    """True if empty lines stand between lines that are no comments, which have two words or more on average."""
+    lines = [line.strip() for line in LINE_END.split(text.strip())]
+    gaps = [n for n, line in enumerate(lines) if not line]
+    found = any(not lines[n - 1].startswith(_MARK) and not lines[n + 1].startswith(_MARK) for n in gaps)
+    words = [len(line.split()) for line in lines if line and not line.startswith(_MARK)]
+    return found and sum(words) >= 2 * len(words)
 
 
 def _of_another_text(text: Beginning) -> str:

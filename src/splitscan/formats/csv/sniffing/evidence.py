@@ -14,6 +14,7 @@ LEAST_LEAD = 0.05
 """By how much of its score the best candidate must be better than the next one."""
 
 _NO_WORD = re.compile(rb"\d|[^\s\w][^\s\W]|^[A-Z-]{5,}$")  # a number, a mark inside, or a code
+_MOST_WORDS = 4  # of a name
 _SHOWN_LINES = 2
 _SHOWN_CHARACTERS = 40
 
@@ -58,7 +59,8 @@ def _about_sep(best: Sequence[Reading]) -> Setting:
     evidence = f"{chosen.columns} field{'s' * (chosen.columns != 1)} in {whole:,} of {len(chosen.records):,} records"
     if rival is not None:
         evidence += f"; next best {shown(rival.sep)}, quote {shown(rival.quote)}"
-    is_sure = chosen.columns > 1 and chosen.consistency == 1 and (rival is None or rival.score < chosen.score / 2)
+    is_even = chosen.columns > 1 and chosen.consistency == 1 and len(chosen.records) > 1
+    is_sure = is_even and chosen.doubt is None and (rival is None or rival.score < chosen.score / 2)
     return Setting(chosen.sep, Confidence.CERTAIN if is_sure else Confidence.LIKELY, evidence)
 
 
@@ -103,6 +105,8 @@ def _about_escape(chosen: Reading, parts: Sequence[Sample]) -> Setting:
 def _about_header(chosen: Reading) -> Setting:
     """Evidence about the first record; a header of another width than the records is never certain."""
     header = chosen.header
+    if header.value and chosen.columns == 1 and len(chosen.records[0][0][0].split()) > _MOST_WORDS:
+        return Setting(False, Confidence.UNSURE, "the first line has more words than a name")
     if chosen.doubt is not None and chosen.comment is not None and header.confidence is Confidence.CERTAIN:
         return replace(header, confidence=Confidence.LIKELY, evidence=f"{header.evidence}; lines above may name them")
     if not header.value or len(chosen.records[0]) == chosen.columns:

@@ -10,7 +10,7 @@ from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.found import Confidence, Setting
 from splitscan.formats.csv.sniffing.header import NAME, find_header
 from splitscan.formats.csv.sniffing.last_lines import FOOTER, is_rule
-from splitscan.formats.csv.sniffing.reading import Reading, Sample
+from splitscan.formats.csv.sniffing.reading import LINE_END, Reading, Sample
 from splitscan.formats.csv.sniffing.separators import LEAST_SCORE
 from splitscan.formats.csv.sniffing.values import Record, are_typed, is_placeholder, is_typed
 
@@ -22,14 +22,15 @@ _LEAST_KNOWN = 3  # records, of which a column holds values
 _KNOWN_RECORDS = 20  # before a line, which say whether it is like them
 _LOOKED_AT = 500
 _TEXT = re.compile(rb"[A-Za-z_\x80-\xff]")
-_UNIT = re.compile(rb"\[[^\[\]]*\]|\([^()]*\)|%|\d+[sdn]|#q2:types")  # the last but one: as the formats of USGS
+_UNIT = re.compile(rb"\[[^\[\]]*\]|\([^()]*\)|%|\d+[sdn]")  # the last but one: as the formats of USGS
+_DIRECTIVE = re.compile(rb"\"?#q2:[a-z]")
 _TYPE = re.compile(
     rb"(?i:string|str|text|varchar|char|categorical|numeric|u?int\d*|integer|bigint|long|float\d*|double|decimal|real|"
-    rb"number|date|datetime|timestamp|bool|boolean)(?:\(\d+(?:, ?\d+)?\))?|\d+[sdn]|#q2:types"
+    rb"number|date|datetime|timestamp|bool|boolean)(?:\(\d+(?:, ?\d+)?\))?|\d+[sdn]"
 )
 _DIRECTIVE = b"#q2:"  # of QIIME 2
 _MOST_NAMES = 4  # lines in which names, units and rules stand
-_MOST_ABOVE = 30  # lines above a rule, where the lines make no table
+_MOST_ABOVE = 30  # lines above a rule, where the lines make no table, and above directives
 _LOOSE_NAME = re.compile(rb"[^ ]+(?: [^ ]+)*")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LATER_MARK = re.compile(rb"[\r\n]" + _BYTE_ORDER_MARK)
@@ -51,6 +52,10 @@ def about_other_lines(
             "A line begins with a byte order mark, as where files were joined, which would be a part of its first "
             f"value: take it out, as sed 's/\\xef\\xbb\\xbf//' does{_or(is_given, 'give header to read it as it is')}."
         )
+    directives = _of_directives(chosen) if chosen.marks else None
+    if directives is not None:
+        yield directives
+        return
     again = _header_again(chosen, header, is_given=is_given)
     if again is not None:
         yield again
@@ -85,6 +90,17 @@ def about_other_lines(
 
 def _or(is_given: bool, otherwise: str) -> str:
     return "" if is_given else f", or {otherwise}"
+
+
+def _of_directives(chosen: Reading) -> str | None:
+    """The doubt of a file of QIIME 2 that has lines of directives below its names."""
+    head = LINE_END.split(chosen.sample.text)[:_MOST_ABOVE]
+    last = max((n for n, line in enumerate(head) if _DIRECTIVE.match(line)), default=0)
+    if not last:
+        return None
+    is_named = any(line and not line.startswith(b"#") for line in head[:last])
+    fix = "header=true" if is_named else f"header=false with skipRows={chosen.skipped + last + 1}, and a schema"
+    return f"The line {quoted(head[last])} has directives, and is no record: give comment=# and {fix}."
 
 
 # ---------------------------------------------------------------- tables one below the other

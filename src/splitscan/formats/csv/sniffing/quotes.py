@@ -118,9 +118,8 @@ def is_separator(text: bytes, sep: str, mark: str) -> bool:
 
 def has_pipes_between_tabs(text: bytes) -> bool:
     """True if nearly all pipes of a text stand between two tabs, or after one at the end of a line."""
-    pipes = text.count(b"|")
-    between = text.count(BETWEEN_TABS.encode())
-    return between > 0 and between + len(_AT_END.findall(text)) >= _PIPE_SHARE * pipes
+    between = text.count(BETWEEN_TABS.encode()) + len(_AT_END.findall(text))
+    return between > 0 and between >= _PIPE_SHARE * text.count(b"|")
 
 
 def with_doubt_of_line_ends(chosen: Reading) -> Reading:
@@ -131,8 +130,9 @@ def with_doubt_of_line_ends(chosen: Reading) -> Reading:
     if chosen.sep == "|" and 2 * len(_AT_END.findall(text)) <= len(chosen.contents):
         return chosen
     end = re.search(rb"\r\n|\r|\n", text)
+    values = f"{chosen.columns} value{'s' * (chosen.columns > 1)}"
     line_end = "" if end is None else repr(end[0].decode())[1:-1]
     return chosen.but(
-        doubt=rf"Pipes between tabs separate values, and each line ends with a tab and a pipe: give "
+        doubt=rf"Pipes between tabs separate {values}, and each line ends with a tab and a pipe: give "
         rf"sep=\t|\t with a lineSep of tab, pipe and line end, in a shell -o $'lineSep=\t|{line_end}', and quote empty."
     )

@@ -238,6 +238,12 @@ class Reading:
         return not self.sample.is_end and len(self.sample.text) - self._frames.next_start > _LONGEST_RECORD
 
     @property
+    def may_be_quoted(self) -> bool:
+        """True if a quote stands in what no record holds yet, or nothing but that is there."""
+        quote, rest = (self.quote or "").encode(), self.sample.text[self._frames.next_start :]
+        return bool(quote) and (quote in rest or not self.records)
+
+    @property
     def is_whole(self) -> bool:
         """True if the records are all that the file has."""
         return self.sample.is_start and self.sample.is_end and len(self._frames.starts) <= _MOST_RECORDS

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from splitscan.formats.csv.sniffing.found import ONE_COLUMN
+from splitscan.formats.csv.options import BLANK_RUNS
+from splitscan.formats.csv.sniffing.found import ONE_COLUMN, shown
 from splitscan.formats.csv.sniffing.reading import Reading
 from splitscan.formats.csv.sniffing.values import ValueKind, are_typed, is_typed, kind_of
 
@@ -26,6 +27,11 @@ _RARE = 0.02  # share of values in which a separator may stand elsewhere
 _TYPED_SHARE = 0.9
 _MOST_VALUES = 2000
 _TWO = 2  # texts in a line: fewer than a table mostly has
+_NEARLY_ALL = 0.9  # of records
+_RUN = re.compile(rb"(?<=[^\s.!?:])[ \t]{2,}(?=\S)")  # not after a sentence
+_LONG_RUN = re.compile(rb"\S[ \t]{3,}\S")
+_OPENS, _CLOSES = b"([{", b")]}"
+_MOST_WORDS = 4  # of a value that is no sentence
 _NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff .\-/()]*")
 
 
@@ -60,7 +66,8 @@ def only_in_values(reading: Reading, sep: str) -> bool:
     mark = sep.encode()
     holders = [value for record in reading.records for value, quoted in record if not quoted and mark in value]
     holders = holders[:_MOST_VALUES]
-    whole = sum(kind_of(value) in (ValueKind.NUMBER, ValueKind.DATE) for value in holders)
+    kinds = (kind_of(value.rpartition(b"=")[2]) for value in holders)
+    whole = sum(kind in (ValueKind.NUMBER, ValueKind.DATE) for kind in kinds)
     return bool(holders) and len(holders) - whole <= _RARE * len(holders)
 
 
@@ -99,3 +106,66 @@ def _has_texts_only(chosen: Reading) -> bool:
         if values and are_typed(values):
             return False
     return True
+
+
+def with_doubt_of_separator(chosen: Reading) -> Reading:
+    """The reading, in doubt where its separator may be a part of values, however regular it is.
+
+    So it is where fields hold runs of blanks that stand in columns, where brackets open in one field and close in
+    another, and in one line of a sentence.
+    """
+    if chosen.columns < _TWO or chosen.doubt is not None or chosen.sep in (" ", "\t", BLANK_RUNS):
+        return chosen
+    sep, one = shown(chosen.sep), shown(ONE_COLUMN)
+    if _holds_places(chosen):
+        return chosen.in_doubt(
+            f"Blanks in columns stand inside of the fields between {sep}, which may be a part of values: give "
+            f"sep={BLANK_RUNS} with columnsArray=true for values between blanks, recordFormat=fixed_width for columns "
+            f"at places, sep={one} for whole lines, or sep={sep} if it separates."
+        )
+    if _cuts_brackets(chosen):
+        return chosen.in_doubt(
+            f"Brackets open in one field and close in another, and {sep} may be a part of what they enclose: give "
+            f"sep={one} for whole lines, or sep={sep} if it separates."
+        )
+    if len(chosen.all_records) == 1 and _is_sentence(chosen):
+        return chosen.in_doubt(f"The only line may be a text: give sep={one} for whole lines, or sep={sep} for fields.")
+    return chosen
+
+
+def _holds_places(chosen: Reading) -> bool:
+    """True if nearly all lines have a run of blanks inside of a field, and most one that begins or ends at a place."""
+    lines = [
+        line
+        for line, record in zip(chosen.lines, chosen.records, strict=True)
+        if any(not quoted and _RUN.search(value.strip()) for value, quoted in record)
+    ]
+    if len(lines) < max(1, _NEARLY_ALL * len(chosen.records)):
+        return False
+    if len(lines) == 1:
+        return len(_RUN.findall(lines[0])) > _TWO
+    if not any(_LONG_RUN.search(line) for line in lines):
+        return False  # two blanks are written by chance
+    places = Counter(place for line in lines for place in {*(at for run in _RUN.finditer(line) for at in run.span())})
+    return 2 * max(places.values(), default=0) > len(lines)
+
+
+def _cuts_brackets(chosen: Reading) -> bool:
+    """True if brackets are balanced in nearly all lines, and not in their fields."""
+    cut = sum(
+        any(not quoted and _depth(value) for value, quoted in record) and not _depth(line)
+        for line, record in zip(chosen.lines, chosen.records, strict=True)
+    )
+    return cut > 0 and cut >= _NEARLY_ALL * len(chosen.records)
+
+
+def _depth(text: bytes) -> int:
+    """How many brackets of a text are open at its end."""
+    return sum(map(text.count, map(bytes, zip(_OPENS)))) - sum(map(text.count, map(bytes, zip(_CLOSES))))
+
+
+def _is_sentence(chosen: Reading) -> bool:
+    """True if a blank follows each separator of the first line, and a field has more words than a name."""
+    line, mark = chosen.contents[0], chosen.sep.encode()
+    is_spaced = chosen.sep in IN_TEXT and line.count(mark) == line.count(mark + b" ")
+    return is_spaced and any(len(value.split()) > _MOST_WORDS for value, _ in chosen.records[0])

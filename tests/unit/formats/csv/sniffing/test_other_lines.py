@@ -26,7 +26,7 @@ def doubt(text, **given):
 
 UNITS = [
     "s,degC,hPa,text", "s,C,hPa,id", "[s],degC,hPa,x", "int,double,int,string", "s,m/s,%RH,-", "s,,hPa,", ",degC,,",
-    "(s),(C),(Pa),()", "5n,10n,4n,8s", "d,%,,", "#q2:types,numeric,numeric,categorical", "numeric,numeric,numeric,",
+    "(s),(C),(Pa),()", "5n,10n,4n,8s", "d,%,,", "numeric,numeric,numeric,",
 ]  # fmt: skip
 
 
@@ -46,7 +46,6 @@ def test_units_and_types_below_a_header_are_no_record(units, rows):
         "name,score\n,kg\nann,3\nbob,4\n",
         "Name,Sales,,Cost,\n,2023,2024,2023,2024\n" + "A,1,2,3,4\nB,5,6,7,8\n",
         "site_no\tflow\tflow_cd\n15s\t14n\t10s\n0164\t5000\tA\n",
-        "id,v\n#q2:types,numeric\na,1\nb,2\n",
     ],
 )
 def test_units_above_few_records_or_below_merged_names_are_none(text):
