@@ -47,6 +47,20 @@ KINDS = {
     "subtitles": "1\n00:00:01,000 --> 00:00:04,000\nHello, you.\n\n2\n\fWEBVTT\n\n00:01.000 --> 00:04.000\nHi\n",
     "STL": "solid x\nfacet normal 0 0 1\n outer loop\n",
     "differences": "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n\fdiff --git a/x b/x\n--- a/x\n",
+    "Phylip": "  5    42\nTurkey    AAGCTNGGGC ATTTCAGGGT\n\f2 8\na         acgtacgt\nb         acgtacgg\n\f"
+    " 3 20\nSalmo gairAAGCCTTGGCAT\n",
+    "Clustal": "CLUSTAL 2.1 multiple sequence alignment\n\n\na|b  ACGT\n\fMUSCLE (3.8) multiple sequence alignment\n\f"
+    "# STOCKHOLM 1.0\n#=GF ID x\na  ACGT\n",
+    "Newick": "(a:0.1,(b:-0.2,c:1e-3):0.5);\n\f((a,b),(c,d));\n\f(((Merychippu:0.00643,\nNannipus:0.019):0.1,x:1);\n\f"
+    "#NEXUS\nbegin trees;\n",
+    "hunspell": "SET ISO8859-1\nTRY esianrtolc\n\f# made by\n#\n\nSET UTF-8\n\fSFX A Y 1\nSFX A 0 e .\n",
+    "TypeScript": 'import { A } from "./a.cjs";\n\n\f// of\nexport interface A { b: c }\n\f/* x, y\n */\n'
+    "declare module 'x' {}\n\fimport type {\n  A, B\n} from 'a'\n\f\"use strict\";\nlet a = 1;\n",
+    "CDL": "netcdf x {\ndimensions:\n\tt = 1 ;\n}\n",
+    "XBM": "#define a_width 8\n#define a_height 8\n",
+    "EnergyPlus": "Version,8.9;\n\f! of it\n\nBuilding,\n  Home,   !- Name\n",
+    "board": 'Element[0x00000000 "a" "" 1 2]\n(\n\f(module R1 (layer F.Cu)\n\f(kicad_pcb (version 3)\n',
+    "reStructuredText": ".. |a| replace:: b\n.. |c| replace:: d\n\f.. note:: of it\n\f.. _x: http://a.b\n",
     "seismologists": "BEGIN GSE2.0\nMSG_TYPE DATA\nSTOP\n",
 }
 CASES = [(kind, text) for kind, texts in KINDS.items() for text in texts.split("\f")]
@@ -85,7 +99,10 @@ def test_every_door_refuses_it(tmp_path, kind):
     "text",
     [
         "id,v\n1,2\n", "[x],k\n1,2\n", ">5,1\n>6,2\n", "@home,1\n@work,2\n", "101 a\n102 b\n", "%0,a\n%1,b\n",
-        "set,size\n1,2\n", "create,drop\n1,2\n", "From,To\nOslo,Rome\n", "solid,liquid\n1,2\n", "a: 1\nb: 2\nc: 3\n",
+        "set,size\n1,2\n", "3 4\nOslo Rome\n", "(a,b)\n(c,d)\n", "(1,2);(3,4)\n", "SET,a\n",
+        "import,export\n1,2\n",
+        "Element,n\nH,1\n", "#define,a\n", "Version,Date\n1.0,x\n", "CLUSTAL,a\n", "(12:30,5)\n",
+        "create,drop\n1,2\n", "From,To\nOslo,Rome\n", "solid,liquid\n1,2\n", "a: 1\nb: 2\nc: 3\n",
         "1\n2\n3\n", "~V,~A\n1,2\n", "# hour,wind\n1,2\n", "#\n1,2\n" * 99, "---\n1,2\n", "BEGIN,END\n1,2\n",
         "data_a,data_b\n1,2\n", "HEADER,TITLE\n1,2\n", ">s\n1,2\n", "dn,cn\na,b\n", "Date: a\n", "12345,abc\n",
     ],

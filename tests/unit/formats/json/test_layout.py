@@ -80,6 +80,9 @@ INSIDE = {
     "orient=table": ({"schema": {"fields": [{}, {}]}, "data": [{"i": 0}, {"i": 1}]}, "'data', and", "$.data[*]"),
     "orient=index": ({"0": {"a": 1, "b": 2}, "1": {"a": 3}}, "whose 2 members are objects with the same names", "line"),
     "keys that are data": ({"x": {"id1": {"a": 1}, "id2": {"a": 2}}}, "around 'x', whose 2 members", "line"),
+    "texts": ({f"k{n}": "x" for n in range(30)}, "whose 30 members are all texts", "line"),
+    "arrays": ({f"k{n}": ["x"] * n for n in range(30)}, "whose 30 members are all arrays", "line"),
+    "numbers": ({f"k{n}": n for n in range(30)}, "whose 30 members are all numbers", "line"),
     "columns": ({"a": [1, 2], "b": [3, 4]}, "whose 2 members are arrays of the same length", "line"),
 }
 

@@ -95,8 +95,8 @@ def _or(is_given: bool, otherwise: str) -> str:
 def _of_directives(chosen: Reading) -> str | None:
     """The doubt of a file of QIIME 2 that has lines of directives below its names."""
     head = LINE_END.split(chosen.sample.text)[:_MOST_ABOVE]
-    last = max((n for n, line in enumerate(head) if _DIRECTIVE.match(line)), default=0)
-    if not last:
+    last = max((n for n, line in enumerate(head) if _DIRECTIVE.match(line)), default=-1)
+    if last < 0:
         return None
     is_named = any(line and not line.startswith(b"#") for line in head[:last])
     fix = "header=true" if is_named else f"header=false with skipRows={chosen.skipped + last + 1}, and a schema"

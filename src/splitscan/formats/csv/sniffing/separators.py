@@ -66,7 +66,8 @@ def only_in_values(reading: Reading, sep: str) -> bool:
     mark = sep.encode()
     holders = [value for record in reading.records for value, quoted in record if not quoted and mark in value]
     holders = holders[:_MOST_VALUES]
-    kinds = (kind_of(value.rpartition(b"=")[2]) for value in holders)
+    named = ((value, value.rpartition(b"=")[2]) for value in holders)  # a name and = may stand before a number
+    kinds = (kind_of(last if last.count(mark) == value.count(mark) else value) for value, last in named)
     whole = sum(kind in (ValueKind.NUMBER, ValueKind.DATE) for kind in kinds)
     return bool(holders) and len(holders) - whole <= _RARE * len(holders)
 
