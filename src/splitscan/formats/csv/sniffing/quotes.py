@@ -125,9 +125,7 @@ def has_pipes_between_tabs(text: bytes) -> bool:
 def with_doubt_of_line_ends(chosen: Reading) -> Reading:
     """The reading, in doubt where each line ends with a part of the separator, which would stay in the last value."""
     text = chosen.sample.text
-    if chosen.doubt is not None or chosen.sep not in (BETWEEN_TABS, "|") or not _AT_END.search(text):
-        return chosen
-    if chosen.sep == "|" and 2 * len(_AT_END.findall(text)) <= len(chosen.contents):
+    if chosen.doubt is not None or chosen.sep != BETWEEN_TABS or not _AT_END.search(text):
         return chosen
     end = re.search(rb"\r\n|\r|\n", text)
     values = f"{chosen.columns} value{'s' * (chosen.columns > 1)}"
