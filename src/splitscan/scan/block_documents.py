@@ -22,10 +22,10 @@ from splitscan.formats.framing.codes import code_tables
 from splitscan.formats.registry import format_of
 from splitscan.path_text import as_text
 from splitscan.read.contents import in_content, open_file, preamble_for
+from splitscan.read.envelopes import OffsetValues
 from splitscan.scan.block_request import BlockRequest
 from splitscan.scan.columns.partitions import Grain, grain_of, metadata_field, metadata_scalar
 from splitscan.scan.decoders import check_header
-from splitscan.scan.envelopes import OffsetValues
 from splitscan.scan.framework.columns import inner_fields, is_required_somewhere
 from splitscan.scan.oddities import SAID
 from splitscan.scan.spec import Constant, Head, ScanDocument, ScanSpec

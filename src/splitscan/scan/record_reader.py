@@ -29,10 +29,10 @@ from splitscan.formats.registry import format_of
 from splitscan.options import Mode
 from splitscan.read.block_reader import FramedRecords
 from splitscan.read.cursor import NONE_GIVEN_UP, RAW_BYTES, RecordChunk, Skipped
+from splitscan.read.envelopes import OffsetValues
 from splitscan.read.reader_context import ContextReader
 from splitscan.scan.block_request import BlockRequest, FileBlockReader, failed_to_read
 from splitscan.scan.decoders import check_header, encoding_of, needs_no_value, step_decoder
-from splitscan.scan.envelopes import OffsetValues
 from splitscan.scan.framework.batching import Batcher
 from splitscan.scan.framework.columns import (
     first_row,

@@ -22,9 +22,9 @@ from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
+from splitscan.read.envelopes import OffsetValues, check_names, envelope_values, find_around, settled_columns
 from splitscan.scan.columns.partitions import Grain, Partitions, grain_of, metadata_field, metadata_scalar
 from splitscan.scan.columns.projection import project
-from splitscan.scan.envelopes import OffsetValues, check_names, envelope_values, find_around, settled_columns
 from splitscan.scan.own_formats import ContextReading, ManagedReading, Reading
 
 _NOTHING: pa.Schema = pa.schema([])

@@ -23,12 +23,11 @@ _KNOWN_RECORDS = 20  # before a line, which say whether it is like them
 _LOOKED_AT = 500
 _TEXT = re.compile(rb"[A-Za-z_\x80-\xff]")
 _UNIT = re.compile(rb"\[[^\[\]]*\]|\([^()]*\)|%|\d+[sdn]")  # the last but one: as the formats of USGS
-_DIRECTIVE = re.compile(rb"\"?#q2:[a-z]")
+_DIRECTIVE = re.compile(rb"\"?#q2:[a-z]")  # of QIIME 2
 _TYPE = re.compile(
     rb"(?i:string|str|text|varchar|char|categorical|numeric|u?int\d*|integer|bigint|long|float\d*|double|decimal|real|"
     rb"number|date|datetime|timestamp|bool|boolean)(?:\(\d+(?:, ?\d+)?\))?|\d+[sdn]"
 )
-_DIRECTIVE = b"#q2:"  # of QIIME 2
 _MOST_NAMES = 4  # lines in which names, units and rules stand
 _MOST_ABOVE = 30  # lines above a rule, where the lines make no table, and above directives
 _LOOSE_NAME = re.compile(rb"[^ ]+(?: [^ ]+)*")
@@ -72,12 +71,6 @@ def about_other_lines(
     elif not (header.value and all(name for name, _ in chosen.records[0][1:])) and _are_below_groups(chosen.records):
         seen = quoted(lines[1])
         yield f"The line {seen} may be the header: give header=true with skipRows={chosen.lines_before(1)}."
-    if not names and lines[1:] and lines[1].startswith(_DIRECTIVE):
-        yield (
-            f"The line {quoted(lines[1])} below the first one says something of columns, and may be no record: give "
-            f"header=false with skipRows={chosen.lines_before(1) + 1} and a schema, or comment=#"
-            f"{_or(is_given, 'header=true with an empty comment to read it')}."
-        )
     if header.value and not names and _is_note_below(chosen.records):
         yield (
             f"The line {quoted(lines[1])} below the first one may be a note, and no record: give header=false with "
