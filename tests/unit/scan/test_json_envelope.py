@@ -14,7 +14,7 @@ import splitscan as ss
 from splitscan.errors import RecordError, SchemaError, SplitscanError, UsageError
 from splitscan.formats.json import envelope
 from splitscan.options.stream import StreamOptions
-from splitscan.scan import envelopes, format_ddl, open_reader
+from splitscan.read import envelopes, format_ddl, open_reader
 from splitscan.streaming.growing import GrowingFiles
 from splitscan.testing.scan_laws import check_block_law, check_projection_law
 
