@@ -19,7 +19,7 @@ from splitscan.content.storage import open_storage
 from splitscan.jobs.parquet import RejectFileWriter
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import Staging
-from splitscan.scan import scan_blocks
+from splitscan.reading.block_scan import scan_blocks
 
 _EVERY = 20
 _SCHEMA = "id bigint, name string, amount double"

@@ -57,13 +57,13 @@ if TYPE_CHECKING:
     from splitscan.engine import SlowEngineWarning
     from splitscan.formats.csv.sniffing.found import Dialect
     from splitscan.jobs.verifying import verify
-    from splitscan.read.framed_contexts import (
+    from splitscan.reading.framed_contexts import (
         FixedBytesReaderContext,
         LineReaderContext,
         ReadAheadLineReaderContext,
     )
-    from splitscan.read.reader_context import Entity, ReaderContext
-    from splitscan.scan.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
+    from splitscan.reading.framework import ManagedReader, Origin, ResultSetLoader, SchemaNegotiator
+    from splitscan.reading.reader_context import Entity, ReaderContext
 
 __version__ = "0.1.0"
 
@@ -122,9 +122,9 @@ _HOMES = {
     "splitscan.engine": ("SlowEngineWarning",),
     "splitscan.formats.csv.sniffing.found": ("Dialect",),
     "splitscan.jobs.verifying": ("verify",),
-    "splitscan.read.framed_contexts": ("FixedBytesReaderContext", "LineReaderContext", "ReadAheadLineReaderContext"),
-    "splitscan.read.reader_context": ("Entity", "ReaderContext"),
-    "splitscan.scan.framework": ("ManagedReader", "Origin", "ResultSetLoader", "SchemaNegotiator"),
+    "splitscan.reading.framed_contexts": ("FixedBytesReaderContext", "LineReaderContext", "ReadAheadLineReaderContext"),
+    "splitscan.reading.reader_context": ("Entity", "ReaderContext"),
+    "splitscan.reading.framework": ("ManagedReader", "Origin", "ResultSetLoader", "SchemaNegotiator"),
 }
 """Modules of public names, imported when one is first asked for; all others are of files."""
 

@@ -20,10 +20,10 @@ from splitscan.engine import kernel
 from splitscan.formats.framing.contract import Need, RecordFormat
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.xml.framing import XmlFormat
-from splitscan.read import block_reader
-from splitscan.read.cursor import FramesAhead, OpenRecords, RecordCursor, Records, Skipped, steps_until
-from splitscan.scan.block_request import BlockRequest
-from splitscan.scan.record_reader import RecordBlockReader
+from splitscan.reading import block_reader
+from splitscan.reading.block_request import BlockRequest
+from splitscan.reading.cursor import FramesAhead, OpenRecords, RecordCursor, Records, Skipped, steps_until
+from splitscan.reading.record_reader import RecordBlockReader
 from splitscan.testing.faults import MemorySource
 from splitscan.testing.scan_laws import check_ledger_law, cut_blocks
 

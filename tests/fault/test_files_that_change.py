@@ -9,8 +9,8 @@ import pytest
 from splitscan.content.storage import check_unchanged, open_source
 from splitscan.errors import SourceChangedError, SourceMissingError
 from splitscan.options.files import FileOptions
-from splitscan.plan.cutting import split_file
-from splitscan.plan.files import list_files
+from splitscan.scans.cutting import split_file
+from splitscan.scans.listing import list_files
 
 pytestmark = pytest.mark.fault
 

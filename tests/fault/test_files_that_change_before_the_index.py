@@ -4,8 +4,8 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import SourceChangedError, SourceMissingError
-from splitscan.scan import open_reader
-from splitscan.scan.index import fill_index, index_here
+from splitscan.reading.block_scan import open_reader
+from splitscan.scans.index import fill_index, index_here
 from splitscan.spark.indexing import index_in_turn
 
 pytestmark = pytest.mark.fault

@@ -21,7 +21,7 @@ from splitscan.formats.decoding.contract import VARIANT
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.options import BlankAs
-from splitscan.scan.block_documents import scan_document
+from splitscan.reading.block_documents import scan_document
 
 VALUES = 200  # of a case of values
 _MODES = ["PERMISSIVE", "PERMISSIVE", "PERMISSIVE", "DROPMALFORMED", "FAILFAST"]

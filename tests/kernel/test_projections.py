@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.formats.decoding.ddl import as_schema
-from splitscan.scan.block_documents import scan_document
-from splitscan.scan.request import ReadRequest
-from splitscan.scan.spec import ScanSpec, make_spec
+from splitscan.reading.block_documents import scan_document
+from splitscan.reading.spec import ScanSpec, make_spec
+from splitscan.scans.request import ReadRequest
 
 splitscan_kernel = pytest.importorskip("splitscan_kernel")
 

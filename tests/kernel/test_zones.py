@@ -19,7 +19,7 @@ import splitscan as ss
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.members import inference_document
 from splitscan.options.files import zone_of
-from splitscan.scan.block_documents import scan_document
+from splitscan.reading.block_documents import scan_document
 
 EPOCH = dt.datetime(1970, 1, 1)
 SECOND = dt.timedelta(seconds=1)

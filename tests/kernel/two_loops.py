@@ -9,12 +9,12 @@ import pytest
 
 from splitscan.blocks import BlockMetadata, Reject
 from splitscan.errors import SplitscanError
-from splitscan.scan.block_documents import scan_document
-from splitscan.scan.block_request import BlockReader, BlockRequest
-from splitscan.scan.given_up import RejectCounter
-from splitscan.scan.kernel_reader import KernelBlockReader
-from splitscan.scan.record_reader import RecordBlockReader
-from splitscan.scan.spec import ScanSpec
+from splitscan.reading.block_documents import scan_document
+from splitscan.reading.block_request import BlockReader, BlockRequest
+from splitscan.reading.given_up import RejectCounter
+from splitscan.reading.kernel_reader import KernelBlockReader
+from splitscan.reading.record_reader import RecordBlockReader
+from splitscan.reading.spec import ScanSpec
 
 
 def read(reader: BlockReader, rejects: list[Reject]) -> Any:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from splitscan.read import boundaries
+from splitscan.reading import boundaries
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from splitscan.formats.csv.reference import CsvReferenceFraming, CsvState, Quote
 from splitscan.formats.framing.contract import Need
 from splitscan.formats.framing.encodings import CR, resolve_encoding
 from splitscan.formats.framing.frames import Buffer, Frames, Summary
-from splitscan.read import block_reader, boundaries, cursor
+from splitscan.reading import block_reader, boundaries, cursor
 from splitscan.testing import check_fast_path_law, check_reader_law, check_summary_law, reader_laws
 
 Patch = Callable[[pytest.MonkeyPatch], None]

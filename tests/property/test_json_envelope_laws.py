@@ -17,7 +17,7 @@ from splitscan.formats.json.envelope_columns import EnvelopeColumn, parse_envelo
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.record_path import RecordPath
 from splitscan.formats.json.reference import JsonShape
-from splitscan.read.envelopes import Envelopes, read_envelopes
+from splitscan.reading.envelopes import Envelopes, read_envelopes
 from splitscan.testing.faults import MemorySource
 from splitscan.testing.memory_reader import read_range
 

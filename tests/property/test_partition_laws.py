@@ -14,7 +14,7 @@ from splitscan.formats.framing.contract import RecordFormat, has
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.not_text import is_no_text
 from splitscan.formats.text.lines import line_format
-from splitscan.read import cursor, pieces
+from splitscan.reading import cursor, pieces
 from splitscan.testing import strategies
 from splitscan.testing.reader_laws import check_reader_law
 

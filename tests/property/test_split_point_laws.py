@@ -13,9 +13,9 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.read import boundaries
-from splitscan.read.boundaries import find_start_nearby
-from splitscan.read.cursor import RecordCursor, Records, steps_until
+from splitscan.reading import boundaries
+from splitscan.reading.boundaries import find_start_nearby
+from splitscan.reading.cursor import RecordCursor, Records, steps_until
 from splitscan.testing.faults import MemorySource
 from splitscan.testing.strategies import files_of
 

@@ -16,7 +16,7 @@ from backports import zstd
 from bench.generated import CHUNK_RECORDS, SCHEMA, generated_batch, write_generated_csv
 
 import splitscan as ss
-from splitscan.plan.seek_index import IndexState, keep_seek_index
+from splitscan.scans.seek_index import IndexState, keep_seek_index
 
 from .contents import content, generated_content
 

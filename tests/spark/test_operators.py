@@ -15,9 +15,9 @@ import splitscan as ss
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SourceChangedError, UsageError
 from splitscan.formats.registry import parse_options, record_format
-from splitscan.plan.cutting import split_file
-from splitscan.plan.files import list_files
-from splitscan.scan import scan_blocks
+from splitscan.reading.block_scan import scan_blocks
+from splitscan.scans.cutting import split_file
+from splitscan.scans.listing import list_files
 from splitscan.spark import indexing
 from splitscan.spark.block_rows import BLOCK_SCHEMA, block_batches, check_columns, read_block_rows
 from splitscan.spark.indexing import find_first_start

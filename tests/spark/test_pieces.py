@@ -15,7 +15,7 @@ from tests.counting import steps_of
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import SchemaError, UsageError
-from splitscan.scan.index import IndexTask, Summarised
+from splitscan.scans.index import IndexTask, Summarised
 from splitscan.spark.frames import pack_payload, unpack_payload
 from splitscan.spark.indexing import plain_answer, read_answer
 from splitscan.spark.session import arrow_schema, check_executable, spark_schema

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 import pyspark_splitscan
 import splitscan as ss
 from splitscan.errors import SchemaError, SourceMissingError, UsageError
-from splitscan.plan.files import FileListing
+from splitscan.scans.listing import FileListing
 from splitscan.spark.source import SplitscanDataSource, SplitscanReader
 
 from .samples import CSV_SCHEMA, SAMPLES, Sample, write_csv

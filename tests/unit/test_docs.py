@@ -21,7 +21,7 @@ from splitscan.cli.program import app
 from splitscan.formats.registry import FORMATS, describe_options
 from splitscan.messages.spec import describe_kafka_options
 from splitscan.options.sources import describe_table_options
-from splitscan.scan import open_reader
+from splitscan.reading.block_scan import open_reader
 from splitscan.spark import operators
 
 PROJECT = Path(__file__).parents[2]

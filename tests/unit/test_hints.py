@@ -46,7 +46,7 @@ from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.jobs.table_format import check_types
 from splitscan.options import Mode
 from splitscan.ranges import OFFSET_INFINITY, ByteKeyRangeTracker, OffsetRangeTracker
-from splitscan.scan.framework import Extra
+from splitscan.reading.framework import Extra
 from splitscan.spark import ingest_runner
 
 Act = Callable[[], Any]

@@ -16,7 +16,7 @@ PROGRAM = """
 import json, sys
 from splitscan.blocks import BlockMetadata
 from splitscan.jobs.destination import History
-from splitscan.plan.files import list_files
+from splitscan.scans.listing import list_files
 from splitscan.jobs.ledger import Ledger, LedgerBlock, LedgerFile, identify
 from splitscan.jobs.ledger_files import parse_ledger, render_ledger
 from splitscan.streaming.windows import PlannedFile, Window, read_window

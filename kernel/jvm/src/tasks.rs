@@ -36,7 +36,7 @@ const PROGRESS: usize = 3; // numbers before those of the arrays
 
 const MOST_ROWS: u64 = 1 << 24; // of a batch without a column: Spark asks between batches whether the task was killed
 
-/// Blocks of a task, as `splitscan.scan.block_documents.TaskDocuments` writes them: of each what its file is called in
+/// Blocks of a task, as `splitscan.reading.block_documents.TaskDocuments` writes them: of each what its file is called in
 /// messages, and the document of the block. Rows that planning has counted come before those, and without a column.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

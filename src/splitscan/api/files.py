@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 import pyarrow as pa
 
 from splitscan.formats.csv.sniffing.found import Dialect
-from splitscan.scan.block_scan import scan_blocks
-from splitscan.scan.checking import CheckReport, check_scan
-from splitscan.scan.dialects import pin_dialect, sniff, tell_guesses
-from splitscan.scan.files import FileTest, Paths, as_paths
-from splitscan.scan.finding_format import find_format
-from splitscan.scan.new_columns import OnNewColumns
-from splitscan.scan.own_formats import OwnFormat, name_of_own
-from splitscan.scan.planner import ScanPlanner
-from splitscan.scan.rejects import OnReject, one_by_one
-from splitscan.scan.rows import Rows, as_html, as_text, facts
-from splitscan.scan.schema.resolution import SchemaExplanation, explain
+from splitscan.reading.block_scan import scan_blocks
+from splitscan.reading.new_columns import OnNewColumns
+from splitscan.reading.own_formats import OwnFormat, name_of_own
+from splitscan.reading.rejects import OnReject, one_by_one
+from splitscan.scans.checking import CheckReport, check_scan
+from splitscan.scans.dialects import pin_dialect, sniff, tell_guesses
+from splitscan.scans.files import FileTest, Paths, as_paths
+from splitscan.scans.finding_format import find_format
+from splitscan.scans.planner import ScanPlanner
+from splitscan.scans.rows import Rows, as_html, as_text, facts
+from splitscan.scans.schema import SchemaExplanation, explain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

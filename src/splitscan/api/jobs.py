@@ -19,9 +19,9 @@ from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.source import Source
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import ScanPlanner
-from splitscan.scan.files import Paths
-from splitscan.scan.finding_format import find_format
+from splitscan.scans import ScanPlanner
+from splitscan.scans.files import Paths
+from splitscan.scans.finding_format import find_format
 from splitscan.spark.ingest_runner import SparkRunner
 from splitscan.tables import DatabaseScan
 from splitscan.tables.ingest_source import TableIngestSource

@@ -17,11 +17,11 @@ from splitscan.jobs.ledger import Ledger, RowRange
 from splitscan.jobs.ledger_files import nothing_ingested, read_ledgers
 from splitscan.jobs.parquet import open_parquet_file
 from splitscan.jobs.workplace import DestinationStorage, missing_error
+from splitscan.reading.block_scan import scan_blocks
+from splitscan.reading.rejects import REJECTED, LineNumbers
 from splitscan.redaction import redact
-from splitscan.scan.block_scan import scan_blocks
-from splitscan.scan.planner import ScanPlanner
-from splitscan.scan.rejects import REJECTED, LineNumbers
-from splitscan.scan.rows import Rows
+from splitscan.scans.planner import ScanPlanner
+from splitscan.scans.rows import Rows
 from splitscan.sizes import KIB
 
 

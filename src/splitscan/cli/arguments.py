@@ -18,9 +18,9 @@ from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
 from splitscan.formats.registry import FORMATS, finds_dialect, options_of
 from splitscan.options.table import declared_options
-from splitscan.scan.dialects import needed_options, pin_dialect
-from splitscan.scan.files import NamedPaths, as_paths
-from splitscan.scan.finding_format import about_names, find_format
+from splitscan.scans.dialects import needed_options, pin_dialect
+from splitscan.scans.files import NamedPaths, as_paths
+from splitscan.scans.finding_format import about_names, find_format
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
 

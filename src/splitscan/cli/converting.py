@@ -19,9 +19,9 @@ from splitscan.cli.output import write_json, write_line, write_note, write_rows
 from splitscan.cli.program import command
 from splitscan.errors import Advice, RecordError
 from splitscan.formats.decoding.contract import type_name
+from splitscan.reading.new_columns import NewColumns
 from splitscan.redaction import redact
-from splitscan.scan.checking import BrokenRecords, CheckReport
-from splitscan.scan.new_columns import NewColumns
+from splitscan.scans.checking import BrokenRecords, CheckReport
 from splitscan.sizes import count_of, format_size
 
 
@@ -184,7 +184,7 @@ def stats(sources: Sources, given: Mapping[str, Any], as_json: Json = False) -> 
     greatest.
     """
     arguments = ScanArguments.of(sources, **given)
-    from splitscan.scan.rows import column_statistics  # noqa: PLC0415 -- numbers load with it
+    from splitscan.scans.rows import column_statistics  # noqa: PLC0415 -- numbers load with it
 
     scan = _scan(arguments, typed=True, strict=False)
     rejected = Rejected()

@@ -39,13 +39,13 @@ from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.first_bytes import TOLD_BY_FIRST_BYTES
 from splitscan.formats.registry import DEFAULT_FORMAT, FORMATS, describe_options, resolve_format
 from splitscan.options import OptionDescription
-from splitscan.plan.cutting import describe_cut
-from splitscan.plan.seek_index import keep_seek_index
 from splitscan.redaction import redact
-from splitscan.scan import ScanPlanner
-from splitscan.scan.dialects import unclear
-from splitscan.scan.rows import shown_values
-from splitscan.scan.schema.resolution import ColumnExplanation, SchemaExplanation, SeenType
+from splitscan.scans import ScanPlanner
+from splitscan.scans.cutting import describe_cut
+from splitscan.scans.dialects import unclear
+from splitscan.scans.rows import shown_values
+from splitscan.scans.schema import ColumnExplanation, SchemaExplanation, SeenType
+from splitscan.scans.seek_index import keep_seek_index
 
 _MOST_BLOCKS_IN_TABLE = 500
 _LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")  # of a page: a terminal shows its text

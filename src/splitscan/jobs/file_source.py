@@ -33,11 +33,12 @@ from splitscan.jobs.staging import BlockKey, PartTarget
 from splitscan.jobs.workplace import DestinationStorage
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.path_text import portable_path
-from splitscan.scan import ScanPlanner, ScanSpec
-from splitscan.scan.block_documents import for_tasks
-from splitscan.scan.dialects import contradiction
-from splitscan.scan.index import fill_index
-from splitscan.scan.new_columns import NewColumns
+from splitscan.reading.block_documents import for_tasks
+from splitscan.reading.new_columns import NewColumns
+from splitscan.reading.spec import ScanSpec
+from splitscan.scans import ScanPlanner
+from splitscan.scans.dialects import contradiction
+from splitscan.scans.index import fill_index
 from splitscan.streaming.windows import Window
 
 _LAYOUT = 2  # what is left in staging by a splitscan with another one belongs to another job

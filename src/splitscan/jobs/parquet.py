@@ -23,9 +23,9 @@ from splitscan.errors import InvariantError, Where
 from splitscan.jobs.ledger import WrittenFile
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import PartTarget, Staging
-from splitscan.read.reader_context import open_stream
+from splitscan.reading.reader_context import open_stream
+from splitscan.reading.rejects import REJECTED, RejectBatch
 from splitscan.redaction import MARK_OF_SECRETS, redact
-from splitscan.scan.rejects import REJECTED, RejectBatch
 from splitscan.sizes import KIB, MIB
 
 REJECT_SCHEMA: pa.Schema = REJECTED.remove(REJECTED.get_field_index("line"))

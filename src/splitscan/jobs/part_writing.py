@@ -31,10 +31,10 @@ from splitscan.jobs.staging import (
     PartTarget,
     Staging,
 )
+from splitscan.reading.block_scan import ConsecutiveBlocks
+from splitscan.reading.oddities import of_file, total_oddities
+from splitscan.reading.spec import ScanSpec
 from splitscan.redaction import redact
-from splitscan.scan.block_scan import ConsecutiveBlocks
-from splitscan.scan.oddities import of_file, total_oddities
-from splitscan.scan.spec import ScanSpec
 
 MOST_OPEN = 32
 """Files that one part writes at a time: each holds a handle, and in an object store a buffer of some MB."""

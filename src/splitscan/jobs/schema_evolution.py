@@ -14,11 +14,11 @@ from splitscan.formats.merge import NO_VALUE, has_more_members, join, join_all, 
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.source import EvolvedSource
 from splitscan.options import Mode
+from splitscan.reading.block_scan import open_reader
+from splitscan.reading.new_columns import EVERY_RECORD, SOME_RECORDS, NewColumns
 from splitscan.redaction import redact
-from splitscan.scan import ScanPlanner
-from splitscan.scan.block_scan import open_reader
-from splitscan.scan.new_columns import EVERY_RECORD, SOME_RECORDS, NewColumns
-from splitscan.scan.schema.resolution import ColumnSource, ResolvedColumn, shown_type
+from splitscan.scans import ScanPlanner
+from splitscan.scans.schema import ColumnSource, ResolvedColumn, shown_type
 
 _MOST_DDL = 400  # characters of a schema in a message
 

@@ -18,8 +18,8 @@ from splitscan.jobs.record_json import Json
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.staging import BlockKey, OutputPart, PartReport, PartTarget, Staging, plan_parts, report_folders
 from splitscan.jobs.workplace import DestinationStorage
-from splitscan.scan import ScanPlanner
-from splitscan.scan.index import IndexTask, Summarised, index_here
+from splitscan.scans import ScanPlanner
+from splitscan.scans.index import IndexTask, Summarised, index_here
 
 if TYPE_CHECKING:
     from splitscan.rebalance.report import RebalanceReport  # an optional room

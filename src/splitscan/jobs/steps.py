@@ -43,7 +43,7 @@ from splitscan.jobs.settings import IngestSettings, OnChanged, Partitioning
 from splitscan.jobs.source import ReadTasks, Runner, Source
 from splitscan.jobs.staging import PartReport, PartTarget
 from splitscan.jobs.workplace import DestinationStorage, claim, clean_up
-from splitscan.scan.oddities import OddRecords, total_oddities
+from splitscan.reading.oddities import OddRecords, total_oddities
 
 _MOST_REJECTED_FILES = 10
 

@@ -43,9 +43,9 @@ from splitscan.jobs.ledger_files import ledger_name, nothing_ingested, read_ledg
 from splitscan.jobs.parquet import REJECT_SCHEMA, parquet_of
 from splitscan.jobs.reports import Finding, VerifyReport
 from splitscan.jobs.workplace import is_moved_in
-from splitscan.plan.files import check_inside
-from splitscan.read.contents import recognised_content
+from splitscan.reading.contents import recognised_content
 from splitscan.redaction import redact
+from splitscan.scans.listing import check_inside
 from splitscan.sizes import KIB
 
 T = TypeVar("T")

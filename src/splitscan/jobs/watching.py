@@ -23,7 +23,7 @@ from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.options.stream import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact
-from splitscan.scan import ScanPlanner
+from splitscan.scans import ScanPlanner
 from splitscan.streaming import Offset, StreamPlanner
 from splitscan.streaming.windows import Backlog, Window, read_position
 

@@ -21,15 +21,15 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Frames, Offsets
 from splitscan.formats.registry import record_format
 from splitscan.options import Mode
-from splitscan.read.cursor import RAW_BYTES
-from splitscan.scan.block_documents import block_document, scan_document
-from splitscan.scan.block_request import BlockRequest
-from splitscan.scan.decoders import decoder, with_required
-from splitscan.scan.framework.columns import prune_array
-from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.kernel_reader import rejects_of, rows_of
-from splitscan.scan.rejects import RejectBatch, reason_array
-from splitscan.scan.spec import ScanSpec
+from splitscan.reading.block_documents import block_document, scan_document
+from splitscan.reading.block_request import BlockRequest
+from splitscan.reading.cursor import RAW_BYTES
+from splitscan.reading.decoders import decoder, with_required
+from splitscan.reading.framework.columns import prune_array
+from splitscan.reading.framework.conform import rows_without_columns
+from splitscan.reading.kernel_reader import rejects_of, rows_of
+from splitscan.reading.rejects import RejectBatch, reason_array
+from splitscan.reading.spec import ScanSpec
 from splitscan.sizes import count_of
 
 NOT_ONE_RECORD = "not-one-record"

@@ -27,13 +27,13 @@ from splitscan.messages.kafka import (
 )
 from splitscan.messages.spec import MessageSpec, message_column
 from splitscan.options.sources import KafkaOptions
-from splitscan.scan.decoders import needs_no_value
-from splitscan.scan.framework import Origin, OutputPlan, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
-from splitscan.scan.framework.conform import rows_without_columns
-from splitscan.scan.given_up import RejectCounter
-from splitscan.scan.oddities import NOT_UTF8, OddRecords, is_utf8
-from splitscan.scan.rejects import OnReject, OnRejects, one_by_one
-from splitscan.scan.spec import ScanSpec
+from splitscan.reading.decoders import needs_no_value
+from splitscan.reading.framework import Origin, OutputPlan, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
+from splitscan.reading.framework.conform import rows_without_columns
+from splitscan.reading.given_up import RejectCounter
+from splitscan.reading.oddities import NOT_UTF8, OddRecords, is_utf8
+from splitscan.reading.rejects import OnReject, OnRejects, one_by_one
+from splitscan.reading.spec import ScanSpec
 from splitscan.sizes import MIB
 
 _POLL_SECONDS = 0.1  # the library waits so long for a full portion, so it is the price of a gap at the end of a range

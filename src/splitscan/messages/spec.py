@@ -32,7 +32,7 @@ from splitscan.options.table import (
     parsed_values,
     show_value,
 )
-from splitscan.scan.spec import ScanSpec, make_spec
+from splitscan.reading.spec import ScanSpec, make_spec
 
 _RAW = "raw"  # what the value of a message is where nobody says it
 _PREFIX = "kafka."

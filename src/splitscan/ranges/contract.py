@@ -8,7 +8,7 @@ block) belongs to the range of the split point before it.
 *Consumed* is everything up to and including the start of the last record returned or promised. Only what is not
 consumed can be split off, so no record is ever read twice and none is lost.
 
-A block of a file has one reader, and nobody splits it while it is read: :mod:`splitscan.read.block_reader` compares
+A block of a file has one reader, and nobody splits it while it is read: :mod:`splitscan.reading.block_reader` compares
 starts with its stop itself. Trackers are for ranges that others may take from: what a partition has not claimed yet.
 """
 

@@ -19,14 +19,15 @@ from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, SourceError, SourceMissingError, Where
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options import OnFileChange
-from splitscan.read.contents import codec_in
-from splitscan.read.opened_file import OpenedFile
+from splitscan.reading.block_scan import open_reader
+from splitscan.reading.contents import codec_in
+from splitscan.reading.given_up import RejectCounter
+from splitscan.reading.opened_file import OpenedFile
+from splitscan.reading.partitions import Grain, grain_of, metadata_name
+from splitscan.reading.rejects import OnRejects
+from splitscan.reading.spec import ScanSpec
 from splitscan.rebalance.claim_values import Chunk, ChunkStats, NextChunk, Segment
 from splitscan.redaction import secret_ranges
-from splitscan.scan import ScanSpec, open_reader
-from splitscan.scan.columns.partitions import Grain, grain_of, metadata_name
-from splitscan.scan.given_up import RejectCounter
-from splitscan.scan.rejects import OnRejects
 
 _PATHS = (0, 4)  # of the values of a file those that may hold secrets
 _READ_BLOCKS = 1024  # neighbouring chunks touch the same blocks

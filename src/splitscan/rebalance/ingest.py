@@ -16,12 +16,12 @@ from splitscan.jobs.ledger import LedgerBlock, identify
 from splitscan.jobs.part_writing import PartWriter
 from splitscan.jobs.source import Division, ReadTasks, Runner
 from splitscan.jobs.staging import OutputPart, PartReport, PartTarget, Staging, log_folder
+from splitscan.reading.spec import ScanSpec
 from splitscan.rebalance.chunk_reader import ChunkReader, ChunkScan
 from splitscan.rebalance.claim_values import Chunk, ChunkStats, NextChunk
 from splitscan.rebalance.planning import RebalancePlan, plan_blocks, plan_ranges
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.scan import ScanPlanner
-from splitscan.scan.spec import ScanSpec
+from splitscan.scans import ScanPlanner
 
 _LOG = logging.getLogger("splitscan")
 

@@ -10,14 +10,14 @@ from itertools import groupby
 from splitscan.blocks import BlockMetadata
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options import FileOptions
-from splitscan.plan.cutting import is_compressed
+from splitscan.reading.block_scan import in_threads
+from splitscan.reading.own_formats import Reading, record_format_of
 from splitscan.rebalance.chunk_reader import PathSecrets, parts_of, segment_of
 from splitscan.rebalance.claim_log import PositionSpace
 from splitscan.rebalance.claim_values import Chunk, Segment
 from splitscan.redaction import redact
-from splitscan.scan import Indexer, ScanPlanner
-from splitscan.scan.block_scan import in_threads
-from splitscan.scan.own_formats import Reading, record_format_of
+from splitscan.scans import Indexer, ScanPlanner
+from splitscan.scans.cutting import is_compressed
 from splitscan.sizes import MIB, count_of, format_size
 
 SEGMENT_BYTES = 4 * MIB

@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.storage import locate, redact
 from splitscan.errors import UsageError, Where
-from splitscan.plan.files import check_inside
+from splitscan.scans.listing import check_inside
 
 PINS = ("file_size", "fingerprint")
 """Columns that say which version of a file is meant, as a listing of splitscan has them."""

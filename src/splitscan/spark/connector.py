@@ -28,16 +28,16 @@ from splitscan.errors import SplitscanError, UsageError, bad_option
 from splitscan.formats.framing.not_text import LOOKED_AT_BYTES
 from splitscan.jar import JAR, connector_jar, jar_version
 from splitscan.options import OnFileChange
-from splitscan.read.contents import open_file, refuse_no_text
-from splitscan.scan import ScanPlanner
-from splitscan.scan.block_documents import (
+from splitscan.reading.block_documents import (
     CODECS_OF_TASKS,
     TaskDocuments,
     scan_document,
     scan_document_with_metadata,
 )
-from splitscan.scan.block_scan import is_at_hand
-from splitscan.scan.spec import ScanSpec
+from splitscan.reading.block_scan import is_at_hand
+from splitscan.reading.contents import open_file, refuse_no_text
+from splitscan.reading.spec import ScanSpec
+from splitscan.scans import ScanPlanner
 from splitscan.spark.indexing import spark_indexer
 from splitscan.spark.jobs import classic_context, default_parallelism
 

@@ -27,14 +27,14 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from splitscan.errors import RebalanceError, UsageError
+from splitscan.reading.given_up import RejectCounter
+from splitscan.reading.spec import ScanSpec
 from splitscan.rebalance.chunk_reader import ChunkReader
 from splitscan.rebalance.claim_values import Segment
 from splitscan.rebalance.client import Claims, Coordinator
 from splitscan.rebalance.coordinator_process import ListenAddress, SharedCoordinator, shared_coordinator
 from splitscan.rebalance.messages import CoordinatorAddress
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.scan import ScanSpec
-from splitscan.scan.given_up import RejectCounter
 from splitscan.spark.jobs import classic_context, is_local
 
 _SCHEDULER_THREAD = "dispatcher-Coar"  # of CoarseGrainedScheduler: it is there when executors are other processes

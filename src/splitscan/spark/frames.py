@@ -18,11 +18,14 @@ from splitscan.blocks import UNKNOWN_END, BlockMetadata, Reject, read_blocks, wr
 from splitscan.content.storage import ByteSource
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import as_schema
-from splitscan.read.line_ends import CountingSource
-from splitscan.scan import RowCount, ScanPlanner, ScanSpec, count_blocks, scan_blocks
-from splitscan.scan.block_documents import TaskDocuments, for_tasks
-from splitscan.scan.oddities import OddRecords
-from splitscan.scan.rejects import REJECTED, counted_source, has_lines, reject_rows
+from splitscan.reading.block_documents import TaskDocuments, for_tasks
+from splitscan.reading.block_scan import scan_blocks
+from splitscan.reading.given_up import RowCount
+from splitscan.reading.line_ends import CountingSource
+from splitscan.reading.oddities import OddRecords
+from splitscan.reading.rejects import REJECTED, counted_source, has_lines, reject_rows
+from splitscan.reading.spec import ScanSpec
+from splitscan.scans import ScanPlanner, count_blocks
 from splitscan.spark.connector import connector_frame, why_python
 from splitscan.spark.indexing import spark_indexer, spark_workers
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame

@@ -17,13 +17,13 @@ from splitscan.content.storage import check_unchanged
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.framing.frames import Run, Summary
 from splitscan.options import OnFileChange, ReadOptions
-from splitscan.plan.cutting import split_file
-from splitscan.read.block_reader import FramedRecords
-from splitscan.read.contents import open_content
-from splitscan.read.pieces import Piece
-from splitscan.scan import Indexer, IndexTask, fill_index
-from splitscan.scan.index import Summarised, index_here
-from splitscan.scan.schema.inference import WORKERS_HERE, Workers
+from splitscan.reading.block_reader import FramedRecords
+from splitscan.reading.contents import open_content
+from splitscan.reading.pieces import Piece
+from splitscan.scans import Indexer, IndexTask, fill_index
+from splitscan.scans.cutting import split_file
+from splitscan.scans.index import Summarised, index_here
+from splitscan.scans.inference import WORKERS_HERE, Workers
 from splitscan.sizes import MIB
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks
 

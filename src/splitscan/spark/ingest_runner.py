@@ -12,15 +12,15 @@ from splitscan.errors import IngestError, RebalanceError, SplitscanError
 from splitscan.jobs.part_writing import WritePart, run_part
 from splitscan.jobs.source import Division
 from splitscan.jobs.staging import OutputPart, PartReport, PartTarget
+from splitscan.reading.block_documents import for_tasks
+from splitscan.reading.spec import ScanSpec
 from splitscan.rebalance.client import Claims
 from splitscan.rebalance.ingest import ClaimedDivision, ClaimedRun, ClaimRunner, run_partition
 from splitscan.rebalance.messages import CoordinatorAddress
 from splitscan.rebalance.planning import RebalancePlan
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.scan import ScanPlanner
-from splitscan.scan.block_documents import for_tasks
-from splitscan.scan.index import IndexTask, Summarised, index_here
-from splitscan.scan.spec import ScanSpec
+from splitscan.scans import ScanPlanner
+from splitscan.scans.index import IndexTask, Summarised, index_here
 
 T = TypeVar("T")
 

@@ -16,14 +16,16 @@ from splitscan.errors import SchemaError, UsageError, bad_option
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.registry import parse_options
 from splitscan.options import ReadOptions
-from splitscan.plan.cutting import BlockLengths, Splittable, cut_file, split_file
-from splitscan.plan.files import check_inside, list_files, no_files
-from splitscan.scan import ScanSpec, fill_index, scan_blocks
-from splitscan.scan.block_documents import for_tasks
-from splitscan.scan.dialects import advise
-from splitscan.scan.own_formats import record_format_of
-from splitscan.scan.request import ReadRequest
-from splitscan.scan.schema.inference import infer_schema
+from splitscan.reading.block_documents import for_tasks
+from splitscan.reading.block_scan import scan_blocks
+from splitscan.reading.own_formats import record_format_of
+from splitscan.reading.spec import ScanSpec
+from splitscan.scans import fill_index
+from splitscan.scans.cutting import BlockLengths, Splittable, cut_file, split_file
+from splitscan.scans.dialects import advise
+from splitscan.scans.inference import infer_schema
+from splitscan.scans.listing import check_inside, list_files, no_files
+from splitscan.scans.request import ReadRequest
 from splitscan.spark.block_rows import (
     BLOCK_SCHEMA,
     OPTIONAL,

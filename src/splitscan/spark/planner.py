@@ -26,12 +26,12 @@ from splitscan.arrays import scalar_of
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, UsageError
 from splitscan.formats.framing.contract import Splittability
-from splitscan.scan import Indexer, ScanPlanner
-from splitscan.scan.block_documents import METADATA, METADATA_MEMBERS, TaskDocuments
-from splitscan.scan.columns.partitions import Grain, file_value, grain_of, metadata_field, metadata_name
-from splitscan.scan.counting import rows_by_index
-from splitscan.scan.index import is_worth_summarising
-from splitscan.scan.spec import ScanSpec
+from splitscan.reading.block_documents import METADATA, METADATA_MEMBERS, TaskDocuments
+from splitscan.reading.partitions import Grain, file_value, grain_of, metadata_field, metadata_name
+from splitscan.reading.spec import ScanSpec
+from splitscan.scans import Indexer, ScanPlanner
+from splitscan.scans.counting import rows_by_index
+from splitscan.scans.index import is_worth_summarising
 from splitscan.spark.connector import Looker, check_version, is_switched_on, plan_lines, why_not
 from splitscan.spark.session import in_zone
 from splitscan.spark.source import SplitscanDataSource, path_not_found

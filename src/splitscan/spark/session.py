@@ -31,7 +31,7 @@ from splitscan.errors import SchemaError, UsageError, Where, bad_option
 from splitscan.formats.column_rules import PREFIX
 from splitscan.options.files import parse_zone
 from splitscan.options.table import ValueRefusedError
-from splitscan.scan import ScanSpec
+from splitscan.reading.spec import ScanSpec
 from splitscan.spark.jobs import as_raised, classic_context
 
 _SETTING = "spark.sql.session.timeZone"

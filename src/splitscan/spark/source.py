@@ -14,13 +14,15 @@ from pyspark.sql.types import StructType
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import locate, redact
 from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError, bad_option
+from splitscan.formats.decoding.contract import format_ddl
 from splitscan.options.stream import parse_stream_options
 from splitscan.options.table import show_value
-from splitscan.plan.files import list_files
-from splitscan.scan import ScanPlanner, ScanSpec, format_ddl
-from splitscan.scan.block_documents import for_tasks
-from splitscan.scan.dialects import pin_dialect, tell_guesses
-from splitscan.scan.finding_format import find_format
+from splitscan.reading.block_documents import for_tasks
+from splitscan.reading.spec import ScanSpec
+from splitscan.scans import ScanPlanner
+from splitscan.scans.dialects import pin_dialect, tell_guesses
+from splitscan.scans.finding_format import find_format
+from splitscan.scans.listing import list_files
 from splitscan.spark.connector import advise
 from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.session import arrow_schema, in_task_zone, in_zone, machine_zone, spark_schema

@@ -17,8 +17,9 @@ from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
 from splitscan.messages.spec import parse_kafka_options
 from splitscan.options.stream import StreamOptions
-from splitscan.scan import ScanPlanner, ScanSpec
-from splitscan.scan.block_documents import for_tasks
+from splitscan.reading.block_documents import for_tasks
+from splitscan.reading.spec import ScanSpec
+from splitscan.scans import ScanPlanner
 from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.session import arrow_schema, in_task_zone, in_zone, machine_zone, spark_schema
 from splitscan.streaming import Limits, StreamPlanner, read_offset

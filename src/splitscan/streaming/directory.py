@@ -17,9 +17,9 @@ from splitscan.content.storage import is_inside, locate, open_storage, open_tree
 from splitscan.errors import SourceChangedError, SplitscanError, Where, bad_option
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options.stream import CleanSource, OnModified, StreamOptions
-from splitscan.plan.cutting import BlockLengths
 from splitscan.redaction import redact
-from splitscan.scan import ScanPlanner
+from splitscan.scans import ScanPlanner
+from splitscan.scans.cutting import BlockLengths
 from splitscan.streaming.windows import FileProgress, FileWork, Found, PlannedFile, StreamState, Window
 
 PATIENCE_SECONDS = 0.15

@@ -16,10 +16,10 @@ from splitscan.content.storage.opening import HEAD_BYTES, head_of
 from splitscan.errors import SourceChangedError, SourceMissingError, bad_option
 from splitscan.formats.framing.contract import Splittability, has
 from splitscan.options.stream import OnModified, StreamOptions
-from splitscan.plan.frontier import cut_growing_file
+from splitscan.reading.own_formats import record_format_of
 from splitscan.redaction import redact
-from splitscan.scan import ScanPlanner
-from splitscan.scan.own_formats import record_format_of
+from splitscan.scans import ScanPlanner
+from splitscan.scans.frontier import cut_growing_file
 from splitscan.streaming.directory import DirectoryListing, modified_error
 from splitscan.streaming.windows import FileProgress, FileWork, Found, PlannedFile, StreamState
 

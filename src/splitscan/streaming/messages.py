@@ -20,9 +20,9 @@ from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges, report_loss, share_limit
 from splitscan.messages.spec import parse_kafka_options
 from splitscan.options.sources import EARLIEST, LATEST, KafkaOptions, OffsetChoice
+from splitscan.reading.rejects import OnReject
 from splitscan.redaction import redact
-from splitscan.scan.rejects import OnReject
-from splitscan.scan.rows import Rows, checked_limit, first_rows
+from splitscan.scans.rows import Rows, checked_limit, first_rows
 from splitscan.streaming.windows import foreign_offset
 
 _VERSION = 1

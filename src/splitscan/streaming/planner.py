@@ -13,9 +13,9 @@ from splitscan.content.archives.opening import is_member
 from splitscan.content.storage import locate, open_tree
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError, Where, bad_option
 from splitscan.options.stream import FileMode, StreamOptions, WindowLogChoice
-from splitscan.plan.files import check_inside, list_files
 from splitscan.redaction import redact
-from splitscan.scan import ScanPlanner
+from splitscan.scans import ScanPlanner
+from splitscan.scans.listing import check_inside, list_files
 from splitscan.streaming.directory import (
     PATIENCE_SECONDS,
     Arrivals,

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.conversions import Rules
-from splitscan.scan.framework.conform import can_cast, cast_column
+from splitscan.reading.framework.conform import can_cast, cast_column
 from splitscan.tables.keys import KeyKind
 
 ANY_VALUE = pa.struct({"integer": pa.int64(), "real": pa.float64(), "other": pa.string()})

@@ -31,7 +31,7 @@ from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivi
 from splitscan.jobs.staging import BlockKey, OutputPart, PartTarget, Staging
 from splitscan.options.sources import Snapshot
 from splitscan.redaction import redact
-from splitscan.scan.schema.resolution import shown_type
+from splitscan.scans.schema import shown_type
 from splitscan.tables.address import Relation
 from splitscan.tables.planning import TablePlan, TableSpec, TableVersion, checked_name
 from splitscan.tables.session import NOBODY

@@ -15,7 +15,7 @@ from splitscan.formats.decoding.ddl import as_schema
 from splitscan.jobs.ledger import KeyRange
 from splitscan.options.sources import Snapshot, TableOptions, parse_table_options
 from splitscan.redaction import redact
-from splitscan.scan.rows import Rows, checked_limit, first_rows
+from splitscan.scans.rows import Rows, checked_limit, first_rows
 from splitscan.tables.address import Address, Relation, parse_address, parse_relation
 from splitscan.tables.columns import TableColumn, TableConverter, choose_columns, find_column
 from splitscan.tables.keys import KeyKind

@@ -8,9 +8,9 @@ from typing import Any
 
 from splitscan.blocks import BlockMetadata, ByteRange, FileMetadata
 from splitscan.content.storage import ByteSource
-from splitscan.read.cursor import Skipped
-from splitscan.read.reader_context import ContextReader, Converted, ReaderContext
-from splitscan.scan.own_formats import ContextReading, as_reading
+from splitscan.reading.cursor import Skipped
+from splitscan.reading.own_formats import ContextReading, as_reading
+from splitscan.reading.reader_context import ContextReader, Converted, ReaderContext
 from splitscan.testing.faults import MemorySource, ShortReadSource
 from splitscan.testing.laws import check_partition_law, must_equal
 
@@ -34,7 +34,7 @@ def read_context_range(
         SplitscanError: If the context raises something or does not keep its promises.
 
     Example:
-        >>> from splitscan.read.framed_contexts import ReadAheadLineReaderContext
+        >>> from splitscan.reading.framed_contexts import ReadAheadLineReaderContext
         >>> read_context_range(ReadAheadLineReaderContext(), b"ab\ncd\nef", 1, 7)
         [(3, b'cd'), (6, b'ef')]
     """
@@ -55,7 +55,7 @@ def check_context_laws(context: ReaderContext | Callable[[], ReaderContext], dat
         SplitscanError: If the context raises something or does not keep its promises.
 
     Example:
-        >>> from splitscan.read.framed_contexts import ReadAheadLineReaderContext
+        >>> from splitscan.reading.framed_contexts import ReadAheadLineReaderContext
         >>> check_context_laws(ReadAheadLineReaderContext(), b"ab\r\ncd\n\nef")
     """
     reading = _reading(context)

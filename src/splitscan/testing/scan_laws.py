@@ -16,13 +16,14 @@ from splitscan.content.storage import digest_of
 from splitscan.formats.framing.contract import FullFormat, Need
 from splitscan.formats.framing.frames import Summary
 from splitscan.options import Mode
-from splitscan.plan.cutting import split_file
-from splitscan.read.contents import open_content
-from splitscan.scan import fill_index, open_reader
-from splitscan.scan.counting import count_blocks, count_rows
-from splitscan.scan.given_up import GIVEN_UP, RowCount
-from splitscan.scan.index import index_by_reading
-from splitscan.scan.own_formats import ContextReading
+from splitscan.reading.block_scan import open_reader
+from splitscan.reading.contents import open_content
+from splitscan.reading.given_up import GIVEN_UP, RowCount
+from splitscan.reading.own_formats import ContextReading
+from splitscan.scans import fill_index
+from splitscan.scans.counting import count_blocks, count_rows
+from splitscan.scans.cutting import split_file
+from splitscan.scans.index import index_by_reading
 from splitscan.testing.laws import must_equal
 from splitscan.testing.memory_reader import UNFINISHED, read_range
 

@@ -24,7 +24,7 @@ def end_of(command, *, output="pipe", **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loaded", ["splitscan.redaction", "pyarrow.lib", "splitscan.scan.planner"])
+@pytest.mark.parametrize("loaded", ["splitscan.redaction", "pyarrow.lib", "splitscan.scans.planner"])
 def test_ctrl_c_while_the_command_starts_is_a_word_and_not_a_traceback(basic, loaded):
     command = [sys.executable, "-X", "importtime", "-m", "splitscan", "count", str(basic)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -8,7 +8,7 @@ from backports import zstd
 
 import splitscan as ss
 from splitscan.content.kept import JsonCache
-from splitscan.read import boundaries
+from splitscan.reading import boundaries
 
 ROWS = b"".join(b'%d,"a\nb ""%d"""\n' % (i, i) for i in range(400))
 

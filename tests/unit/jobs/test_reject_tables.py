@@ -21,8 +21,8 @@ from splitscan.jobs.parquet import REJECT_PORTION_BYTES, RejectFileWriter
 from splitscan.jobs.part_writing import run_part, write_files
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import PartTarget, Staging, plan_parts
-from splitscan.scan import scan_blocks
-from splitscan.scan.rejects import OnRejects, RejectBatch
+from splitscan.reading.block_scan import scan_blocks
+from splitscan.reading.rejects import OnRejects, RejectBatch
 
 ODD = [
     "x", "it's", 'say ""', "a\\b", "é", "\u2028", "a@b", "s3://u:pw@host/x", "http://h/x?sig=abc&k=1", "y" * 41, "\t",

@@ -14,8 +14,8 @@ from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import PartReport
 from splitscan.jobs.steps import IngestTarget, plan_ingest
-from splitscan.scan.kernel_reader import KernelBlockReader
-from splitscan.scan.record_reader import RecordBlockReader
+from splitscan.reading.kernel_reader import KernelBlockReader
+from splitscan.reading.record_reader import RecordBlockReader
 
 from .conftest import SlowRunner
 

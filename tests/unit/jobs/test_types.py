@@ -14,7 +14,7 @@ from splitscan.options.stream import parse_stream_options
 
 from .conftest import InProcessRunner
 
-asked = import_module("splitscan.scan.request")
+asked = import_module("splitscan.scans.request")
 
 
 @pytest.fixture

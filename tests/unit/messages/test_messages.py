@@ -14,7 +14,7 @@ from splitscan.messages import make_message_spec, scan_messages
 from splitscan.messages.kafka import MessageRange, TopicPartition
 from splitscan.messages.reader import MessageReader, MessageReading
 from splitscan.messages.spec import parse_kafka_options
-from splitscan.scan.given_up import RejectCounter
+from splitscan.reading.given_up import RejectCounter
 
 from ...kafka.fakes import FakeConsumer, FakeMessage
 

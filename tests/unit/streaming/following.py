@@ -5,7 +5,8 @@ import os
 from dataclasses import replace
 
 from splitscan.options.stream import parse_stream_options
-from splitscan.scan import ScanPlanner, scan_blocks
+from splitscan.reading.block_scan import scan_blocks
+from splitscan.scans import ScanPlanner
 from splitscan.streaming.log import WindowLog
 from splitscan.streaming.planner import StreamPlanner
 from splitscan.streaming.windows import Offset

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, UsageError
-from splitscan.scan import ScanPlanner
+from splitscan.scans import ScanPlanner
 from splitscan.streaming.log import WindowLog
 from splitscan.streaming.windows import Offset
 from splitscan.testing import check_replay_law

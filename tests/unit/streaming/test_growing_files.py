@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from splitscan.errors import SourceChangedError, SourceError, UsageError
-from splitscan.scan import ScanPlanner
+from splitscan.scans import ScanPlanner
 from splitscan.streaming.growing import GrowingFiles
 from splitscan.testing import check_replay_law
 

@@ -1,7 +1,7 @@
 """Contract of record formats: how records are found in bytes.
 
 Everything here is pure: no files, no threads, no clock, no Spark. A format never sees where its bytes
-come from; a reader (:mod:`splitscan.read.block_reader`) hands it buffers that begin at a record start.
+come from; a reader (:mod:`splitscan.reading.block_reader`) hands it buffers that begin at a record start.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class FullFormat(RecordFormat, Protocol):
 
         Of a *context* format, whose record starts depend on everything before them: a file is summarised piece by
         piece, in parallel; the summaries compose, and then every piece knows in which state it begins
-        (:mod:`splitscan.read.boundaries`). State 0 is always "a record starts here". Such a position is not inside a
+        (:mod:`splitscan.reading.boundaries`). State 0 is always "a record starts here". Such a position is not inside a
         doubled quote, an escape, a delimiter. *before* has some KiB, or all.
         """
 

@@ -15,14 +15,14 @@ from splitscan.content.archives.opening import open_planned, open_source
 from splitscan.content.codecs.content import ContentStream
 from splitscan.errors import SourceChangedError, SourceError, SplitscanError
 from splitscan.options.files import FileOptions
-from splitscan.plan.cutting import describe_cut
-from splitscan.plan.files import list_files
-from splitscan.plan.tasks import balance_blocks, fill_evenly
 from splitscan.rebalance.chunk_reader import PathSecrets, block_of, segment_of
+from splitscan.scans.cutting import describe_cut
+from splitscan.scans.listing import list_files
+from splitscan.scans.tasks import balance_blocks, fill_evenly
 from splitscan.spark.frames import pack_payload, unpack_payload
 from splitscan.testing.scan_laws import check_block_law
 
-from ...read.compressed_scans import METADATA, SCANS, pieces_of
+from ...reading.compressed_scans import METADATA, SCANS, pieces_of
 from .packed import COMPRESS, in_parts, tar_of, tar_of_entries
 from .test_listing import entry
 

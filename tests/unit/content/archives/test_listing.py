@@ -12,8 +12,8 @@ import splitscan as ss
 from splitscan.content.archives.opening import open_source
 from splitscan.errors import SourceError, SplitscanError, UsageError
 from splitscan.options.files import FileOptions
-from splitscan.plan.files import check_inside, list_files
-from splitscan.plan.globs import compile_glob
+from splitscan.scans.globs import compile_glob
+from splitscan.scans.listing import check_inside, list_files
 
 from .packed import PACK, tar_of, tar_of_entries, zip_of
 

@@ -10,10 +10,10 @@ from backports import zstd
 
 import splitscan as ss
 from splitscan.errors import SourceError
-from splitscan.plan.cutting import describe_cut
+from splitscan.scans.cutting import describe_cut
 from splitscan.testing.scan_laws import check_ledger_law, read_block
 
-from ...read.compressed_scans import METADATA, SCANS
+from ...reading.compressed_scans import METADATA, SCANS
 from .packed import zip_of
 from .test_listing import zip_entry
 from .test_scans import DAMAGE, LINES, shared_out

@@ -13,7 +13,7 @@ from splitscan.content.archives.opening import open_source
 from splitscan.errors import SourceError, SourceMissingError, UsageError
 from splitscan.options.files import FileOptions
 from splitscan.options.stream import StreamOptions
-from splitscan.plan.files import list_files
+from splitscan.scans.listing import list_files
 from splitscan.streaming.planner import StreamPlanner
 
 from .packed import tar_of, zip_of

@@ -14,14 +14,14 @@ from splitscan.content.archives.opening import open_planned
 from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, UsageError
 from splitscan.options.files import FileOptions
 from splitscan.options.stream import StreamOptions
-from splitscan.plan.files import list_files
-from splitscan.read.contents import open_file
-from splitscan.scan import fill_index
+from splitscan.reading.contents import open_file
+from splitscan.scans import fill_index
+from splitscan.scans.listing import list_files
 from splitscan.streaming.planner import StreamPlanner
 from splitscan.testing.faults import check_byte_source
 from splitscan.testing.scan_laws import check_block_law, check_ledger_law, read_block
 
-from ...read.compressed_scans import METADATA, SCANS
+from ...reading.compressed_scans import METADATA, SCANS
 from .packed import DEFLATED, PACK, tar_of, zip_of
 
 LINES = b"".join(b"%d\n" % (i * i) for i in range(400))

@@ -3,7 +3,7 @@
 from splitscan.content.codecs.contract import ContainerError
 from splitscan.engine import kernel
 from splitscan.errors import UsageError, Where
-from splitscan.scan.block_documents import CODECS_OF_TASKS
+from splitscan.reading.block_documents import CODECS_OF_TASKS
 
 BY_KERNEL = [] if kernel() is None else [f"{codec} by the kernel" for codec in sorted(CODECS_OF_TASKS)]
 

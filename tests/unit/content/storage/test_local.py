@@ -170,7 +170,7 @@ def test_status_finds_nothing_below_a_file(file):
 @pytest.mark.slow
 def test_local_paths_never_import_a_remote_library(file):
     code = (
-        "import sys, splitscan.content.storage as s, splitscan.plan.files as f\n"
+        "import sys, splitscan.content.storage as s, splitscan.scans.listing as f\n"
         f"x = s.open_source({str(file)!r}); x.read_at(0, 1); x.close(); list(f.list_files({str(file.parent)!r}))\n"
         f"s.open_storage({str(file.parent)!r}).list_names()\n"
         "print([n for n in ('fsspec', 's3fs', 'pandas', 'pyspark') if n in sys.modules])"

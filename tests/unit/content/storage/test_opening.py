@@ -5,7 +5,7 @@ import pytest
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import check_unchanged, open_source, opening, prefix_fingerprint
 from splitscan.errors import SourceChangedError, SourceMissingError
-from splitscan.plan.files import list_files
+from splitscan.scans.listing import list_files
 
 
 def test_paths_of_every_spelling_open_the_same_file(tmp_path, monkeypatch):

@@ -12,9 +12,9 @@ from splitscan.formats.csv.decoder import CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.decoding.rescue import Rescue
 from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.scan import parse_ddl
 
 UTF_8 = resolve_encoding("UTF-8")
 LINES = CsvGrammar(UTF_8)

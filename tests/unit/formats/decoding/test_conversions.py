@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from splitscan.formats.decoding.conversions import Rules, all_convert, convert
-from splitscan.scan import parse_ddl
+from splitscan.formats.decoding.ddl import parse_ddl
 
 BAD = object()
 

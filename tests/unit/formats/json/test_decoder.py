@@ -12,12 +12,12 @@ import pytest
 
 from splitscan.formats.decoding.contract import Decoded
 from splitscan.formats.decoding.conversions import Rules
+from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Frames
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.lines import json_lines
 from splitscan.formats.json.text import JsonDialect, JsonKind, NotJsonError, parse_json
-from splitscan.scan import parse_ddl
 
 
 def decoder(ddl: str, encoding: str = "UTF-8", **settings: Any) -> JsonDecoder:

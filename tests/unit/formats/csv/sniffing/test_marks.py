@@ -8,7 +8,7 @@ import splitscan as ss
 from splitscan.cli.arguments import spell_hint
 from splitscan.formats.csv.sniffing.detection import find_dialect
 from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, RawSample
-from splitscan.scan.oddities import OddRecords
+from splitscan.reading.oddities import OddRecords
 from splitscan.spark.source import SplitscanDataSource
 
 SIGNS = ["#", "%", "!", ";", "*", "//", "--"]

@@ -1,1 +1,0 @@
-"""Planning: files are listed, cut into blocks, and packed into tasks."""

@@ -1,0 +1,372 @@
+"""The loader: takes rows from a reader in any shape, and gives batches that are exactly what the scan promises."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from splitscan.blocks import Reject
+from splitscan.errors import RecordError, SchemaError, SplitscanError
+from splitscan.reading.framework.appended import Appendable, Appended, AppendedRows, RejectHandler, from_data, from_rows
+from splitscan.reading.framework.batching import Batcher
+from splitscan.reading.framework.columns import (
+    Columns,
+    first_row,
+    forbidden_null,
+    has_forbidden_null,
+    may_widen,
+    prune_array,
+)
+from splitscan.reading.framework.conform import duplicate_column, find_columns, rows_without_columns
+from splitscan.reading.framework.contract import Origin, OutputPlan, ReaderPosition, as_origin
+
+
+class LoaderState(enum.Enum):
+    """State of a loader."""
+
+    IDLE = "between two calls of next()"
+    LOADING = "inside next(): rows are taken"
+    LIMITED = "the limit is reached: rows are dropped"
+    CLOSED = "all is released"
+
+
+class ResultSetLoader:
+    """Takes the rows of one reader.
+
+    Columns are matched by name without regard to case, and put in order; those that are not wanted are dropped before
+    anything is done with them; values are cast to the wanted types, never rounded or cut; what is missing is null, or
+    its default. A row with a value that does not convert is dealt with as ``mode`` says.
+
+    ``append``, ``append_rows``, ``skip_rows`` and ``reject`` may be called inside ``next`` only; ``add_column`` before
+    the first ``next`` too. What is appended after the scan's limit is dropped.
+
+    Memory: what was appended and not yet delivered. A reader that returns from ``next`` when the loader is ``full``
+    never makes it hold more than one batch and one append.
+    """
+
+    def __init__(
+        self,
+        plan: OutputPlan,
+        columns: Columns,
+        location: ReaderPosition,
+        rejects: RejectHandler,
+        constants: Mapping[str, pa.Scalar],
+        remaining_rows: int | None = None,
+        provided: Sequence[str] | None = None,
+    ) -> None:
+        self._plan = plan
+        self._columns = columns
+        self._location = location
+        self._rejects = rejects
+        self._constants = constants
+        self._remaining = remaining_rows
+        self._state = LoaderState.LIMITED if remaining_rows == 0 else LoaderState.IDLE
+        self._batcher = Batcher(plan.batch_rows, plan.batch_bytes)
+        self._declared: dict[str, pa.Field] = {}
+        wanted = columns.wanted(constants)
+        self._provided = provided or ([] if wanted is None else wanted.names)
+        self._appended = 0
+        self._failure: SplitscanError | None = None
+        self._refresh()
+
+    # --------------------------------------------------------- what is wanted
+
+    @property
+    def wanted(self) -> frozenset[str] | None:
+        """Names of the columns that the reader is asked for; ``None`` for all it has."""
+        schema = self._columns.wanted(self._constants)
+        return None if schema is None else frozenset(schema.names)
+
+    @property
+    def is_projection_empty(self) -> bool:
+        """True if no column of the reader is asked for: only the number of rows matters."""
+        return self.wanted == frozenset()
+
+    @property
+    def full(self) -> bool:
+        """True if a batch is complete, or the limit is reached: time to return from ``next``."""
+        return self._batcher.is_full or self._state is LoaderState.LIMITED
+
+    @property
+    def remaining_rows(self) -> int | None:
+        """Rows that are still wanted; ``None`` for all."""
+        return self._remaining
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """Schema of the batches; ``None`` while nothing is known of it."""
+        return self._columns.schema
+
+    @property
+    def schema_version(self) -> int:
+        """0 before a schema is known; raised by every change of names, order, types or nullability."""
+        return self._columns.version
+
+    @property
+    def rows_appended(self) -> int:
+        """Rows the reader has given, those that were dropped among them."""
+        return self._appended
+
+    def is_projected(self, path: str) -> bool:
+        """True if a column is wanted; with dots, a member of one: ``"address.city"``."""
+        return self._columns.is_projected(path)
+
+    # --------------------------------------------------------- taking rows
+
+    def add_column(self, field: pa.Field) -> int:
+        """Declare a column that was not known before: earlier rows have nulls in it, or its default.
+
+        Returns:
+            Its number among the columns that the reader has declared.
+
+        Raises:
+            SchemaError: ``[duplicate-column]``, if there is one of that name.
+        """
+        self._require("add_column", LoaderState.IDLE, LoaderState.LOADING, LoaderState.LIMITED)
+        with self._remembering():
+            if field.name.lower() in self._declared:
+                raise duplicate_column(field.name, [known.name for known in self._declared.values()])
+            self._declared[field.name.lower()] = field
+            self._bring(pa.schema([field]))
+        return len(self._declared) - 1
+
+    def append(self, data: Appendable, *, origin: Origin | int | None = None) -> None:
+        """Append rows.
+
+        Args:
+            data: A record batch, a table, or columns by name: Arrow arrays, numpy arrays, lists, or single values that
+                hold for all rows.
+            origin: Where the rows begin in the file: a byte offset, or an :class:`Origin`. Messages name it.
+
+        Raises:
+            SchemaError: If columns cannot be made of it, or a value is missing that must be there.
+            RecordError: In mode FAILFAST, for a value that does not convert.
+        """
+        self._require("append", LoaderState.LOADING, LoaderState.LIMITED)
+        with self._remembering():
+            try:
+                appended = from_data(data, as_origin(origin), self._kind_of, self._plan.rules)
+            except TypeError as error:
+                rule = "append() takes a record batch, a table, or columns by name"
+                raise self._location.misused(rule, str(error)) from error
+            self._take_in(appended)
+
+    def append_rows(self, rows: Iterable[Any], *, origin: Origin | int | None = None) -> None:
+        """Append rows of Python values: slow, and simple.
+
+        Args:
+            rows: Mappings by name; or tuples or lists, in the order of the columns that the reader declares, or else of
+                the user's schema; or, for one column, plain values.
+            origin: As for ``append``.
+
+        Raises:
+            SchemaError: If columns cannot be made of them.
+            RecordError: In mode FAILFAST, for a row that breaks a rule.
+        """
+        self._require("append_rows", LoaderState.LOADING, LoaderState.LIMITED)
+        names = [field.name for field in self._declared.values()] or self._provided
+        defaults = {name.lower(): value.as_py() for name, value in self._plan.defaults.items()}
+        with self._remembering():
+            try:
+                appended = from_rows(rows, as_origin(origin), names, defaults, self._kind_of, self._plan.rules)
+            except TypeError as error:
+                raise self._location.misused("append_rows() takes rows that are alike", str(error)) from error
+            self._take_in(appended)
+
+    def skip_rows(self, rows: int) -> None:
+        """Append rows without a value: for a scan that only counts, or rows that are known to be null.
+
+        Args:
+            rows: How many; any number.
+        """
+        self._require("skip_rows", LoaderState.LOADING, LoaderState.LIMITED)
+        with self._remembering():
+            if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0:
+                raise self._location.misused("skip_rows() takes a number of rows, 0 or more", repr(rows))
+            left = int(rows) if self._remaining is None else min(int(rows), self._remaining)
+            filled = self._conformer.fill(min(left, self._plan.batch_rows))  # one batch, delivered over and over
+            while left:
+                some = filled.slice(0, left)
+                self._deliver(some, Origin())
+                left -= some.num_rows
+
+    def reject(
+        self,
+        raw: bytes | str,
+        reason: str,
+        *,
+        origin: Origin | int | None = None,
+        code: str = "rejected-record",
+        length_bytes: int | None = None,
+        delivered: bool = False,
+    ) -> None:
+        """Report a record that breaks a rule.
+
+        Args:
+            raw: Its first bytes, for people to look at.
+            reason: What is wrong, in one sentence.
+            origin: Where it begins.
+            code: A short stable name of the rule.
+            length_bytes: Its length; that of *raw* when not given.
+            delivered: Whether a row is appended for it all the same.
+
+        Raises:
+            RecordError: In mode FAILFAST.
+        """
+        self._require("reject", LoaderState.LOADING, LoaderState.LIMITED)
+        if self._state is LoaderState.LOADING:
+            data = raw.encode("utf-8", "replace") if isinstance(raw, str) else bytes(raw)
+            with self._remembering():
+                self._rejects.take_record(as_origin(origin), code, reason, data, length_bytes, delivered=delivered)
+
+    def reject_records(self, rejects: Sequence[Reject]) -> None:
+        """Report records that break a rule, by a reader that knows exactly where they are.
+
+        Args:
+            rejects: In file order.
+
+        Raises:
+            RecordError: In mode FAILFAST, for the first of them.
+        """
+        self._require("reject_records", LoaderState.LOADING, LoaderState.LIMITED)
+        if self._state is LoaderState.LOADING:
+            with self._remembering():
+                self._rejects.take_records(rejects)
+
+    # ------------------------------------------- for the framework, not for readers
+
+    def declare(self, schema: pa.Schema) -> None:
+        """Take the columns that the reader says it has; find out whether they can become the wanted ones."""
+        self._declared = self._columns.by_name(schema)
+        self._bring(schema)
+        self._conformer.prepare(schema)
+
+    def bound(self, rows: int | None, nbytes: int | None) -> None:
+        """Make batches smaller than the plan says."""
+        plan = self._plan
+        self._batcher = Batcher(
+            min(rows or plan.batch_rows, plan.batch_rows), min(nbytes or plan.batch_bytes, plan.batch_bytes)
+        )
+
+    def begin(self) -> None:
+        """``next`` is called."""
+        self._state = LoaderState.LOADING
+
+    def finish(self) -> None:
+        """``next`` has returned."""
+        if self._state is LoaderState.LOADING:
+            self._state = LoaderState.IDLE
+        if self._failure is not None:
+            raise self._failure
+
+    @property
+    def is_limited(self) -> bool:
+        """True if no more rows are wanted."""
+        return self._state is LoaderState.LIMITED
+
+    def take(self, *, flush: bool) -> pa.RecordBatch | None:
+        """The next batch, or ``None``."""
+        return self._batcher.take(flush=flush)
+
+    def close(self) -> None:
+        """Release what is held; every later call is an error."""
+        self._batcher.clear()
+        self._state = LoaderState.CLOSED
+
+    # --------------------------------------------------------------- inside
+
+    def _require(self, call: str, *states: LoaderState) -> None:
+        if (state := self._state) not in states:
+            with self._remembering():
+                seen = f"state {state.name}: {state.value}"
+                raise self._location.misused(f"loader.{call}() must not be called now", seen)
+
+    @contextmanager
+    def _remembering(self) -> Iterator[None]:
+        """Keep the first error: a reader that catches it must not turn it into missing rows."""
+        try:
+            yield
+        except SplitscanError as error:
+            self._location.locate(error)
+            self._failure = self._failure or error
+            raise
+
+    def _bring(self, schema: pa.Schema) -> None:
+        if self._columns.bring(schema):
+            self._refresh()
+            self._batcher.replace(lambda batch: self._conformer.conform(batch)[0])
+
+    def _refresh(self) -> None:
+        self._conformer, self._narrowed, self._delivered, self._required = self._columns.delivery(self._constants)
+
+    def _kind_of(self, name: str) -> pa.DataType | None:
+        """The type that values of a column should get; ``null``, so that they are not looked at, if nobody wants it."""
+        target = self._conformer.target
+        index = find_columns(target.names)(name)
+        if index is not None and not (self._columns.is_open and may_widen(target.field(index).type)):
+            return target.field(index).type
+        declared = self._declared.get(name.lower())
+        if declared is not None:
+            return declared.type
+        return None if self._columns.is_open else pa.null()
+
+    def _take_in(self, appended: Appended) -> None:
+        for batch in appended.batches:
+            self._bring(batch.schema)
+        for part in appended.parts(self._plan.largest_batch_bytes, self._too_large):
+            if self._state is LoaderState.LIMITED:
+                return
+            batch, bad = self._conformer.conform(part.batch)
+            if not (bad or part.bad or part.ragged):
+                self._deliver(batch, part.origin, part)
+                continue
+            faulty = replace(part, bad={value.row: value for value in bad} | dict(part.bad))
+            batch = self._rejects.sort_out(batch, faulty, self._appended, self._remaining)
+            self._deliver(batch, part.origin, faulty)
+
+    def _deliver(self, batch: pa.RecordBatch, origin: Origin, part: AppendedRows | None = None) -> None:
+        rows = batch.num_rows if part is None else part.batch.num_rows
+        if self._remaining is not None and batch.num_rows > self._remaining:
+            batch = batch.slice(0, self._remaining)
+        if batch.num_columns > self._delivered:  # some columns had to convert, and are not wanted
+            batch = batch.select(range(self._delivered)) if self._delivered else rows_without_columns(batch.num_rows)
+        for index, field in self._narrowed.items():
+            batch = batch.set_column(index, field, prune_array(batch.column(index), field.type))
+        for index, field in self._required:
+            if has_forbidden_null(batch.column(index), field):
+                raise self._null_in(batch.column(index), field, origin, part)
+        self._location.pass_by(origin, rows)
+        self._batcher.add(batch)
+        self._appended += rows
+        if self._remaining is not None:
+            self._remaining -= batch.num_rows
+            if not self._remaining:
+                self._state = LoaderState.LIMITED
+
+    def _null_in(self, column: pa.Array, field: pa.Field, origin: Origin, part: AppendedRows | None) -> SchemaError:
+        row = first_row(column, lambda some: has_forbidden_null(some, field))
+        is_whole = part is None or len(column) == part.batch.num_rows  # rows that were dropped move the others up
+        offset, line = origin.near(row if is_whole else 0)
+        bad = part.bad.get(row) if part is not None and is_whole else None
+        because = f": {bad.value!r} is no {bad.wanted}" if bad is not None and bad.column == field.name else ""
+        where = self._location.where(self._appended + row if is_whole else None, offset, line, field.name)
+        return forbidden_null(field, where, f"{self._appended + row} of what was read{because}")
+
+    def _too_large(self, row: pa.RecordBatch, origin: Origin) -> RecordError:
+        sizes = [column.nbytes for column in row.columns]
+        largest = int(np.argmax(sizes))
+        offset, line = origin.near(0)
+        return RecordError(
+            "a row is larger than a batch can be",
+            self._location.where(self._appended, offset, line, row.schema.names[largest]),
+            seen=f"{row.nbytes} bytes, {sizes[largest]} of them in this column; "
+            f"the most is {self._plan.largest_batch_bytes}",
+            fix="leave the column out, or take the record apart in the reader",
+            code="row-too-large",
+        )
