@@ -456,7 +456,7 @@ mod tests {
         }
         builder.close().expect("allowed");
         let (value, metadata) = builder.finish().expect("short");
-        assert_eq!(hex(value), "0202010002000204".to_string() + "0c020c03");
+        assert_eq!(hex(value), "02020100000204".to_string() + "0c020c03");
         assert_eq!(hex(metadata), "01020001026261");
     }
 }
