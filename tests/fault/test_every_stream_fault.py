@@ -20,7 +20,7 @@ PLANNING, SCALING, MESSAGES = (f"unit/streaming/test_{name}.py" for name in ("pl
 DIRECTORY, ALONE, LISTING = (
     "unit/streaming/test_directory.py",
     "unit/streaming/test_faults.py",
-    "unit/plan/test_files.py",
+    "unit/scans/test_listing.py",
 )
 COPIED, ARRIVALS = "unit/streaming/test_copied_files.py", "unit/streaming/test_arrivals.py"
 WATCH, GROWTH = "unit/jobs/test_watching.py", "unit/jobs/test_watching_growth.py"

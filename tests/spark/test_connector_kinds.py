@@ -171,7 +171,12 @@ def test_every_projection_in_every_mode_has_the_rows_of_python(
         scan = make(folder, chance, options)
         if wbits is not None:
             _compress(folder, chance, wbits)
-        assert why_python(scan, spark) is None
+        why = why_python(scan, spark)
+        if make is _json_below and wbits is not None and why is not None:
+            assert "compressed" in why
+            assert "recordPathColumns" in repr(scan)
+            continue
+        assert why is None
         frame, names = scan.to_spark(spark), scan.schema.names
         assert "BatchScan splitscan" in frame._jdf.queryExecution().toString()
         expected = _rows(lambda scan=scan: rows_of(scan.to_arrow()))

@@ -29,7 +29,7 @@ from unittest.mock import patch
 import pyarrow as pa
 import pytest
 from tests.unit.jobs.conftest import InProcessRunner
-from tests.unit.scan.framework.scripted import AB, A, Scripted, load, operator, rows
+from tests.unit.reading.framework.scripted import AB, A, Scripted, load, operator, rows
 from tests.unit.streaming.following import Stream, touch
 from tests.unit.tables.conftest import rows_of_tasks
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +12,6 @@ import pyarrow as pa
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.connect.client.retries import DefaultPolicy, RetryPolicy, RetryPolicyState
 from pyspark.sql.functions import max as max_of
 from pyspark.sql.functions import spark_partition_id
 from pyspark.sql.types import StructType
@@ -22,82 +19,6 @@ from pyspark.sql.types import StructType
 from splitscan import errors
 from splitscan.arrays import text_array
 from splitscan.errors import SplitscanError, Where
-
-GIVE_UP_SECONDS = 60
-_SAID_AFTER_SECONDS = 3  # a hiccup is nobody's concern
-_MOST_PAUSE_MS = 5_000
-_log = logging.getLogger(__name__)
-
-
-@contextmanager
-def patience_with(spark: SparkSession) -> Iterator[None]:
-    """In the ``with`` block, calls of the server are tried again for a minute, and the log says so.
-
-    A session whose server was given up stays impatient: whatever it is asked afterwards, to stop too, fails at once.
-
-    Args:
-        spark: A session of Spark Connect.
-
-    Raises:
-        SplitscanError: ``[server-lost]`` if the server did not answer for so long.
-    """
-    patience, before = Patience(), spark.client.get_retry_policies()
-    spark.client.set_retry_policies([patience])
-    try:
-        yield
-    except Exception as error:
-        if not patience.gave_up:
-            raise
-        raise SplitscanError(
-            "the server of Spark Connect is gone", seen=f"no answer for {GIVE_UP_SECONDS} seconds",
-            fix="start it again, or see what ended it; then run again with a new session: an ingest keeps the tasks "
-            "that are finished, and nothing was published", code="server-lost",
-        ) from error  # fmt: skip
-    finally:
-        if not patience.gave_up:
-            spark.client.set_retry_policies(before)
-
-
-class Patience(RetryPolicy):
-    """PySpark's policy, for a bounded time. Every call of the server has a time of its own.
-
-    Args:
-        clock: Seconds that pass.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__()
-        self.clock = clock
-        self.gave_up = False
-
-    def to_state(self) -> RetryPolicyState:
-        """How it goes with one call."""
-        return RetryPolicyState(_OneCall(self))
-
-
-class _OneCall(DefaultPolicy):
-    def __init__(self, patience: Patience) -> None:
-        super().__init__(max_retries=None, max_backoff=_MOST_PAUSE_MS)
-        self._patience = patience
-        self._since: float | None = None
-        self._is_said = False
-
-    def can_retry(self, e: BaseException) -> bool:
-        """True if the server may still answer."""
-        if self._patience.gave_up or not super().can_retry(e):
-            return False
-        now = self._patience.clock()
-        self._since = now if self._since is None else self._since
-        silent = now - self._since
-        if silent >= GIVE_UP_SECONDS:
-            self._patience.gave_up = True
-        elif silent >= _SAID_AFTER_SECONDS and not self._is_said:
-            self._is_said = True
-            _log.warning(
-                "the server of Spark Connect does not answer any more; it is tried for %d seconds", GIVE_UP_SECONDS
-            )
-        return not self._patience.gave_up
-
 
 _RAISED = re.compile(r"^(?:[\w.]+: )?splitscan\.errors\.(?P<name>\w+): (?P<rule>.*) \[(?P<code>[a-z0-9-]+)\]$", re.M)
 _FACT = re.compile(r"^  (?P<name>where|seen|fix):\s+(?P<text>.*)$")
@@ -269,7 +190,7 @@ def run_tasks(spark: SparkSession, payloads: Sequence[bytes], work: Callable[[by
 def _run_on_server(spark: SparkSession, carried: tuple[bytes, ...], work: Callable[[bytes], Any]) -> list[Any]:
     if not type(spark).__module__.startswith("pyspark.sql.connect"):
         return _run_in_frame(spark, carried, work)
-    from splitscan.spark.jobs import patience_with  # noqa: PLC0415 -- a client of Spark Connect is optional
+    from splitscan.spark.patience import patience_with  # noqa: PLC0415 -- a client of Spark Connect is optional
 
     with patience_with(spark):
         return _run_in_frame(spark, carried, work)

@@ -29,8 +29,8 @@ TOLD_SECONDS = 30
 COMMAND = """
 import sys
 from splitscan.cli import main
-from splitscan.spark import jobs
-jobs.GIVE_UP_SECONDS = int(sys.argv[1])
+from splitscan.spark import patience
+patience.GIVE_UP_SECONDS = int(sys.argv[1])
 sys.exit(main(sys.argv[2:]))
 """
 

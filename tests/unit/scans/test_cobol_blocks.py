@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.unit.scan.test_cobol import LINE, TEXTS, codes, headed
+from tests.unit.scans.test_cobol import LINE, TEXTS, codes, headed
 
 import splitscan as ss
 from splitscan.formats.cobol.headers import BlockedRecords

@@ -12,9 +12,11 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import RecordError, SchemaError, SplitscanError, UsageError
+from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.json import envelope
 from splitscan.options.stream import StreamOptions
-from splitscan.reading import envelopes, format_ddl, open_reader
+from splitscan.reading import envelopes
+from splitscan.reading.block_scan import open_reader
 from splitscan.streaming.growing import GrowingFiles
 from splitscan.testing.scan_laws import check_block_law, check_projection_law
 

@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 import pytest
 from tests.unit.jobs.conftest import InProcessRunner
-from tests.unit.scan.test_sampled_types import DOORS
+from tests.unit.scans.test_sampled_types import DOORS
 
 import splitscan as ss
 from splitscan.cli import main

@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql.connect.client.retries import Retrying
 
 from splitscan.errors import SplitscanError
-from splitscan.spark import jobs
-from splitscan.spark.jobs import GIVE_UP_SECONDS, Patience, patience_with
+from splitscan.spark import patience
+from splitscan.spark.patience import GIVE_UP_SECONDS, Patience, patience_with
 
 
 class Gone(grpc.RpcError):
@@ -60,7 +60,7 @@ class Session:
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(jobs, "Patience", lambda: Patience(clock))
+    monkeypatch.setattr(patience, "Patience", lambda: Patience(clock))
     return clock
 
 
@@ -74,10 +74,10 @@ def test_row_19_a_server_that_dies_is_told_of_within_30_seconds_and_given_up_aft
     session, told = Session(clock, dies=200), []
     handler = logging.Handler()
     handler.emit = lambda record: told.append((clock(), record.getMessage()))
-    logging.getLogger(jobs.__name__).addHandler(handler)
+    logging.getLogger(patience.__name__).addHandler(handler)
     with pytest.raises(SplitscanError, match=r"is gone \[server-lost\]"), patience_with(session):
         job(session, clock, 10)
-    logging.getLogger(jobs.__name__).removeHandler(handler)
+    logging.getLogger(patience.__name__).removeHandler(handler)
     assert [200 < when <= 230 for when, _ in told] == [True]
     assert "does not answer any more" in told[0][1]
     assert 200 + GIVE_UP_SECONDS <= clock() <= 200 + GIVE_UP_SECONDS + 10

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
+from tests.unit.scans.results import rejects_of, rows_of
 
 import splitscan as ss
 from splitscan.errors import RecordError, SchemaError, SourceChangedError, SourceMissingError, UsageError
@@ -18,7 +19,6 @@ from splitscan.reading.block_scan import open_reader
 from splitscan.reading.own_formats import ManagedReading, as_reading
 from splitscan.scans import count_blocks
 
-from ..results import rejects_of, rows_of
 from .own import LOG, ArrowReader, BlockLines, LogReader
 
 Write = Callable[..., str]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.unit.scans.results import rows_of
 
 import splitscan as ss
 from splitscan.errors import SchemaError
 
-from ..results import rows_of
 from .own import LOG, ArrowReader, LogReader
 
 Write = Callable[..., str]
