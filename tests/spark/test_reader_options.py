@@ -43,12 +43,13 @@ def sparks_list(spark: SparkSession, of: str) -> list[str]:
 
 
 def reason_of(record_format: str, name: str) -> str | None:
-    """The code of the error that an option with a value of no kind meets; ``None`` if it is accepted."""
+    """The code of the error that an option with a value of no kind meets; ``None`` if it is known."""
     try:
         _, others = parse_stream_options({name: object()})
         parse_options(record_format, others if record_format != "xml" else {"rowTag": "r", **others})
     except UsageError as refused:
-        return refused.reason_code
+        # an error that names the format whose option it is knows it
+        return None if "it is an option of json" in refused.fix else refused.reason_code
     return None
 
 

@@ -47,8 +47,6 @@ ACCEPTED_UNUSED = MappingProxyType(
 
 REFUSED = MappingProxyType(
     {
-        "singleVariantColumn": "give recordFormat=json for JSON; of other records make a variant in Spark, by "
-        "to_variant_object(struct(*))",
         "timeFormat": "read the column as string, and convert it in Spark",
         "prefersDate": "write preferDate: Spark ignores this name, so leave it out to read what Spark reads",
         "maxNestingDepth": "leave it out: nesting has no limit; maxRecordBytes bounds a record",

@@ -66,7 +66,7 @@ LIMITS = {  # modules, calls, calls on top of each other
     "planning": (32, 562, 14),  # it looks at the first file: how it is written, and what is beside it
     "block": (21, 97, 6),  # in a worker, by what was made for all tasks while planning
     "next block": (19, 92, 6),
-    "batches": (31, 194, 9),  # the document is made in this process
+    "batches": (32, 194, 9),  # the document is made in this process
 }
 
 
