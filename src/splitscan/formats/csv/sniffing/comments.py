@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import takewhile
 
+from splitscan.formats.csv.grammar import split_fields
 from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.found import ONE_COLUMN, Confidence
@@ -37,6 +38,11 @@ def with_comments(plain: Reading) -> Reading:
             f"The character {sign} begins lines, and stands in {inside:,} others: give sep={sign} if it separates "
             f"values, or comment={sign} if such lines are none."
         )
+    return _with_mark(plain, without, mark)
+
+
+def _with_mark(plain: Reading, without: Reading, mark: bytes) -> Reading:
+    """The reading with lines that begin with one mark, or without them."""
     lines = _leading_lines(plain.sample, mark)
     rest = plain.but(sample=after_lines(plain.sample, len(lines)), finds_table=False)
     marked = [number for number, content in enumerate(rest.contents) if content.startswith(mark)]
@@ -45,9 +51,15 @@ def with_comments(plain: Reading) -> Reading:
         is_even = {len(record) for record in without.records} == {without.columns} != {1}
         are_some = is_even and whole < len(marked)
         return plain.but(doubt=_some_are_records(mark, whole, marked, without)) if are_some else plain
+    if len(marked) >= len(without.records) or (marked and _have_no_first_value(without)):
+        return _of_most_lines(plain, without, mark, [rest.contents[number] for number in marked])
     if not lines:
         return without if marked else plain
-    return _below_comments(plain, without, lines, is_free=not marked)
+    below = _below_comments(plain, without, lines, is_free=not marked)
+    full = [line for line in lines if line]
+    if below.doubt is None and _are_like_records(plain, without, mark, full):
+        return without.but(doubt=_may_be_records(mark, full, len(without.records), "an empty comment"))
+    return below
 
 
 def _some_are_records(mark: bytes, whole: int, marked: Sequence[int], without: Reading) -> str:
@@ -57,6 +69,37 @@ def _some_are_records(mark: bytes, whole: int, marked: Sequence[int], without: R
         f"Of the lines that begin with {sign}, {whole} ha{'s' if whole == 1 else 've'} {without.columns} fields as the "
         f"records have, and {len(marked) - whole} not: give comment={sign} with header=false to leave all of them out."
     )
+
+
+def _have_no_first_value(without: Reading) -> bool:
+    """True if all records begin with the separator, which may begin comments itself."""
+    return without.columns > 1 and all(line.startswith(without.sep.encode()) for line in without.contents)
+
+
+def _of_most_lines(plain: Reading, without: Reading, mark: bytes, marked: Sequence[bytes]) -> Reading:
+    """The reading, in doubt, of a file that would lose the most lines, or all that have a first value, to a mark."""
+    others = f"comment='{without.sep}'" if _have_no_first_value(without) else "an empty comment"
+    doubt = _may_be_records(mark, marked, len(without.records), others)
+    are_wider = {len(split_fields(line, plain.grammar)) for line in marked} == {plain.columns} != {without.columns}
+    return (plain if are_wider and plain.columns > 1 else without).but(doubt=doubt)
+
+
+def _may_be_records(mark: bytes, marked: Sequence[bytes], others: int, keeps: str) -> str:
+    """The doubt of lines with a mark that may be the records; what else to give to keep them."""
+    sign, s, are = mark.decode(), "s" * (len(marked) != 1), "are" if len(marked) != 1 else "is"
+    return (
+        f"{len(marked):,} line{s} begin{'s' * (not s)} with {sign}, as {quoted(marked[0])}, beside {others:,} that "
+        f"do{'es' * (others == 1)} not, and may be records: give comment='{sign}' if {'they are' if s else 'it is'} "
+        f"none, or {keeps} if {'they' if s else 'it'} {are}."
+    )
+
+
+def _are_like_records(plain: Reading, without: Reading, mark: bytes, full: Sequence[bytes]) -> bool:
+    """True if lines at the top, without a blank, have as many fields as the records, or are more and all of a width."""
+    if len(full) < _LEAST_NAMES or any(line[1:2] in (b"", b" ", b"\t", mark) for line in full):
+        return False
+    widths = {len(split_fields(line, plain.grammar)) for line in full}
+    return len(widths) == 1 != max(widths) and (widths == {without.columns} or len(full) >= len(without.records))
 
 
 def _leading_lines(sample: Sample, mark: bytes) -> list[bytes]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 
 import splitscan as ss
@@ -156,3 +159,65 @@ def test_names_with_words_in_parentheses_after_them_are_told(names):
 
 def test_the_notice_of_lines_that_are_skipped_is_spelled_as_it_is_typed():
     assert "to read such lines give -o comment=, else" in spell_hint(str(OddRecords("comment-record", 1, "a.csv", 7)))
+
+
+COLOURS = ["red", "olive", "navy", "teal", "plum", "coral", "peach", "lime", "gold", "sand", "rose", "mint"]
+
+
+def drawn(form, top="; a palette\n;\n"):
+    """Lines of one form, with a colour of six digits, its name and a number."""
+    seed = random.Random(form)
+    rows = (form.format(f"{seed.randrange(1 << 24):06x}", name, n + 1) for n, name in enumerate(COLOURS))
+    return top + "".join(f"{row}\n" for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        (drawn("#{0};;{1}"), {"comment": ";"}),
+        (drawn("#{0};;{1}").replace("\n", "\r\n"), {"comment": ";"}),
+        ("; a palette\n;\n#00a;;name\n", {"comment": ";"}),
+        ("; a palette\n;\n#00a;;name\n#0f0;;other\n", {"comment": ";"}),
+        (drawn("#{2};{1};open"), {"comment": ";"}),
+        (drawn("#{1};{2};{0}"), {"comment": ";"}),
+        (drawn("%{2};{1};{0}"), {"comment": ";"}),
+        (drawn("!{1};;{2}"), {"comment": ";"}),
+        (drawn("#{2},{1},open", "issues, all of them\nof 2024, in short\n"), {"comment": None, "skipRows": 2}),
+        (drawn("%{2}\t{1}\t{0}", "; shares\t\n;\t\n"), {"comment": None, "skipRows": 2}),
+        (drawn("#{0},{2},{1}", "palette, of mine\n"), {"comment": None, "skipRows": 1}),
+    ],
+)
+def test_a_mark_that_would_drop_most_lines_is_told_and_the_hint_reads_them(text, given):
+    dialect = found(text)
+    marked = [line for line in text.splitlines() if line[0] in "#%!"]
+    mark = marked[0][0]
+    seen = next(doubt for doubt in dialect.doubts if doubt.startswith(f"{len(marked)} line"))
+    assert f"begin{'s' * (len(marked) == 1)} with {mark}" in seen
+    assert f"give comment='{mark}'" in seen
+    assert ("comment=';'" if given["comment"] else "an empty comment") in seen
+    dialect = found(text, **given)
+    assert (dialect.columns, dialect.doubts) == (3, ())
+    assert dialect.first_record[0] == re.split(r"[;,\t]", marked[0])[0]
+
+
+def test_comments_that_outnumber_the_records_among_them_are_told():
+    text = "name,x\n" + "".join(f"# {name} is nice\n# as few\n{name},{n}\n" for n, name in enumerate(COLOURS))
+    dialect = found(text)
+    assert any(doubt.startswith("24 lines begin with #") and "beside 13" in doubt for doubt in dialect.doubts)
+    assert found(text, comment="#").doubts == ()
+
+
+@pytest.mark.parametrize(
+    "top", [drawn("#{0};{1}", ""), drawn("#{0};{1};x", ""), "#1;a\n#2;b\n#3;c\n"], ids=["even", "wider", "few"]
+)
+def test_lines_at_the_top_that_are_like_records_are_told(top):
+    doubts = found(top + "".join(f"{name};{n}\n" for n, name in enumerate(COLOURS))).doubts
+    assert doubts
+    assert "comment" in doubts[0]
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_a_head_of_comments_that_is_longer_than_the_table_is_no_doubt(count):
+    text = "".join(f"# line {n} of a licence; with all its words\n" for n in range(count))
+    dialect = found(text + "name;x\n" + "".join(f"{name};{n}\n" for n, name in enumerate(COLOURS)))
+    assert (dialect.comment, dialect.header, dialect.doubts) == ("#", True, ())
