@@ -344,8 +344,28 @@ def _with_header(record: bytes, more: int, *, big: bool) -> bytes:
     return (length.to_bytes(2, "big") + bytes(2) if big else bytes(2) + length.to_bytes(2, "little")) + record
 
 
-def damaged(draw: random.Random, data: bytes) -> bytes:
-    """The same with other bytes in it, or without its end."""
+def _ends_in_blocks(data: bytes, options: dict[str, Any]) -> list[int]:
+    """Where a record, or the length of a block, ends."""
+    position, stop = options["fileStartOffset"], len(data) - options["fileEndOffset"]
+    block_end, ends = position, []
+    while position < stop:
+        head = data[position : position + 4]
+        is_little = position == block_end and options["isBdwBigEndian"] is False
+        number = int.from_bytes(head, "little" if is_little or not any(head[:2]) else "big")
+        number = number & 0x7FFFFFFF if number >> 31 else number >> 16
+        position += 4
+        if position == block_end + 4:
+            block_end = position + number + options["bdwAdjustment"]
+        else:
+            position += number - 4 * options["isRdwPartOfRecordLength"]
+        ends.append(position)
+    return ends
+
+
+def damaged(draw: random.Random, data: bytes, options: dict[str, Any]) -> bytes:
+    """The same with other bytes in it, or without its end, which may be cut off between records of a block."""
+    if options.get("recfm") == "VB" and draw.random() < 0.2 and (ends := _ends_in_blocks(data, options)):
+        return data[: draw.choice(ends)] + data[len(data) - options["fileEndOffset"] :]
     changed = bytearray(data)
     for _ in range(draw.choice([0, 1, 5]) if data else 0):
         changed[draw.randrange(len(data))] = draw.choice(

@@ -76,6 +76,7 @@ def _met(answer: Any) -> Counter[str]:
         return Counter(failed=1)
     rows, _, rejects = answer
     met = Counter(reject.code for reject in rejects)
+    met["cut-off block"] = sum("more bytes follow" in reject.reason for reject in rejects)
     met.update(records=len(rows), rescued=sum(row.get("_rescued") is not None for row in rows))
     return met
 
@@ -203,7 +204,7 @@ def check_cobol(seed: int) -> Counter[str]:
     draw = random.Random(seed)
     options, data, _ = cobol_cases.random_case(draw)
     return check_reading(
-        draw, "cobol", cobol_cases.damaged(draw, data), None,
+        draw, "cobol", cobol_cases.damaged(draw, data, options), None,
         stringTrimmingPolicy=draw.choice(["both", "both", "left", "right", "none"]),
         improvedNullDetection=draw.random() < 0.7, strictSignOverpunching=draw.random() < 0.7, **options,
         **_common(draw),

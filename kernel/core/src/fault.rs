@@ -42,6 +42,8 @@ pub enum Code {
     NotAnArray = 16,
     /// No document of a file has the path of the records.
     PathNotFound = 17,
+    /// The file ends between two records of a block.
+    MissingBytes = 18,
 }
 
 /// A record that breaks a rule; at most one for each record, the first by: structure before values, then file order.

@@ -81,11 +81,16 @@ class FramesAhead:
         return self._part(frames, 0, 0)
 
     def take(self, position: int) -> Frames | None:
-        """Records from *position* on likewise; ``None`` if none of those that are known begins there."""
+        """Records from *position* on likewise; ``None`` if none of those that are known begins there.
+
+        A last one without a byte, right after one that is given up, is part of what is given up.
+        """
         frames, moved = self._frames, position - self._position
         if frames is None or not (first := int(frames.starts.searchsorted(moved))) < len(frames):
             return None
-        return self._part(frames, first, moved) if int(frames.starts[first]) == moved else None
+        if int(frames.starts[first]) != moved or (first and frames.stops[first] == frames.stops[first - 1]):
+            return None
+        return self._part(frames, first, moved)
 
     def _part(self, frames: Frames, first: int, moved: int) -> Frames:
         long = int(self._long.searchsorted(first))
@@ -353,6 +358,8 @@ class RecordCursor:
             data, is_all = self._buffer[:known], known == len(self._buffer)
             at_end = self._at_end and not self.is_torn and is_all
             frames = self._frame(data, at_end=at_end)
+            if not len(frames) and self.owns_steps and self.is_torn:
+                frames = self._last_whole(data) or frames
             if len(frames):
                 return self._checked(frames)
             self._advance(frames.next_start)  # only blank lines and comments
@@ -365,6 +372,12 @@ class RecordCursor:
     def _frame(self, data: memoryview, *, at_end: bool) -> Frames:
         known = self._ahead.take(self._position)
         return known or self._ahead.first_of(self._format.frame(data, at_end=at_end), self._position)
+
+    def _last_whole(self, data: memoryview) -> Frames | None:
+        """The record before damage that is complete, though more of its group is to come."""
+        frames = self._format.frame(data, at_end=True)
+        is_whole = len(frames) > 0 and 0 not in frames.malformed
+        return frames.head(1, int(frames.stops[0])) if is_whole else None
 
     def _checked(self, frames: Frames) -> RecordChunk | Skipped:
         if int(frames.stops[0]) - frames.first <= self._max_record_bytes:

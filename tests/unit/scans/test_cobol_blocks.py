@@ -1,6 +1,8 @@
 """Records in blocks with lengths in front, through whole scans: every cut, both byte orders, damage, index."""
 
+import gzip
 import random
+from itertools import accumulate
 
 import pytest
 from tests.unit.scans.test_cobol import LINE, TEXTS, codes, headed
@@ -89,7 +91,7 @@ DAMAGED = [
     (block(A, B)[:-2], ["short-record"], [1, None]),
     (block(A, B)[:-6], ["short-record"], [1, None]),
     (block(A) + b"\0\7\0", ["short-record"], [1, None]),
-    (block(A, C, b"\0")[:-1], [], [1, 3]),
+    (block(A, C, b"\0")[:-1], ["short-record"], [1, 3, None]),
     (block(A, OVERRUN)[:-1], ["bad-record-header"], [1, None]),
 ]
 
@@ -101,6 +103,77 @@ def test_what_is_no_record_ends_its_block_and_the_next_one_goes_on(write, data, 
     assert (codes(scan), scan.to_arrow()["V"].to_pylist()) == (found, values)
     assert scan.count() == len(values)
     check_block_law(scan, [*range(1, 45)])
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("big", [True, False])
+@pytest.mark.parametrize("trailer", [b"", b"ttt"])
+def test_every_cut_inside_of_a_block_is_one_reject_after_all_whole_records(write, big, trailer):
+    parts = [["A01xx", "B02"], ["A03y"], ["A04", "A05", "B06zz"]]
+    blocks = [
+        block(*(headed(text, big=big) for text in part), big=big, extended=big and len(part) == 1) for part in parts
+    ]
+    data, around = b"".join(blocks), {"recfm": "VB", "file_end_offset": len(trailer)}
+    block_ends = list(accumulate([0, *map(len, blocks)]))
+    edges = {}  # where a record or the length of a block ends: the values before it, and how much of the block is left
+    position, values = 0, []
+    for part, end in zip(parts, block_ends[1:], strict=True):
+        edges[position] = (list(values), 0)
+        position += 4
+        edges[position] = (list(values), end - position)
+        for text in part:
+            position += 4 + len(text)
+            values.append(int(text[1:3]))
+            edges[position] = (list(values), end - position)
+    for cut in range(len(data) + 1):
+        whole, missing = edges[max(edge for edge in edges if edge <= cut)]
+        path = write(data[:cut] + trailer)
+        scan = ss.scan_cobol(path, LINE, **around)
+        found = scan.rejects().to_arrow().to_pylist()
+        rows = scan.to_arrow()["V"].to_pylist()
+        assert rows[: len(whole)] == whole
+        assert len(rows) == scan.count() == len(whole) + (cut not in block_ends)
+        assert [each["code"] for each in found] == ["short-record"] * (cut not in block_ends)
+        if cut in edges and missing:
+            reason = f"the file ends inside a block: by its length {missing} more bytes follow"
+            assert [(each["offset"], each["length"], each["reason"]) for each in found] == [(cut, 0, reason)]
+            dropping = ss.scan_cobol(path, LINE, mode="DROPMALFORMED", **around)
+            assert dropping.to_arrow()["V"].to_pylist() == whole
+            with pytest.raises(ss.SplitscanError, match=f"{missing} more bytes follow"):
+                ss.scan_cobol(path, LINE, mode="FAILFAST", **around).to_arrow()
+        check_block_law(scan, [1, 20, max(cut - 1, 1)])
+        packed = ss.scan_cobol(write(gzip.compress(data[:cut] + trailer), "a.dat.gz"), LINE, **around)
+        assert (packed.to_arrow()["V"].to_pylist(), codes(packed)) == (rows, codes(scan))
+
+
+@pytest.mark.usefixtures("engine")
+def test_an_empty_block_and_records_of_other_kinds_at_the_end(write):
+    empty = ss.scan_cobol(write(block(A, counts_itself=True) + b"\0\4\0\0"), LINE, recfm="VB", bdw_adjustment=-4)
+    assert (empty.to_arrow()["V"].to_pylist(), codes(empty)) == ([1], [])
+    cut = write(block(A, B, C)[: -len(C)])
+    kinds = ss.scan_cobol(cut, LINE, recfm="VB", segment_field="K", segment_filter="A")
+    assert (kinds.to_arrow()["V"].to_pylist(), codes(kinds), kinds.count()) == ([1, None], ["short-record"], 2)
+    check_block_law(kinds, [*range(1, 20)])
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("trailer", [b"", b"ttt"])
+def test_a_record_that_is_too_long_and_the_end_of_its_block_are_one_reject(write, trailer):
+    long = headed("B02" + "x" * 90)
+    around = {"recfm": "VB", "max_record_bytes": 50, "file_end_offset": len(trailer)}
+    scan = ss.scan_cobol(write(block(A, long, C)[: -len(C)] + trailer), LINE, **around)
+    assert (scan.to_arrow()["V"].to_pylist(), codes(scan)) == ([1], ["record-too-long"])
+    check_block_law(scan, [1, 7, 30, 200])
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_last_whole_record_before_damage_is_read(write):
+    data = block(A, B, C)
+    packed = gzip.compress(data[: -len(C)], compresslevel=0)[:-8]
+    scan = ss.scan_cobol(write(packed, "a.dat.gz"), LINE, recfm="VB", ignore_corrupt_files=True)
+    assert scan.to_arrow()["V"].to_pylist() == [1, 2]
+    assert codes(scan) == ["truncated-container"]
+    assert scan.count() == 2
 
 
 def test_long_records_and_lost_blocks_are_passed_in_bounded_memory(write):

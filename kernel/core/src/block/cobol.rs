@@ -8,6 +8,7 @@ use super::engine::{Engine, Skipping};
 use super::error::BlockError;
 use super::lines::Lines;
 use crate::cobol::{CobolSpec, Finder, Parser, Way};
+use crate::fault::Code;
 use crate::frames::{Counted, Frames};
 use crate::lines::Bounds;
 use crate::parsed::Parsed;
@@ -45,7 +46,14 @@ pub(super) fn engine(
 impl Engine for Cobol {
     fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
         let (found, codes) = self.finder.find(data, bounds, self.left.get());
-        let parsed = self.parser.fill(data, found.frames, found.stopped, &codes);
+        let missing = match codes.last() {
+            Some(Code::MissingBytes) => self
+                .finder
+                .left_after(self.finder.content(data), self.left.get()),
+            _ => 0,
+        };
+        let broken = (codes.as_slice(), missing);
+        let parsed = self.parser.fill(data, found.frames, found.stopped, broken);
         parsed.map_err(BlockError::invariant)
     }
 

@@ -260,7 +260,8 @@ impl Cursor {
         engine: &dyn Engine,
         stop: u64,
     ) -> Result<Option<Step>, BlockError> {
-        let whole_at_end = self.at_end() && !self.is_torn(source);
+        let is_torn = self.is_torn(source);
+        let whole_at_end = self.at_end() && !is_torn;
         let unit = engine.unit_bytes();
         while let known @ 1.. = self.open.bytes_before(self.position, self.read_to(), unit) {
             if engine.has_groups() && !self.is_before(engine, stop) {
@@ -269,12 +270,20 @@ impl Cursor {
             let is_all = known == self.data().len();
             let data = self.data().get(..known).unwrap_or_default();
             let left = usize::try_from(stop.saturating_sub(self.position)).unwrap_or(usize::MAX);
-            let bounds = Bounds {
+            let mut bounds = Bounds {
                 stop: left.clamp(1, data.len()),
                 at_end: whole_at_end && is_all,
                 rows: usize::MAX,
                 record_bytes: self.sizes.max_record_bytes,
             };
+            if is_torn && engine.has_groups() && engine.frame(data, false).starts.is_empty() {
+                // A record in front of damage is complete, though more of its group is to come.
+                let frames = engine.frame(data, true);
+                let is_whole = !frames.starts.is_empty() && frames.malformed.first() != Some(&0);
+                if is_whole {
+                    (bounds.at_end, bounds.rows) = (true, 1);
+                }
+            }
             let parsed = match self.work {
                 Work::Find => engine.find(data, bounds)?,
                 Work::Read => engine.parse(data, bounds)?,

@@ -62,7 +62,7 @@ fn code_of(fault: &Fault) -> &'static str {
         Code::FieldTooLong => "field-too-long",
         Code::BadJson => "bad-json",
         Code::NotAnObject => "not-an-object",
-        Code::ShortRecord | Code::MissingPlaces => "short-record",
+        Code::ShortRecord | Code::MissingPlaces | Code::MissingBytes => "short-record",
         Code::BadXml => "bad-xml",
         Code::NullInNotNull => "null-in-not-null",
         Code::NoMatch => "no-match",
@@ -148,6 +148,9 @@ impl Words {
             ("short-record", number) if number == Code::MissingPlaces as u16 => {
                 let (column, place) = (quoted(&shown(&self.last.0)), self.last.1);
                 format!("the record ends at place {seen}, and column {column} begins at {place}")
+            }
+            ("short-record", number) if number == Code::MissingBytes as u16 => {
+                format!("the file ends inside a block: by its length {seen} more bytes follow")
             }
             ("short-record", _) => "the file ends inside the record".into(),
             ("not-one-record", _) => {

@@ -127,7 +127,8 @@ impl Parser {
     }
 
     /// Fill in records that were found; those that have no room in the columns are left out. `codes` say what is wrong
-    /// with those that are malformed: where nothing tells how long one is, nothing of it is read.
+    /// with those that are malformed: where nothing tells how long one is, nothing of it is read. `missing` bytes of a
+    /// block are not there.
     ///
     /// # Errors
     /// If a record is not in the data.
@@ -136,7 +137,7 @@ impl Parser {
         data: &[u8],
         mut frames: Frames,
         mut stopped: Stopped,
-        codes: &[Code],
+        (codes, missing): (&[Code], usize),
     ) -> Result<Parsed, String> {
         let mut filling = Filling::new(&self.schema, &self.rules, self.rescue.as_ref())?;
         let rows = frames.starts.len();
@@ -201,7 +202,7 @@ impl Parser {
             if tile.refused.is_empty() && broken.peek().is_none_or(|&(record, _)| record >= to) {
                 filling.end_rows(to - from, 3 * bytes);
             } else {
-                self.end_rows(tile, from, &frames, &mut broken, &mut filling);
+                self.end_rows(tile, from, &frames, (&mut broken, missing), &mut filling);
             }
             filling.expect(end.saturating_sub(last), rows - to);
             from = to;
@@ -229,7 +230,10 @@ impl Parser {
             && bytes <= TILE_BYTES
         {
             let more = bytes + (stop - start);
-            if to > 0 && !filling.has_room(more.saturating_add(self.names(to + 1 - from))) {
+            if to > 0
+                && stop > start
+                && !filling.has_room(more.saturating_add(self.names(to + 1 - from)))
+            {
                 break;
             }
             (to, bytes) = (to + 1, more);
@@ -251,7 +255,10 @@ impl Parser {
         mut tile: Tile<'_>,
         from: usize,
         frames: &Frames,
-        broken: &mut std::iter::Peekable<impl Iterator<Item = (usize, Code)>>,
+        (broken, missing): (
+            &mut std::iter::Peekable<impl Iterator<Item = (usize, Code)>>,
+            usize,
+        ),
         filling: &mut Filling<'_>,
     ) {
         tile.refused
@@ -264,7 +271,10 @@ impl Parser {
                 record: 0,
                 code,
                 column: "".into(),
-                seen: String::new(),
+                seen: match code {
+                    Code::MissingBytes => missing.to_string(),
+                    _ => String::new(),
+                },
                 kind: "".into(),
             });
             let mut kept = String::new();

@@ -336,7 +336,12 @@ impl Finder {
                 if let Some(&header) = rest.first_chunk()
                     && let Some(length) = blocks.block_length(header)
                 {
-                    (start, left) = (start + HEADER_BYTES, length);
+                    let first = start + HEADER_BYTES;
+                    if first == size && length > 0 {
+                        let is_told = at_end && take((size, size, size), Some(Code::MissingBytes));
+                        return if is_told { size } else { start };
+                    }
+                    (start, left) = (first, length);
                     continue;
                 }
             }
@@ -358,8 +363,12 @@ impl Finder {
                 false if at_end => (size, code.or(Some(Code::ShortRecord))),
                 false => break,
             };
-            if !take((start, next, next), code) {
+            let is_cut = is_whole && next == size && left > next - start; // between two records
+            if (is_cut && !at_end) || !take((start, next, next), code) {
                 break;
+            }
+            if is_cut {
+                take((size, size, size), Some(Code::MissingBytes));
             }
             left = left.saturating_sub(next - start);
             start = next;

@@ -17,7 +17,7 @@ from splitscan.formats.cobol.nodes import Group, Leaf, Node, Pieces, Table
 from splitscan.formats.cobol.notation import Notation, NoValueError, expand
 from splitscan.formats.decoding.contract import Decoded, Faults, FaultTemplate, type_name, wrong_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
-from splitscan.formats.decoding.values import SHORT_WORDING
+from splitscan.formats.decoding.values import SHORT_RECORD, SHORT_WORDING
 from splitscan.formats.framing.frames import Frames, records_of
 
 _BITS = {pa.int32(): 32, pa.int64(): 64}
@@ -178,8 +178,9 @@ class CobolDecoder:
             rows.append([reader.read(node, f.type, (self.start,), f.name, (place,)) for place, (node, f) in both])
             problems = sorted(reader.problems)
             if broken is not None:
-                wording = HEADER_WORDING if broken == BAD_RECORD_HEADER else SHORT_WORDING
-                faults.append(wording.fault(number))
+                missing = broken.partition(" ")[2]
+                wording = HEADER_WORDING if broken == BAD_RECORD_HEADER else BLOCK_WORDING if missing else SHORT_WORDING
+                faults.append(wording.fault(number, missing))
             elif problems and self.rescue is None:
                 first = problems[0]
                 faults.append(wrong_value(first.path, first.kind).fault(number, first.seen))
@@ -199,3 +200,6 @@ class CobolDecoder:
 
 HEADER_WORDING = FaultTemplate(BAD_RECORD_HEADER, "nothing tells how long a record is")
 """Said of the rest of a file in which nothing tells where records are."""
+
+BLOCK_WORDING = FaultTemplate(SHORT_RECORD, "the file ends inside a block: by its length ", " more bytes follow")
+"""Said at the end of a file that is cut off between two records of a block."""

@@ -227,7 +227,8 @@ class BlockedRecords(HeaderRecords):
 
     The first bit of a number of 31 bits is 1. A block that begins in a range is its own, with all of its records. In a
     block whose records do not fill it, what follows them is one record that is flagged; so is the rest of a file where
-    a block should begin and does not.
+    a block should begin and does not. Where a file ends between the records of a block, one without a byte is flagged
+    there, with how many bytes are missing. So the record before it is complete only once it is known what follows.
 
     Args:
         blocks_big_endian: As *big_endian*. Where that is not told, numbers of 31 bits come from the highest byte on.
@@ -281,36 +282,39 @@ class BlockedRecords(HeaderRecords):
     def each(self, content: memoryview, *, at_end: bool) -> Iterator[tuple[int, int, int, str | None]]:
         """The records of one block."""
         size, start, left = len(content), 0, self.left_bytes
-        if left == 0 and size >= HEADER_BYTES:
-            length = self._block_length(bytes(content[:HEADER_BYTES]))
+        if left == 0:
+            header = bytes(content[:HEADER_BYTES])
+            length = self._block_length(header) if size >= HEADER_BYTES else None
             if length is None:
-                if at_end:
-                    yield 0, size, size, BAD_RECORD_HEADER
+                if at_end and size:
+                    yield 0, size, size, BAD_RECORD_HEADER if size >= HEADER_BYTES else SHORT_RECORD
                 return
             start, left = HEADER_BYTES, length
-        elif left == 0:
-            if at_end and size:
-                yield 0, size, size, SHORT_RECORD
-            return
         end = start + left
-        while start < end:
+        while start < min(end, size):
             length = self._length_in_block(content[start:end], end - start)
             stop = end if length is None else start + length
             is_bad = length is None and (size - start >= HEADER_BYTES or end - start < HEADER_BYTES)
             if stop > size or (length is None and not is_bad):
-                if at_end and start < size:
+                if at_end:
                     yield start, size, size, BAD_RECORD_HEADER if is_bad else SHORT_RECORD
+                return
+            if stop == size < end and not at_end:
                 return
             yield start, stop, stop, BAD_RECORD_HEADER if is_bad else None
             start = stop
+        if at_end and 0 < start < end:
+            yield size, size, size, f"{SHORT_RECORD} {end - size}"
 
     def _length_in_block(self, content: memoryview, left: int) -> int | None:
         length = self.known_length(content)
         return None if length is None or length > left else length
 
     def gap_in_front(self, content: memoryview) -> int:
-        is_there = self.left_bytes == 0 and len(content) >= HEADER_BYTES
-        return HEADER_BYTES if is_there and self._block_length(bytes(content[:HEADER_BYTES])) is not None else 0
+        if self.left_bytes or len(content) < HEADER_BYTES:
+            return 0
+        length = self._block_length(bytes(content[:HEADER_BYTES]))
+        return 0 if length is None or (length and len(content) == HEADER_BYTES) else HEADER_BYTES
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Nothing: a range begins in front of a block; at the end of the file, the trailer."""

@@ -33,7 +33,8 @@ class Frames:
         stops: First byte after each record's content; the terminator is not included.
         next_start: Where the next record starts: everything before it is dealt with. The bytes from here on are
             an unfinished record (or nothing).
-        malformed: Records (by index into ``starts``) whose *structure* is broken, with the reject code.
+        malformed: Records (by index into ``starts``) whose *structure* is broken, with the reject code; a format may
+            add a blank and what its decoder says of it.
     """
 
     starts: Offsets
