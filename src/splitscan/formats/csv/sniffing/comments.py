@@ -11,7 +11,7 @@ from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.found import ONE_COLUMN, Confidence
 from splitscan.formats.csv.sniffing.header import find_header
-from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines
+from splitscan.formats.csv.sniffing.reading import LINE_END, Reading, Sample, after_lines
 from splitscan.formats.csv.sniffing.separators import IN_TEXT
 from splitscan.formats.csv.sniffing.values import Record, are_typed, is_placeholder, is_typed
 
@@ -58,7 +58,7 @@ def _with_mark(plain: Reading, without: Reading, mark: bytes) -> Reading:
     below = _below_comments(plain, without, lines, is_free=not marked)
     full = [line for line in lines if line]
     if below.doubt is None and _are_like_records(plain, without, mark, full):
-        return without.but(doubt=_may_be_records(mark, full, len(without.records), "an empty comment"))
+        return without.but(doubt=_may_be_records(mark, full, len(without.records)))
     return below
 
 
@@ -78,19 +78,24 @@ def _have_no_first_value(without: Reading) -> bool:
 
 def _of_most_lines(plain: Reading, without: Reading, mark: bytes, marked: Sequence[bytes]) -> Reading:
     """The reading, in doubt, of a file that would lose the most lines, or all that have a first value, to a mark."""
-    others = f"comment='{without.sep}'" if _have_no_first_value(without) else "an empty comment"
-    doubt = _may_be_records(mark, marked, len(without.records), others)
+    above = LINE_END.split(re.split(rb"(?:\A|(?<=[\r\n]))" + mark, plain.sample.text, maxsplit=1)[0])[:-1]
+    keeps = "an empty comment if {}"
+    if len([line for line in above if line]) == len(without.contents):
+        keeps += f", with skipRows={plain.skipped + len(above)} where the lines above are none"
+    elif _have_no_first_value(without):
+        keeps += f", without the others, as grep -v '^{without.sep}' leaves them out"
+    doubt = _may_be_records(mark, marked, len(without.records), keeps)
     are_wider = {len(split_fields(line, plain.grammar)) for line in marked} == {plain.columns} != {without.columns}
     return (plain if are_wider and plain.columns > 1 else without).but(doubt=doubt)
 
 
-def _may_be_records(mark: bytes, marked: Sequence[bytes], others: int, keeps: str) -> str:
+def _may_be_records(mark: bytes, marked: Sequence[bytes], others: int, keeps: str = "an empty comment if {}") -> str:
     """The doubt of lines with a mark that may be the records; what else to give to keep them."""
     sign, s, are = mark.decode(), "s" * (len(marked) != 1), "are" if len(marked) != 1 else "is"
     return (
         f"{len(marked):,} line{s} begin{'s' * (not s)} with {sign}, as {quoted(marked[0])}, beside {others:,} that "
         f"do{'es' * (others == 1)} not, and may be records: give comment='{sign}' if {'they are' if s else 'it is'} "
-        f"none, or {keeps} if {'they' if s else 'it'} {are}."
+        f"none, or {keeps.format(f'they {are}' if s else f'it {are}')}."
     )
 
 
@@ -245,7 +250,10 @@ def _of_marks(chosen: Reading, sign: bytes, count: int, line: bytes) -> str:
     others = [each for each in chosen.contents if each.startswith(sign[:1]) and not each.startswith(sign)]
     filters = f"leave them out before, as grep -v '^{mark}' does"
     fix = filters if others else f"give comment='{one}'"
-    if not others and chosen.comment not in (None, one):
+    if sign == chosen.sep.encode():  # no comment may begin with it
+        is_top = all(line.startswith(sign) for line in chosen.lines[:count])
+        fix = f"give skipRows={chosen.lines_before(count)}" if is_top else filters
+    elif not others and chosen.comment not in (None, one):
         fix = f"{fix}, and skipRows where lines above the records begin with {chosen.comment}"
     s = "" if count == 1 else "s"
     return (

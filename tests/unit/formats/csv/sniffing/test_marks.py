@@ -174,14 +174,14 @@ def drawn(form, top="; a palette\n;\n"):
 @pytest.mark.parametrize(
     ("text", "given"),
     [
-        (drawn("#{0};;{1}"), {"comment": ";"}),
-        (drawn("#{0};;{1}").replace("\n", "\r\n"), {"comment": ";"}),
-        ("; a palette\n;\n#00a;;name\n", {"comment": ";"}),
-        ("; a palette\n;\n#00a;;name\n#0f0;;other\n", {"comment": ";"}),
-        (drawn("#{2};{1};open"), {"comment": ";"}),
-        (drawn("#{1};{2};{0}"), {"comment": ";"}),
-        (drawn("%{2};{1};{0}"), {"comment": ";"}),
-        (drawn("!{1};;{2}"), {"comment": ";"}),
+        (drawn("#{0};;{1}"), {"comment": None, "skipRows": 2}),
+        (drawn("#{0};;{1}").replace("\n", "\r\n"), {"comment": None, "skipRows": 2}),
+        ("; a palette\n;\n#00a;;name\n", {"comment": None, "skipRows": 2}),
+        ("; a palette\n;\n#00a;;name\n#0f0;;other\n", {"comment": None, "skipRows": 2}),
+        (drawn("#{2};{1};open"), {"comment": None, "skipRows": 2}),
+        (drawn("#{1};{2};{0}"), {"comment": None, "skipRows": 2}),
+        (drawn("%{2};{1};{0}"), {"comment": None, "skipRows": 2}),
+        (drawn("!{1};;{2}"), {"comment": None, "skipRows": 2}),
         (drawn("#{2},{1},open", "issues, all of them\nof 2024, in short\n"), {"comment": None, "skipRows": 2}),
         (drawn("%{2}\t{1}\t{0}", "; shares\t\n;\t\n"), {"comment": None, "skipRows": 2}),
         (drawn("#{0},{2},{1}", "palette, of mine\n"), {"comment": None, "skipRows": 1}),
@@ -194,7 +194,9 @@ def test_a_mark_that_would_drop_most_lines_is_told_and_the_hint_reads_them(text,
     seen = next(doubt for doubt in dialect.doubts if doubt.startswith(f"{len(marked)} line"))
     assert f"begin{'s' * (len(marked) == 1)} with {mark}" in seen
     assert f"give comment='{mark}'" in seen
-    assert ("comment=';'" if given["comment"] else "an empty comment") in seen
+    assert (
+        f"an empty comment if {'they are' if len(marked) > 1 else 'it is'}, with skipRows={given['skipRows']}" in seen
+    )
     dialect = found(text, **given)
     assert (dialect.columns, dialect.doubts) == (3, ())
     assert dialect.first_record[0] == re.split(r"[;,\t]", marked[0])[0]

@@ -108,7 +108,7 @@ def test_one_value_before_a_tab_and_a_pipe_is_refused_with_what_reads_it(tmp_pat
 @pytest.mark.parametrize("first", ["#{}0a", "k{}", "{}"])
 def test_comments_that_begin_with_the_separator_are_told(top, first):
     lines = [f"{first.format(n)};name{n}\n" for n in range(6)]
-    assert "give comment=';'" in found(top + "".join(lines)).doubts[0]
+    assert "give skipRows=" in found(top + "".join(lines)).doubts[0]
     assert (found(top + "".join(lines), comment=";").doubts, found(top + "".join(lines), comment=";").columns) == (
         (),
         2,
