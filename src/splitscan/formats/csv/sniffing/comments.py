@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import takewhile
 
 from splitscan.formats.csv.grammar import split_fields
 from splitscan.formats.csv.options import BLANK_RUNS
@@ -13,11 +12,10 @@ from splitscan.formats.csv.sniffing.found import ONE_COLUMN, Confidence
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.reading import LINE_END, Reading, Sample, after_lines
 from splitscan.formats.csv.sniffing.separators import IN_TEXT
-from splitscan.formats.csv.sniffing.values import Record, are_typed, is_placeholder, is_typed
+from splitscan.formats.csv.sniffing.values import MOST_WORDS, Record, are_typed, is_placeholder, is_typed
 
 _MARKS = (b"#", b"%", b"!")
 _MARKED = b"".join(_MARKS) + b" \t"
-_MOST_WORDS = 4  # of a name, or a value: with more it is a sentence
 _LEAST_NAMES = 2
 _LONG_RUN = re.compile(rb"[ \t]{2}|\t")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
@@ -129,7 +127,7 @@ def _below_comments(plain: Reading, without: Reading, lines: list[bytes], *, is_
         return _below_loose_names(without, lines, [value for value, _ in first[1:]])
     if len(first) != without.columns or without.columns == 1 or without.header.value:
         return without
-    if any(len(value.split()) > _MOST_WORDS for value, _ in first) or _is_sentence(above):
+    if any(len(value.split()) > MOST_WORDS for value, _ in first) or _is_sentence(above):
         return without
     unmarked = (first[0][0].lstrip(_MARKED), first[0][1])
     header = find_header([[unmarked, *first[1:]], *without.records])
@@ -166,7 +164,7 @@ def _has_names_above(plain: Reading, lines: Sequence[bytes], columns: int) -> bo
     record = [value.strip(_MARKED) for value, _ in other.all_records[0]]
     return (
         len(record) == columns
-        and all(value and not is_typed(value) and len(value.split()) <= _MOST_WORDS for value in record)
+        and all(value and not is_typed(value) and len(value.split()) <= MOST_WORDS for value in record)
         and not _is_sentence(other)
     )
 
@@ -197,11 +195,6 @@ def about_marks(chosen: Reading) -> Iterator[str]:
     """
     records, contents = chosen.records, chosen.lines
     own = chosen.sep.encode()
-    top = list(takewhile(lambda line: line == b";" or line.startswith(b"; "), contents))
-    is_top = len(top) >= _LEAST_NAMES and not any(line.startswith(b";") for line in contents[len(top) :])
-    if own == b";" and is_top and len(contents) >= len(top) + _LEAST_RECORDS:
-        yield _of_marks(chosen, own, len(top), top[0])
-        return
     for sign in () if chosen.sep == ONE_COLUMN else _SIGNS:  # whole lines are what the user wants
         marked = [n for n, line in enumerate(contents) if line.startswith(sign)]
         others = [record for record, line in zip(records, contents, strict=True) if not line.startswith(sign)]
@@ -238,9 +231,10 @@ def _are_comments(chosen: Reading, sign: bytes, marked: Sequence[int], others: S
 def _are_spaced_above(chosen: Reading, sign: bytes, marked: Sequence[int]) -> bool:
     """True if lines with the separator and a blank, or with it alone, begin the file: no first value is missing so."""
     lines = [chosen.lines[n] for n in marked]
-    are_remarks = len(lines) > 1 or any(len(record[-1][0].split()) > _MOST_WORDS for record in chosen.records[:1])
+    are_remarks = len(lines) > 1 or any(len(record[-1][0].split()) > MOST_WORDS for record in chosen.records[:1])
     is_top = marked[:1] == [0] and all(line == sign or line.startswith(sign + b" ") for line in lines)
-    return is_top and are_remarks and sum(line.startswith(sign + b" ") for line in lines) > 0
+    is_told = sign == b";" or any(line.startswith(sign + b" ") for line in lines)
+    return is_top and are_remarks and is_told
 
 
 def _of_marks(chosen: Reading, sign: bytes, count: int, line: bytes) -> str:
@@ -280,7 +274,7 @@ def names_in_comments(chosen: Reading) -> str | None:
     empty = sum(not any(value for value, _ in column) for column in zip(*rows, strict=True))
     widths = {chosen.columns, max(chosen.columns - empty, _LEAST_NAMES)}
     last = lines[-1].lstrip(_MARKED).split(chosen.sep.encode()) if lines and chosen.sep not in IN_TEXT else []
-    if len(last) > _LEAST_NAMES and not any(is_typed(cell) or len(cell.split()) > _MOST_WORDS for cell in last):
+    if len(last) > _LEAST_NAMES and not any(is_typed(cell) or len(cell.split()) > MOST_WORDS for cell in last):
         widths.add(len({*last} - {b""}))  # of another width, they are names that would be shifted
     for number in range(len(lines) - 1, -1, -1):
         separators = _BETWEEN_NAMES if number == len(lines) - 1 else _BETWEEN_NAMES[:-2]
@@ -299,5 +293,5 @@ def _may_name(line: bytes, sep: bytes, widths: Collection[int]) -> bool:
     cells = [cell for cell in cells if cell]
     if len(cells) - 1 in widths and len(cells[0]) == 1:
         cells = cells[1:]
-    are_texts = all(not is_typed(cell) and len(cell.split()) <= _MOST_WORDS for cell in cells)
+    are_texts = all(not is_typed(cell) and len(cell.split()) <= MOST_WORDS for cell in cells)
     return len(cells) in widths and are_texts and not cells[-1].endswith(b".") and len(set(cells)) == len(cells)

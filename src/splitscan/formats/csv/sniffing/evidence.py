@@ -9,12 +9,12 @@ from typing import Any
 
 from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, ONE_COLUMN, Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, quotes_in_quotes
+from splitscan.formats.csv.sniffing.values import MOST_WORDS
 
 LEAST_LEAD = 0.05
 """By how much of its score the best candidate must be better than the next one."""
 
 _NO_WORD = re.compile(rb"\d|[^\s\w][^\s\W]|^[A-Z-]{5,}$")  # a number, a mark inside, or a code
-_MOST_WORDS = 4  # of a name
 _SHOWN_LINES = 2
 _SHOWN_CHARACTERS = 40
 
@@ -105,7 +105,7 @@ def _about_escape(chosen: Reading, parts: Sequence[Sample]) -> Setting:
 def _about_header(chosen: Reading) -> Setting:
     """Evidence about the first record; a header of another width than the records is never certain."""
     header = chosen.header
-    if header.value and chosen.columns == 1 and len(chosen.records[0][0][0].split()) > _MOST_WORDS:
+    if header.value and chosen.columns == 1 and len(chosen.records[0][0][0].split()) > MOST_WORDS:
         return Setting(False, Confidence.UNSURE, "the first line has more words than a name")
     if chosen.doubt is not None and chosen.comment is not None and header.confidence is Confidence.CERTAIN:
         return replace(header, confidence=Confidence.LIKELY, evidence=f"{header.evidence}; lines above may name them")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.found import ONE_COLUMN, shown
 from splitscan.formats.csv.sniffing.reading import Reading
-from splitscan.formats.csv.sniffing.values import ValueKind, are_typed, is_typed, kind_of
+from splitscan.formats.csv.sniffing.values import MOST_WORDS, ValueKind, are_typed, is_typed, kind_of
 
 DOUBLED = ("::", "||")
 """Separators of two marks."""
@@ -31,7 +31,6 @@ _NEARLY_ALL = 0.9  # of records
 _RUN = re.compile(rb"(?<=[^\s.!?:])[ \t]{2,}(?=\S)")  # not after a sentence
 _LONG_RUN = re.compile(rb"\S[ \t]{3,}\S")
 _OPENS, _CLOSES = b"([{", b")]}"
-_MOST_WORDS = 4  # of a value that is no sentence
 _NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff .\-/()]*")
 
 
@@ -169,4 +168,4 @@ def _is_sentence(chosen: Reading) -> bool:
     """True if a blank follows each separator of the first line, and a field has more words than a name."""
     line, mark = chosen.contents[0], chosen.sep.encode()
     is_spaced = chosen.sep in IN_TEXT and line.count(mark) == line.count(mark + b" ")
-    return is_spaced and any(len(value.split()) > _MOST_WORDS for value, _ in chosen.records[0])
+    return is_spaced and any(len(value.split()) > MOST_WORDS for value, _ in chosen.records[0])

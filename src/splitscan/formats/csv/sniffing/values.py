@@ -11,6 +11,10 @@ Record = list[tuple[bytes, bool]]
 """The fields of a record: value, and whether it was quoted."""
 
 BLANKS = b" \t"
+
+MOST_WORDS = 4
+"""Of a name, or a value: with more it is a sentence."""
+
 _TYPED_SHARE = 0.9
 _TYPED, _WORD, _EMPTY, _OTHER = 1.0, 0.75, 0.6, 0.35
 
