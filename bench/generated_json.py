@@ -44,6 +44,15 @@ class JsonLayout(enum.Enum):
 
     ARRAY = "one array, pretty-printed with two blanks for each level"
     LINES = "one record in each line"
+    DOCUMENT = "one object whose member ``data`` is the array, pretty-printed"
+
+
+_AROUND = {
+    JsonLayout.ARRAY: (b"[\n", b",\n", b"\n]\n"),
+    JsonLayout.LINES: (b"", b"\n", b"\n"),
+    JsonLayout.DOCUMENT: (b'{"source": "generated", "data": [\n', b",\n", b'\n], "version": 1}\n'),
+}
+"""What stands before all records, between two of them, and after them."""
 
 
 def generated_json_batch(start: int, count: int) -> pa.RecordBatch:
@@ -103,7 +112,7 @@ def write_generated_json(
         The number of records, a multiple of *chunk_records*.
     """
     written = count = 0
-    head, between, tail = (b"[\n", b",\n", b"\n]\n") if layout is JsonLayout.ARRAY else (b"", b"\n", b"\n")
+    head, between, tail = _AROUND[layout]
     with path.open("wb") as out:
         while written < target_bytes:
             written += out.write(between if count else head)
@@ -149,7 +158,7 @@ class _Renderer:
     """
 
     def __init__(self, layout: JsonLayout, number: npt.NDArray[np.int64]) -> None:
-        self._is_pretty = layout is JsonLayout.ARRAY
+        self._is_pretty = layout is not JsonLayout.LINES
         self.number = number
         self.between = ",\n" if self._is_pretty else "\n"
 

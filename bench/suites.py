@@ -120,6 +120,7 @@ def suites(sizes_mb: Sequence[int]) -> list[Suite]:
         ),
         _json(JsonLayout.LINES, "json-lines", "JSON Lines", "records.jsonl"),
         _json(JsonLayout.ARRAY, "json-array", "pretty-printed JSON array", "array.json"),
+        _json(JsonLayout.DOCUMENT, "json-path", "pretty-printed JSON array inside an object", "document.json"),
         Suite("fixed", "records of 64 bytes", "fixed.bin", inputs.write_fixed, lambda *a: FixedWorks(*a).all()),
         *(_records(records) for records in RECORDS),
         _compressed("gzip", "multiline.csv.gz"),

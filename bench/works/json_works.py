@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -45,6 +47,8 @@ _ARROW_SUMMED = pa.schema(
 )
 _SUMMED = ("id", "name", "note", "address", "tags")
 _DUCK_FORMATS = {JsonLayout.ARRAY: "array", JsonLayout.LINES: "newline_delimited"}
+_DUCK_DOCUMENT_BYTES = 1 << 31
+"""DuckDB refuses larger objects than it is told of."""
 
 
 class JsonWorks(FrameWorks):
@@ -60,7 +64,8 @@ class JsonWorks(FrameWorks):
     def __init__(self, spark: SparkSession, source: Path, scratch: Path, layout: JsonLayout) -> None:
         super().__init__(spark, source, scratch)
         self._layout = layout
-        self._is_array = layout is JsonLayout.ARRAY
+        self._is_array = layout is not JsonLayout.LINES
+        self._path = {"record_path": "$.data[*]"} if layout is JsonLayout.DOCUMENT else {}
 
     def all(self) -> dict[str, Work]:
         works: dict[str, dict[str, object]] = {
@@ -86,7 +91,7 @@ class JsonWorks(FrameWorks):
                 "polars": lambda: self._polars().select(pl.len()).collect().item(),
             },
             "schema": {
-                "splitscan": lambda: self._columns_of(lambda: ss.scan_json(self._source, multi_line=self._is_array)),
+                "splitscan": lambda: self._columns_of(lambda: ss.scan_json(self._source, **self._layout_options())),
                 "duckdb": lambda: duckdb_row(f"select count(*) from (describe select * from {self._untyped})")[0],
                 "polars": lambda: len(pl.scan_ndjson(self._source, infer_schema_length=None).collect_schema()),
             },
@@ -112,28 +117,50 @@ class JsonWorks(FrameWorks):
         return works  # type: ignore[return-value]
 
     def _spark_frame(self) -> DataFrame:
+        if self._path:
+            documents = self._spark.read.schema(f"data array<struct<{JSON_SCHEMA}>>").json(self._source, multiLine=True)
+            return documents.select(F.explode("data").alias("record")).select("record.*")
         return self._spark.read.schema(JSON_SCHEMA).json(self._source, multiLine=self._is_array)
 
     def _frame(self) -> DataFrame:
         reader = self._spark.read.format("splitscan").schema(JSON_SCHEMA).option("recordFormat", "json")
-        return reader.options(multiLine=self._is_array).load(self._source)
+        return reader.options(**self._layout_options()).load(self._source)
 
     def _scan(self, block_size: str = BLOCK_SIZE) -> ss.Scan:
-        return ss.scan_json(self._source, JSON_SCHEMA, multi_line=self._is_array, block_size=block_size)
+        return ss.scan_json(self._source, JSON_SCHEMA, **self._layout_options(), block_size=block_size)
+
+    def _layout_options(self) -> dict[str, Any]:
+        return self._path or {"multi_line": self._is_array}
 
     @property
     def _untyped(self) -> str:
-        return f"read_json('{self._source}', format='{_DUCK_FORMATS[self._layout]}', sample_size=-1)"
+        return self._duckdb_records("sample_size=-1")
 
     @property
     def _table(self) -> str:
-        return f"read_json('{self._source}', format='{_DUCK_FORMATS[self._layout]}', columns={_DUCK_TYPES})"
+        return self._duckdb_records(f"columns={self._duckdb_types()}")
+
+    def _duckdb_types(self) -> str:
+        if not self._path:
+            return _DUCK_TYPES
+        members = ", ".join(f'"{name}" {kind}' for name, kind in ast.literal_eval(_DUCK_TYPES).items())
+        return f"{{'data': 'STRUCT({members})[]'}}"
+
+    def _duckdb_records(self, settings: str) -> str:
+        if not self._path:
+            return f"read_json('{self._source}', format='{_DUCK_FORMATS[self._layout]}', {settings})"
+        document = f"read_json('{self._source}', maximum_object_size={_DUCK_DOCUMENT_BYTES}, {settings})"
+        return f"(select record.* from (select unnest(data) as record from {document}))"
 
     def _duckdb_aggregate(self) -> tuple[int, ...]:
         sums = "sum(id), sum(length(name)), sum(length(note)), sum(address.zip), sum(len(tags))"
         return duckdb_row(f"select count(*), {sums} from {self._table}")
 
     def _polars(self) -> pl.LazyFrame:
+        if self._path:
+            types = {"data": pl.List(pl.Struct(_POLARS_TYPES))}
+            documents = pl.read_json(self._source, schema=types).lazy()
+            return documents.select(pl.col("data").explode()).unnest("data")
         if self._is_array:
             return pl.read_json(self._source, schema=_POLARS_TYPES).lazy()
         return pl.scan_ndjson(self._source, schema=_POLARS_TYPES)

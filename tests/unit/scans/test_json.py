@@ -267,7 +267,9 @@ def test_a_delimiter_of_any_length_divides_lines(tmp_path: Path) -> None:
 def test_generated_records_are_known_whatever_the_block_size(tmp_path: Path, layout: JsonLayout) -> None:
     path = tmp_path / "generated"
     records = write_generated_json(path, 4000, layout, chunk_records=20)
-    scan = ss.scan_json(str(path), JSON_SCHEMA, multi_line=layout is JsonLayout.ARRAY, read_bytes=700)
+    is_document = layout is JsonLayout.DOCUMENT
+    options = {"record_path": "$.data[*]"} if is_document else {"multi_line": layout is JsonLayout.ARRAY}
+    scan = ss.scan_json(str(path), JSON_SCHEMA, **options, read_bytes=700)
     assert scan.to_arrow().to_pylist() == generated_json_batch(0, records).to_pylist()
     assert check_block_law(scan, (17, 63, 64, 65, 127, 300, 1000, 5000)) == records
 
