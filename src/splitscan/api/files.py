@@ -216,7 +216,7 @@ def scan(
     found, named = find_format(inputs, format, options)
     pinned, dialect = pin_dialect(inputs, found, named)
     tell_guesses(inputs, dialect, has_schema=schema is not None)
-    return Scan.of(inputs, found, schema, pinned).by_name(format is None)
+    return Scan.of(inputs, found, schema, pinned).by_name(format, named.keys() - options.keys())
 
 
 def scan_csv(paths: Paths, schema: str | pa.Schema | None = None, **options: Unpack[CsvKeywords]) -> Scan:

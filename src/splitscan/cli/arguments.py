@@ -63,8 +63,8 @@ def spelled(value: object) -> str:
     return r"\t" if value == "\t" else _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", str(value))
 
 
-def note_of(found: Dialect) -> str | None:
-    """Findings and assumptions in one line, and how to pin it.
+def note_of(found: Dialect, *, has_schema: bool) -> str | None:
+    """Findings, assumptions and guesses in one line, and how to pin it.
 
     ``None`` where the user gave all that the samples tell.
     """
@@ -73,19 +73,11 @@ def note_of(found: Dialect) -> str | None:
     assumed = {name: each for name, each in options.items() if found.settings[name].confidence is Confidence.ASSUMED}
     seen = {name: each for name, each in options.items() if name not in assumed}
     parts = [f"{_flags(each)} ({how})" for each, how in ((seen, "found in samples"), (assumed, "assumed")) if each]
-    notes = ["give all of these to pin them"] if options else []
-    if "skipRows" in options:
-        notes.append(found.settings["skipRows"].evidence)
-    if found.unread_names is not None:
-        notes.append(found.unread_names)
-    if found.parts_of_lines is not None:
-        notes.append(found.parts_of_lines)
-    is_shown = found.settings["header"].is_likely  # by its flag
-    first = [] if is_shown or found.about_header is None else [found.about_header]
-    if given - {"encoding"} and not seen and len(first) + len(notes) <= bool(assumed):
+    notes = [*map(spell_hint, found.guesses(has_schema=has_schema).values())]
+    if given - {"encoding"} and not seen and not notes:
         return None
     read = f"read with {' and '.join(parts) or 'the defaults (no sample speaks against them)'}"
-    return "; ".join([*first, read, *notes])
+    return "; ".join([read, *(["give all of these to pin them"] if options else []), *notes])
 
 
 _IN_PYTHON = re.compile(
@@ -325,7 +317,8 @@ class ScanArguments:
         if self.leaves_dialect_open:  # the search knows the names of files, and takes them as a hint
             options = {"dialect": DialectChoice.AUTO.value, **self._given()}
         pinned, found = pin_dialect(self.paths(), format, options)
-        note = note_of(found) if found is not None and found.columns else None
+        has_schema = self.schema is not None
+        note = note_of(found, has_schema=has_schema) if found is not None and found.columns else None
         if note is not None:
             write_note(note)
         return format, pinned, found

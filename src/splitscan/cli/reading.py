@@ -17,7 +17,7 @@ import typer
 
 from splitscan.api.files import Scan, sniff_csv
 from splitscan.blocks import UNKNOWN_END
-from splitscan.cli.arguments import ScanArguments, pasted
+from splitscan.cli.arguments import ScanArguments, pasted, spell_hint
 from splitscan.cli.flags import (
     DASH,
     DIALECT,
@@ -347,6 +347,8 @@ def _write(found: Dialect, arguments: ScanArguments) -> None:
     write_rows(["setting", "value", "how sure", "evidence"], rows)
     if not found.is_clear:
         return
+    for note in found.guesses().values():
+        write_note(spell_hint(note))
     if found.schema is not None:
         gap = "" if sys.stdout.isatty() else "\n"  # a table ends with an empty line
         sys.stdout.write(f"{gap}schema:  {show_text(format_ddl(found.schema))}\n")
@@ -372,6 +374,7 @@ def _dialect_as_json(found: Dialect) -> dict[str, Any]:
         "format": DEFAULT_FORMAT,
         "clear": found.is_clear,
         "doubts": list(found.doubts),
+        "guesses": list(found.guesses().values()),
         "options": found.options(),
         "schema": None if found.schema is None else format_ddl(found.schema),
         "columns": found.columns,

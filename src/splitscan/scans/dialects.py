@@ -18,7 +18,6 @@ from splitscan.formats.contract import Contradiction, spread
 from splitscan.formats.csv.options import FOUND, DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
 from splitscan.formats.csv.sniffing.found import ATTRIBUTES, Confidence, Dialect, RawSample, Setting, shown
-from splitscan.formats.csv.sniffing.separators import LEAST_SCORE
 from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of, parse_options, record_format
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
@@ -64,11 +63,8 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
 
 
 def tell_guesses(paths: Paths, found: Dialect | None, *, has_schema: bool) -> None:
-    """Log what is not certain of a dialect that was found, lines it skips, and names that no schema takes."""
-    if found is None or not found.columns:
-        return
-    names = [found.unread_names] if found.unread_names is not None and not has_schema else []
-    for each in (*found.guesses, *names):
+    """Log what is not certain of a dialect that was found."""
+    for each in () if found is None else found.guesses(has_schema=has_schema).values():
         _LOG.warning("%s: %s", redact(as_paths(paths)[0]), Advice(each))
 
 
@@ -219,7 +215,7 @@ _ADVICE_BYTES = 16 * KIB  # every scan pays for a look at them, however short it
 
 
 def advise(
-    options: ReadOptions, files: Sequence[FileMetadata], *, has_schema: bool, is_by_name: bool = False
+    options: ReadOptions, files: Sequence[FileMetadata], *, has_schema: bool, by_name: frozenset[str] | None = None
 ) -> str | None:
     """Look at the head of the first file, and log a warning when an option is probably not what its text needs.
 
@@ -238,22 +234,25 @@ def advise(
     except SourceError:
         return None  # whoever reads the file decides what that means
     advice = about_beginning(options.record_format, head, encoding, options.given)
-    if advice is None and is_by_name:
+    if advice is None and by_name is not None:
         advice = about_name(first.path, head, options.record_format, is_end=first.size_bytes <= len(head))
     if advice is None:
         advice = format_of(options).advice(options.format, head.decode(lenient(encoding), "replace"))
     if advice is None:
         is_short = head.count(b"\n", 0, _ADVICE_BYTES) > _LEAST_LINES
         shown = head[:_ADVICE_BYTES] if is_short else head
-        advice = _about_dialect(options, RawSample(shown, 0, is_end=first.size_bytes <= len(shown)), has_schema)
+        sample = RawSample(shown, 0, is_end=first.size_bytes <= len(shown))
+        advice = _about_dialect(
+            options, sample, separator_of(first.path) if by_name and "sep" in by_name else None, has_schema
+        )
     if advice is None:
         return None
     _LOG.warning("%s %s", redact(first.path), Advice(advice))
     return f"{redact(first.path)} {advice}"
 
 
-def _about_dialect(options: ReadOptions, head: RawSample, has_schema: bool) -> str | None:
-    """Options that the head of a file shows, that nobody gave, and that differ from their defaults."""
+def _about_dialect(options: ReadOptions, head: RawSample, named: str | None, has_schema: bool) -> str | None:
+    """All that the head of a file shows against the options, and all of them that nobody gave and it leaves open."""
     own = options.format
     if not type(own).finds_dialect:
         return None
@@ -262,30 +261,28 @@ def _about_dialect(options: ReadOptions, head: RawSample, has_schema: bool) -> s
     if is_even and (has_schema or not read["header"]):
         return None
     known = {**(read if is_even else _known(options)), "encoding": own.text_encoding}
-    found = _find_once(head, tuple(known.items()))
+    if named is not None:
+        known.pop("sep", None)
+    found = _find_once(head, named, tuple(known.items()))
     if found.objections:
         return f"contradicts the options: {' '.join(found.objections)}"
-    if not found.is_clear and found.columns and not has_schema and "header" not in options.given:
-        is_told = found.score >= LEAST_SCORE or _is_divided_otherwise(own, head.data)
-        return f"may be read wrong: {found.doubts[0]}" if is_told else None
-    if is_even or not found.is_clear or not found.columns:
+    if is_even or not found.columns:
         return None
-    seen = {
-        name: setting
-        for name, setting in found.settings.items()
-        if name not in known
-        and setting.value != read[name]
-        and (setting.confidence is Confidence.CERTAIN or name in _LIKELY_IS_ENOUGH)
-    }
-    said = ", ".join(f"{name}={_spelled(setting.value)}" for name, setting in seen.items())
-    because = "; ".join(setting.evidence for setting in seen.values())
-    return f"probably wants option{'s' * (len(seen) > 1)} {said} ({because})" if seen else None
+    if not found.is_clear:
+        return None if has_schema else f"may be read wrong: {found.doubts[0]}"
+    others = {name: each for name, each in found.settings.items() if each.value != read[name] and each.is_shown}
+    said = ", ".join(f"{name}={_spelled(setting.value)}" for name, setting in others.items())
+    because = "; ".join(setting.evidence for setting in others.values())
+    wanted = [f"probably wants option{'s' * (len(others) > 1)} {said} ({because})"] if others else []
+    guesses = found.read_with(read).guesses(has_schema=has_schema)
+    told = {*others, "sep"} if has_schema else others  # records that do not fit a schema are rejects, which are told
+    return "; ".join([*wanted, *(note for name, note in guesses.items() if name not in told)]) or None
 
 
 @lru_cache(maxsize=16)
-def _find_once(head: RawSample, known: tuple[tuple[str, Any], ...]) -> Dialect:
+def _find_once(head: RawSample, named: str | None, known: tuple[tuple[str, Any], ...]) -> Dialect:
     """The dialect of a head: the queries of a session ask for that of the same file again and again."""
-    return find_dialect([head], dict(known))
+    return find_dialect([head], dict(known), named)
 
 
 def _is_even(own: Any, sample: RawSample) -> bool:
@@ -307,28 +304,12 @@ def _is_even(own: Any, sample: RawSample) -> bool:
     return len(widths) == 1 and 0 not in widths
 
 
-_OTHERWISE = re.compile(rb"[\t;|]|[^ ] {2,}(?=[^ ])")
-
-
-def _is_divided_otherwise(own: Any, head: bytes) -> bool:
-    """True if most lines are one field by the separator, and several by tabs, semicolons, pipes or runs of blanks."""
-    sep = re.compile(own.sep_pattern.encode())
-    lines = [line for line in head[: head.rfind(b"\n") + 1].splitlines() if line.strip()]
-    whole = [line for line in lines if sep.search(line) is None]
-    divided = sum(_OTHERWISE.search(line.strip()) is not None for line in whole)
-    return 2 * divided > len(lines)
-
-
 def _careful_quotes(own: Any) -> tuple[bytes, bytes]:
     """Patterns of a quoted value up to its end, and of the quote that closes it: both stand at delimiters."""
     quote, sep = re.escape(own.quote.encode()), own.sep_pattern.encode()
     inside = rb"[^" + quote + (rb"]" if own.multi_line else rb"\r\n]")
     body = rb"(?:" + inside + (rb"|" + quote * 2 if own.escape == own.quote else b"") + rb")*+"
     return rb"(?:\A|(?<=" + sep + rb")|(?<=[\r\n]))" + quote + body, quote + rb"(?=" + sep + rb"|[\r\n])"
-
-
-_LIKELY_IS_ENOUGH = ("sep", "quote", "skipRows", "comment", "header")
-"""Settings that are never certain, or of which the wrong one leaves one field in each record, or reads names as one."""
 
 
 def _spelled(value: object) -> str:

@@ -57,10 +57,10 @@ class _Sample:
     names_all: bool = False
     workers: Workers = WORKERS_HERE
     is_advised: bool = False
-    is_by_name: bool = False
+    by_name: frozenset[str] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.asked, self.file_set, self.names_all, WORKERS_HERE, self.is_advised, self.is_by_name)
+        return type(self), (self.asked, self.file_set, self.names_all, WORKERS_HERE, self.is_advised, self.by_name)
 
     @cached_property
     def schema(self) -> ResolvedSchema:
@@ -78,7 +78,7 @@ class _Sample:
         if self.is_advised:
             return None
         has_schema = self.asked.given is not None
-        return advise(self.asked.options, self.file_set.files, has_schema=has_schema, is_by_name=self.is_by_name)
+        return advise(self.asked.options, self.file_set.files, has_schema=has_schema, by_name=self.by_name)
 
     @cached_property
     def advice_on_files(self) -> str | None:
@@ -370,9 +370,9 @@ class ScanPlanner:
         """True if it was looked at what in the options is probably not meant."""
         return self.sample.is_advised or "advice" in vars(self.sample)
 
-    def by_name(self, is_by_name: bool) -> Self:
-        """A copy that says so if the files are not of the format that nothing but their names says."""
-        return replace(self, sample=replace(self.sample, is_by_name=True)) if is_by_name else self
+    def by_name(self, format: object, options: Iterable[str]) -> Self:
+        """A copy that says so if files are not what their names say: the options, and the format if none was given."""
+        return self if format is not None else replace(self, sample=replace(self.sample, by_name=frozenset(options)))
 
     def without_advice(self) -> Self:
         """A copy that does not look again at what is probably not meant."""

@@ -78,8 +78,9 @@ class SplitscanDataSource(DataSource):
         self._said = next((value for key, value in options.items() if key.lower() == "recordformat"), None)
         named = {key: value for key, value in options.items() if key.lower() not in _OWN}
         self._stream, raw = parse_stream_options(named)
-        self._format, raw = find_format(self._paths, self._said, raw)
-        self._raw, self._sniffed = pin_dialect(self._paths, self._format, raw)
+        self._format, found = find_format(self._paths, self._said, raw)
+        self._by_name = found.keys() - raw.keys()
+        self._raw, self._sniffed = pin_dialect(self._paths, self._format, found)
         self._spec: ScanSpec | None = None
         self._is_advised = False
         self._found: Iterator[FileMetadata] | None = _look_up(self._paths, self._scan(pa.schema([])))
@@ -192,7 +193,7 @@ class SplitscanDataSource(DataSource):
         return {**self.__dict__, "_found": None}
 
     def _scan(self, schema: pa.Schema | None) -> ScanPlanner:
-        return ScanPlanner.of(self._paths, self._format, schema, self._raw).by_name(self._said is None)
+        return ScanPlanner.of(self._paths, self._format, schema, self._raw).by_name(self._said, self._by_name)
 
     @staticmethod
     def _check_columns(scan: ScanPlanner, wanted: pa.Schema) -> None:

@@ -131,7 +131,7 @@ def test_stats_shows_each_column(run, basic):
 
 def test_stats_finds_types_and_says_what_does_not_fit_them(run, tmp_path):
     (tmp_path / "a.csv").write_text("id\n" + "".join(f"{number}\n" for number in range(20)) + "x\n")
-    code, out, said = run("stats", tmp_path / "a.csv", "--header", "-o", "sampleBytes=20", "--json")
+    code, out, said = run("stats", tmp_path / "a.csv", "--sep", ",", "--header", "-o", "sampleBytes=20", "--json")
     assert (code, json.loads(out)["max"], json.loads(out)["nulls"]) == (0, 19, 1)
     assert said.splitlines()[0] == (
         "1 record broke a rule (1 bad-value): values that do not fit their type count as nulls"

@@ -108,14 +108,14 @@ def test_a_budget_of_rejects_that_is_spent_has_exit_code_5(run, broken, out, wit
 
 
 def test_rejects_have_an_exit_code_and_a_notice_of_their_own_also_where_all_is_quiet(run, broken, out, without_spark):
-    code, summary, err = run("ingest", broken, out, *SCHEMA, "-q")
+    code, summary, err = run("ingest", broken, out, *SCHEMA, "--sep", ",", "-q")
     assert (code, summary) == (8, "")
     assert err == (
         f"splitscan: 4 records published with 2 rejects [rejects-published]; the first: {broken}, byte 14: "
         f"column 'id': 'x' is no bigint [bad-value]; all are in {out}/_splitscan/rejects\n"
     )
     assert len(list((out / "_splitscan/rejects").iterdir())) == 1
-    assert run("ingest", broken, out, *SCHEMA, "-q") == (0, "", "")  # nothing new is published
+    assert run("ingest", broken, out, *SCHEMA, "--sep", ",", "-q") == (0, "", "")  # nothing new is published
 
 
 @pytest.mark.parametrize("flags", [(), ("-q",), ("--json",)])

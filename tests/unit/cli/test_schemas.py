@@ -46,9 +46,9 @@ def test_programs_get_one_object(run, basic):
 def test_conflicts_and_files_that_were_not_looked_at_are_told(run, tmp_path):
     for name, text in (("a", "x\n1\n"), ("b", "x\ntrue\n"), ("c", "x\n1\n")):
         (tmp_path / f"{name}.csv").write_text(text)
-    code, _, errors = run("schema", tmp_path, "-o", "header=true")
+    code, _, errors = run("schema", tmp_path, "--sep", ",", "-o", "header=true")
     assert (code, errors) == (0, f"x is int in {tmp_path}/a.csv, boolean in {tmp_path}/b.csv: it becomes string\n")
-    _, _, errors = run("schema", tmp_path, "-o", "header=true", "-o", "sampleFiles=2")
+    _, _, errors = run("schema", tmp_path, "--sep", ",", "-o", "header=true", "-o", "sampleFiles=2")
     assert errors == "2 of 3 files were looked at (sampleFiles)\n"
     code, _, errors = run("schema", tmp_path, "-o", "header=true", "-o", "schemaConflicts=error")
     assert code == 4

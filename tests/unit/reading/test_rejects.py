@@ -159,7 +159,7 @@ def test_rejects_that_no_column_shows_are_a_warning_with_the_first_place(tmp_pat
     assert told(rejectReasonColumn="why") == []
     assert told(mode="DROPMALFORMED") == [message]  # no record is dropped for a value that does not fit
     caplog.clear()
-    ss.scan_csv(put(tmp_path, b"1,a\nx,b\n"), SCHEMA + ", _corrupt_record string").to_arrow()
-    list(ss.scan_csv(put(tmp_path), SCHEMA).limit(1).to_batches())
-    list(ss.scan_csv(put(tmp_path, b"x,a\n"), SCHEMA).to_batches(lambda _: None))
+    ss.scan_csv(put(tmp_path, b"1,a\nx,b\n"), SCHEMA + ", _corrupt_record string", header=False).to_arrow()
+    list(ss.scan_csv(put(tmp_path), SCHEMA, header=False).limit(1).to_batches())
+    list(ss.scan_csv(put(tmp_path, b"x,a\n"), SCHEMA, header=False).to_batches(lambda _: None))
     assert not caplog.records

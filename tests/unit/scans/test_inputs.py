@@ -139,7 +139,7 @@ def warned(caplog):
 @pytest.mark.parametrize("paths", [("",), ("", "x"), ("x", "a.csv")])
 def test_files_that_are_passed_over_beside_others_are_counted_once_in_a_warning(folder, warned, paths):
     root = folder("a.csv", "x/b.csv", "x/y/c.csv", "x/y/d.csv")
-    scan = ss.scan_csv([root / path for path in paths])
+    scan = ss.scan_csv([root / path for path in paths], sep=",", header=False)
     scan.count(), scan.to_arrow(), scan.limit(1).to_arrow()
     (message,) = warned()
     assert message.startswith("not read: ")
@@ -157,7 +157,7 @@ def test_files_that_are_passed_over_beside_others_are_counted_once_in_a_warning(
     ],
 )
 def test_nobody_is_warned_of_what_is_read_or_was_ruled_out(folder, warned, names, options):
-    assert ss.scan_csv(folder(*names), **options).count() > 0
+    assert ss.scan_csv(folder(*names), sep=",", header=False, **options).count() > 0
     assert warned() == []
 
 

@@ -29,7 +29,7 @@ _TWO = 2  # columns: their names may be one name of two words
 _MORE_THAN_TIMES = 5  # columns: a time of day has two colons, and a sentence few
 _RARE_PREAMBLE = 4  # one line in so many
 _MOST_LINES_ALIKE = 20  # by chance, of sentences of as many words
-_MOST_WORDS = 5  # in each of so many lines
+_MANY_ALIKE = 5  # in each of so many lines
 _DIGIT = re.compile(rb"\d")
 _COMMENT = b"#"
 _RUN = re.compile(rb"[ \t]+")
@@ -314,7 +314,7 @@ def _holds_values(records: Sequence[Record]) -> bool:
 
 def _has_codes(records: Sequence[Record]) -> bool:
     """True if many lines, or some of more words than sentences have alike, have digits in nearly all of one column."""
-    is_many = len(records) >= _MOST_LINES_ALIKE or min(len(records), len(records[0])) >= _MOST_WORDS
+    is_many = len(records) >= _MOST_LINES_ALIKE or min(len(records), len(records[0])) >= _MANY_ALIKE
     return is_many and any(
         sum(_DIGIT.search(value) is not None for value, _ in column) >= _TYPED_SHARE * len(column)
         for column in zip(*records, strict=True)

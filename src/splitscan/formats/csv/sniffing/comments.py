@@ -127,7 +127,7 @@ def _below_comments(plain: Reading, without: Reading, lines: list[bytes], *, is_
         return _below_loose_names(without, lines, [value for value, _ in first[1:]])
     if len(first) != without.columns or without.columns == 1 or without.header.value:
         return without
-    if any(len(value.split()) > MOST_WORDS for value, _ in first) or _is_sentence(above):
+    if any(len(value.split()) > MOST_WORDS for value, _ in first) or _is_spaced_first(above):
         return without
     unmarked = (first[0][0].lstrip(_MARKED), first[0][1])
     header = find_header([[unmarked, *first[1:]], *without.records])
@@ -165,7 +165,7 @@ def _has_names_above(plain: Reading, lines: Sequence[bytes], columns: int) -> bo
     return (
         len(record) == columns
         and all(value and not is_typed(value) and len(value.split()) <= MOST_WORDS for value in record)
-        and not _is_sentence(other)
+        and not _is_spaced_first(other)
     )
 
 
@@ -174,7 +174,7 @@ def _are_names(line: bytes, sep: str) -> bool:
     return sep not in (BLANK_RUNS, " ") or _LONG_RUN.search(line) is not None or line.upper() == line
 
 
-def _is_sentence(above: Reading) -> bool:
+def _is_spaced_first(above: Reading) -> bool:
     """True if blanks follow the commas of the first record, or semicolons, and not those of the next ones."""
     mark = above.sep.encode()
     first, *others = above.contents

@@ -11,7 +11,7 @@ from splitscan.formats.csv.sniffing.blanks import with_fields_in_lines
 from splitscan.formats.csv.sniffing.charsets import NOT_READ, likely_encodings
 from splitscan.formats.csv.sniffing.comments import names_in_comments, with_comments
 from splitscan.formats.csv.sniffing.doubts import about_signature, doubts_of, may_be_one_column, objections_of
-from splitscan.formats.csv.sniffing.evidence import parts_of_lines, settings_of
+from splitscan.formats.csv.sniffing.evidence import settings_of
 from splitscan.formats.csv.sniffing.found import (
     Candidate,
     Confidence,
@@ -251,7 +251,6 @@ def _explain(
         candidates=tuple(Candidate(each.sep, each.quote, each.score, each.columns) for each in best[:_SHOWN]),
         doubts=tuple(signed or doubts_of(best, settings, given, parts, named)),
         objections=tuple(objections_of(best, settings, given, parts)),
-        parts_of_lines=parts_of_lines(chosen) if given.keys().isdisjoint(("sep", "columnsArray")) else None,
         is_cut=any(each.is_cut for each in best),
     )
 

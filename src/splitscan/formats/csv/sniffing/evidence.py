@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, ONE_COLUMN, Confidence, Setting, shown
+from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, quotes_in_quotes
-from splitscan.formats.csv.sniffing.values import MOST_WORDS
 
 LEAST_LEAD = 0.05
 """By how much of its score the best candidate must be better than the next one."""
 
-_NO_WORD = re.compile(rb"\d|[^\s\w][^\s\W]|^[A-Z-]{5,}$")  # a number, a mark inside, or a code
 _SHOWN_LINES = 2
 _SHOWN_CHARACTERS = 40
 
@@ -64,20 +61,6 @@ def _about_sep(best: Sequence[Reading]) -> Setting:
     return Setting(chosen.sep, Confidence.CERTAIN if is_sure else Confidence.LIKELY, evidence)
 
 
-def parts_of_lines(chosen: Reading) -> str | None:
-    """Note of lines that are read as one value, of which most hold several between blanks; prose and words are none."""
-    lines = [line.split() for line in chosen.contents if line.strip()]
-    if chosen.columns != 1 or chosen.quoted_values:
-        return None
-    several = sum(len(parts) > 1 and 2 * sum(map(bool, map(_NO_WORD.search, parts))) >= len(parts) for parts in lines)
-    if 2 * several <= len(lines):
-        return None
-    return (
-        f"{several:,} of {len(lines):,} lines are read as one value, and hold several between blanks: "
-        rf"sep=\s+ reads these, and recordFormat=fixed_width columns at places; sep={shown(ONE_COLUMN)} keeps lines"
-    )
-
-
 def _about_quote(chosen: Reading) -> Setting:
     if chosen.quote is None:
         return Setting(None, Confidence.LIKELY, "quotes in the text begin fields that none ends")
@@ -105,8 +88,6 @@ def _about_escape(chosen: Reading, parts: Sequence[Sample]) -> Setting:
 def _about_header(chosen: Reading) -> Setting:
     """Evidence about the first record; a header of another width than the records is never certain."""
     header = chosen.header
-    if header.value and chosen.columns == 1 and len(chosen.records[0][0][0].split()) > MOST_WORDS:
-        return Setting(False, Confidence.UNSURE, "the first line has more words than a name")
     if chosen.doubt is not None and chosen.comment is not None and header.confidence is Confidence.CERTAIN:
         return replace(header, confidence=Confidence.LIKELY, evidence=f"{header.evidence}; lines above may name them")
     if not header.value or len(chosen.records[0]) == chosen.columns:

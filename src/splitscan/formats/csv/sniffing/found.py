@@ -6,10 +6,12 @@ import codecs
 import enum
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
+
+from splitscan.formats.csv.options import BLANK_RUNS
 
 _DEFAULTS: Mapping[str, Any] = {
     "sep": ",", "quote": '"', "escape": "\\", "header": False, "multiLine": False, "skipRows": 0, "comment": None,
@@ -31,6 +33,12 @@ COMMENTS_ONLY = "lines that begin with it are no records of the table"
 """Evidence for comments among which nothing is told about names."""
 
 
+_ONE_COLUMN_READ = (
+    rf"no separator was found, and each record is read as one column: sep divides them, as sep={BLANK_RUNS} between "
+    "blanks; recordFormat=text reads lines, and recordFormat=fixed_width columns at places"
+)
+
+
 class Confidence(enum.Enum):
     """How sure a setting is."""
 
@@ -44,6 +52,9 @@ class Confidence(enum.Enum):
     """The samples do not tell; it is what most files have, and reads these samples right."""
     UNSURE = "unsure"
     """The samples speak for several values."""
+
+
+_GUESSED = (Confidence.LIKELY, Confidence.UNSURE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,11 @@ class Setting:
     def is_sure(self) -> bool:
         """True if it holds without a doubt."""
         return bool(self.value) and self.confidence is Confidence.CERTAIN
+
+    @property
+    def is_shown(self) -> bool:
+        """True if the samples speak for it."""
+        return self.confidence in (Confidence.CERTAIN, Confidence.LIKELY)
 
     @property
     def is_likely(self) -> bool:
@@ -119,7 +135,6 @@ class Dialect:
         objections: What the samples show against what the user said, one sentence each.
         schema: Columns with inferred types; ``None`` where they were not asked for.
         ignore_leading_white_space: Whether blanks before values are no part of them: quotes stand after some.
-        parts_of_lines: Note of lines that are read as one value and hold several; ``None`` where they do not.
         is_cut: Whether the first sample ends in a record of which a longer one shows more.
     """
 
@@ -142,7 +157,6 @@ class Dialect:
     schema: pa.Schema | None = None
     ignore_leading_white_space: bool = False
     is_cut: bool = False
-    parts_of_lines: str | None = None
 
     @property
     def is_clear(self) -> bool:
@@ -161,31 +175,48 @@ class Dialect:
     def about_header(self) -> str | None:
         """Note of a first record that may name the columns or not; ``None`` where the samples show it."""
         header = self.settings.get("header")
-        is_guess = header is not None and (header.confidence is Confidence.UNSURE or header.is_likely)
-        if header is None or not is_guess or not self.first_record:
+        if header is None or header.confidence not in _GUESSED or not self.first_record:
             return None
         cells = ", ".join(map(repr, self.first_record[:_SHOWN_CELLS])) + ", ..." * (
             len(self.first_record) > _SHOWN_CELLS
         )
-        if header.is_likely:
-            return f"the first record ({cells}) is probably a header, and is read as one: {header.evidence}"
         kind = "a header" if header.value else "data"
+        if header.confidence is Confidence.LIKELY:
+            return f"the first record ({cells}) is probably {kind}, and is read as such: {header.evidence}"
         return f"whether the first record ({cells}) is a header is not clear, it is read as {kind}"
 
-    @property
-    def guesses(self) -> tuple[str, ...]:
-        """Notes of what the samples only speak for, and of lines that are skipped; what they show is not among them."""
-        told = [] if self.about_header is None else [f"{self.about_header}; header=true or header=false settles it"]
-        likely = {name: each for name, each in self.settings.items() if each.confidence is Confidence.LIKELY}
-        others = (each.sep != self.sep and 2 * each.score >= self.score for each in self.candidates)
-        if "sep" in likely and self.columns and (self.sep == ONE_COLUMN or (self.columns > 1 and any(others))):
-            told.append(f"sep={shown(self.sep)} is probably right: {likely['sep'].evidence}; sep settles it")
-        for name in {"quote", "encoding"} & likely.keys():
-            value = shown(str(likely[name].value or ""))
-            told.append(f"{name}={value} is probably right: {likely[name].evidence}; {name} settles it")
-        if self.settings["skipRows"].is_likely:
-            told.append(f"skips lines by skipRows={self.skip_rows}: {likely['skipRows'].evidence}")
-        return (*told, *([] if self.parts_of_lines is None else [self.parts_of_lines]))
+    def guesses(self, *, has_schema: bool = False) -> Mapping[str, str]:
+        """Notes of all that the samples do not show beyond doubt, by Spark's names: whoever reads the files tells them.
+
+        Args:
+            has_schema: Whether the user says which columns there are: then no names are looked for.
+        """
+        told = {name: self._told(name, each, has_schema) for name, each in self.settings.items() if self.columns}
+        return {name: note for name, note in told.items() if note is not None}
+
+    def _told(self, name: str, setting: Setting, has_schema: bool) -> str | None:
+        """Note of one setting that is a guess, or of a separator without which records are of one column."""
+        if name == "sep" and self.columns == 1 and setting.confidence is not Confidence.GIVEN:
+            return None if has_schema else _ONE_COLUMN_READ
+        if setting.confidence not in _GUESSED or (name == "skipRows" and not setting.value):
+            return None
+        if name == "header":
+            fits = has_schema and not setting.value and setting.is_shown  # if not, it is a reject, which is told
+            seen = None if fits else self.about_header
+            return None if seen is None else f"{seen}; header=true or header=false settles it"
+        if name == "skipRows":
+            return f"skips lines by skipRows={self.skip_rows}: {setting.evidence}"
+        if name == "comment" and setting.value is not None:
+            skipped = f"comment={setting.value} skips lines: {COMMENTS_ONLY}; an empty comment keeps them"
+            return skipped if has_schema or self.unread_names is None else self.unread_names
+        value = shown(str(setting.value or ""))
+        return f"{name}={value} is probably right: {setting.evidence}; {name} settles it"
+
+    def read_with(self, values: Mapping[str, Any]) -> Dialect:
+        """The dialect, read with other values where the samples speak for several."""
+        unsure = {name: each for name, each in self.settings.items() if each.confidence is Confidence.UNSURE}
+        others = {name: replace(each, value=values[name]) for name, each in unsure.items()}
+        return replace(self, settings={**self.settings, **others})
 
     def options(self) -> dict[str, Any]:
         r"""The options to read the files with, by Spark's names: what differs from Spark's defaults.

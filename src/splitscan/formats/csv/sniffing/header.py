@@ -10,7 +10,15 @@ from math import prod
 from typing import NamedTuple
 
 from splitscan.formats.csv.sniffing.found import Confidence, Setting
-from splitscan.formats.csv.sniffing.values import Record, ValueKind, are_typed, is_placeholder, is_typed, kind_of
+from splitscan.formats.csv.sniffing.values import (
+    MOST_WORDS,
+    Record,
+    ValueKind,
+    are_typed,
+    is_placeholder,
+    is_typed,
+    kind_of,
+)
 
 NAME = re.compile(rb"[A-Za-z_\x80-\xff#][\w\x80-\xff .\-/()%#$&:?]*")
 """A text that may name a column."""
@@ -31,7 +39,6 @@ _MARKS = re.compile(rb"[^\w\s\x80-\xff]")
 _DIGITS = re.compile(rb"\d")
 _REPEATS = "values repeat"
 _ENDS = (b".", b":", b"?", b"!", b",", b";")
-_MOST_WORDS = 6  # of a name
 _SMALL_WORDS = re.compile(rb"[a-z][a-z _-]*")
 _RUNS = ((re.compile(rb"[A-Z]+"), b"A"), (re.compile(rb"[a-z\x80-\xff]+"), b"a"), (re.compile(rb"\d+"), b"0"))
 _TELLING_MARKS = {b"0", b",", b";"}  # that values of several parts have, and a name has not
@@ -40,9 +47,17 @@ _WORDS = (ValueKind.TRUTH, ValueKind.NOTHING)  # kinds of values that are words 
 
 
 def find_header(records: Sequence[Record]) -> Setting:
-    """True if the first of the records is a header."""
+    """True if the first of the records is a header; a sentence alone in its line is none for sure."""
     if not records:
         return Setting(False, Confidence.ASSUMED, "there is no record")
+    found = _find(records)
+    line = records[0][0][0]
+    if found.value and len(records[0]) == 1 and (line.endswith(_ENDS) or len(line.split()) > MOST_WORDS):
+        return Setting(False, Confidence.UNSURE, "the first line may be a sentence")
+    return found
+
+
+def _find(records: Sequence[Record]) -> Setting:
     first, body = [value for value, _ in records[0]], records[1 : _MOST_BELOW + 1]
     if not body:
         return _of_one_record(first)
@@ -261,7 +276,7 @@ def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Set
 
 
 def _of_unlike(first: Sequence[bytes], columns: Sequence[Sequence[bytes]], seen: str) -> Setting:
-    """The setting of a first record that is unlike those below: unsure where it may be so by chance, or is a sentence.
+    """The setting of a first record that is unlike those below: unsure where it may be so by chance.
 
     Where values repeat, by chance it is one of those that do not.
     """
@@ -269,8 +284,6 @@ def _of_unlike(first: Sequence[bytes], columns: Sequence[Sequence[bytes]], seen:
         i for i, values in enumerate(columns) if len(values) >= _LEAST_RECORDS and _is_repeating(values, is_alone=False)
     ]
     chance = prod(sum(count == 1 for count in Counter(columns[i]).values()) / len(columns[i]) for i in repeats)
-    if len(first) == 1 and (first[0].endswith(_ENDS) or len(first[0].split()) > _MOST_WORDS):
-        return Setting(False, Confidence.UNSURE, "the first line may be a sentence")
     if repeats and seen.startswith(_REPEATS) and chance > _BY_CHANCE:
         seen = f"{seen}; {round(100 * chance)} % of the records would seem so"
         return Setting(True, Confidence.UNSURE, seen)

@@ -1,0 +1,143 @@
+"""What is not certain of a file is said at every door: by the commands, in Python, on Spark, with defaults too."""
+
+from __future__ import annotations
+
+import logging
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+import splitscan as ss
+from splitscan.errors import SplitscanError
+from splitscan.formats.csv.sniffing import found
+from splitscan.spark.source import SplitscanDataSource
+
+ROWS = range(12)
+
+
+def lines(line: str) -> str:
+    """Twelve lines; in each, ``{n}`` is its number, and ``{w}`` a word."""
+    words = ("oak", "elm", "fir", "ash", "box", "yew")
+    return "".join(line.format(n=n, w=words[n % 6], many="," * (n % 3), s=" x" * (n % 4)) + "\n" for n in ROWS)
+
+
+ONE = "no separator was found|between blanks|whole lines|probably wants option|may be one text|settings in sections"
+HEADER = "is a header is not clear|is probably (a header|data)|option header|names the columns"
+ODD = {
+    "words": ("a.txt", lines("{w}"), ONE),
+    "numbers": ("a.csv", lines("{n}"), ONE),
+    "a name above numbers": ("a.csv", "n\n" + lines("{n}"), ONE),
+    "a name above words": ("a.tsv", "tree\n" + lines("{w}") * 2, ONE),
+    "sentences": ("a.txt", lines("It was day {n}. Nobody came, and we left"), ONE),
+    "paragraphs": ("a.txt", lines("the {w} of {n}\nwas{s} there\nand left\n"), ONE),
+    "blocks of three lines": ("a.txt", lines("{w}_{n}.dds\n{n}\n0.5,{n}\n"), ONE),
+    "words and numbers": ("a.dat", lines("{w} {n}{s}"), ONE),
+    "parameters": ("a.txt", "# made by hand\n" + lines('{w}{n} "--{w} " r ({n}, 1{n})'), ONE),
+    "keys and values": ("a.txt", lines("{w}{n}: the {w}"), ONE),
+    "names and =": ("a.txt", lines("{w}{n} = {n}.5"), ONE),
+    "sections": ("a.cfg", lines("[{w}{n}]\n{w} = {n}"), ONE),
+    "stanzas": ("a.txt", lines("Name: {w}\nSize: {n}\n"), ONE),
+    "a fixed width": ("a.txt", lines("{n:06d}{w}   2020"), ONE),
+    "places": ("a.txt", lines("{w:<8}a b{n:4d}{s}"), ONE),
+    "marks": ("a.txt", lines("#{w}#{n}#"), f"{ONE}|character #"),
+    "rules of a program": ("a.rul", lines("IF {w} > {n} THEN go{s}"), ONE),
+    "one line of words": ("a.txt", "one two three\n", ONE),
+    "one value": ("a.txt", "x\n", ONE),
+    "quoted values": ("a.csv", lines('"{w}, {n}"'), ONE),
+    "numbers between blanks": ("a.dat", lines("{n}.5  {n}.25  -{n}.5"), r"sep=\\s\+|--sep|between blanks"),
+    "numbers of many widths": ("a.dat", lines("{n}.5 {n}{s} 2"), ONE),
+    "texts without a header": ("a.csv", lines("{w},b{n}"), HEADER),
+    "texts of many lengths": ("a.csv", lines("{w}{s},{w}x{s}"), HEADER),
+    "names above texts": ("a.csv", "word,kind\n" + lines("{w}{n},tree") + "a,bush\nb,bush\n", HEADER),
+    "an empty name": ("a.csv", ",v\n" + lines("{w}{n},{w}"), HEADER),
+    "one record": ("a.csv", "a,b,c\n", HEADER),
+    "ragged records": ("a.csv", "a,b\n" + lines("{n},{n}{many}"), "fields|columnsArray"),
+    "a comma in some texts": ("a.csv", "id,note\n" + lines("{n},a {w}") + "3,x, y\n", "sep=, is probably|fields"),
+    "comments": ("a.csv", "# by hand, in a hurry\nid,v\n" + lines("{n},{n}.5"), "comment"),
+    "names in a comment": ("a.csv", "# id, v\n" + lines("{n},{n}.5"), "names may stand|name the columns|comment"),
+    "lines above": ("a.csv", "Report of 2020\n\nid,v,w\n" + lines("{n},{n}.5,{w}"), "skipRows|may be the header"),
+    "units": ("a.csv", "t,v\ns,m\n" + lines("{n},{n}.5"), "units"),
+    "a sum": ("a.csv", "t,v\n" + lines("{n},{n}.5") + "Total,66\n", "Total"),
+    "two tables": ("a.csv", "id,v\n" + lines("{n},1") + "\nid,v\n" + lines("{n},1"), "again|second"),
+    "open quotes": ("a.tsv", "id\ttitle\n" + lines('{n}\t"{w}\n9\tb'), "quote"),
+    "backslashes and doubled quotes": ("a.csv", "i,t\n" + lines('{n},"a \\"b"\n{n},"a ""b"'), "escape|[Qq]uote"),
+}  # fmt: skip
+
+CERTAIN = {
+    "semicolons in a .tsv": ("a.tsv", "id;v\n" + lines("{n};{n}.5"), "option.* sep=;|--sep ';'|sep *;"),
+    "commas in a .tsv": ("a.tsv", "id,v\n" + lines("{n},{n}.5"), "option.* sep=,|option header"),
+    "pipes": ("a.csv", "id|v\n" + lines("{n}|{n}.5"), r"option.* sep=\||--sep '\|'|sep *\|"),
+    "tabs in a .csv": ("a.csv", "id\tv\n" + lines("{n}\t{n}.5"), r"option.* sep=tab|--sep|sep *tab"),
+    "years above numbers": ("a.csv", "k,2001,2002\n" + lines("{w},{n},3{n}"), f"{HEADER}|--header"),
+    "single quotes": ("a.csv", "id,title\n" + lines("{n},'{w}, b'"), "quote"),
+    "doubled quotes": ("a.csv", "id,title\n" + lines('{n},"a ""{w}"", b"'), "escape"),
+    "quotes over lines": ("a.csv", "id,title\n" + lines('{n},"{w}\nb"'), "multiLine"),
+}  # fmt: skip
+"""Files that show for certain how they are written, and that the defaults read otherwise."""
+
+COMMANDS = ("count", "head", "sniff", "schema", "stats", "check", "convert", "ingest")
+
+
+def spark(**options: str) -> None:
+    source = SplitscanDataSource(options)
+    source.reader(source.schema()).partitions()
+
+
+DEFAULTS = {
+    "ss.scan": lambda path: ss.scan(path).count(),
+    "ss.scan_csv": lambda path: ss.scan_csv(path).to_arrow(),
+    "Spark": lambda path: spark(path=str(path)),
+}
+PLACES = {
+    **DEFAULTS,
+    "ss.scan, dialect=auto": lambda path: ss.scan(path, dialect="auto").count(),
+    "ss.sniff_csv": lambda path: logging.getLogger("splitscan").warning("%s", _of(ss.sniff_csv(path))),
+    "Spark, dialect=auto": lambda path: spark(path=str(path), dialect="auto"),
+}  # fmt: skip
+
+
+def _of(dialect: ss.Dialect) -> tuple[object, ...]:
+    return dialect.doubts, *dialect.guesses().values(), *dialect.options().items()
+
+
+def silent_doors(
+    run, caplog, name: str, text: str, seen: str, places: Mapping[str, Callable[[Path], object]]
+) -> list[str]:
+    """The doors that say nothing of a file, or nothing of what is odd in it."""
+    silent = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_text(text)
+        for command in COMMANDS if places is PLACES else ():
+            out = {"convert": [Path(folder) / "out.parquet"], "ingest": [Path(folder) / "out"]}.get(command, [])
+            _, shown, said = run(command, path, *out)
+            if not re.search(seen, said + (shown if command == "sniff" else "")):
+                silent.append(f"{command}: {said or shown}")
+        for place, read in places.items():
+            caplog.clear()
+            try:
+                read(path)
+                said = caplog.text
+            except SplitscanError as error:
+                said = str(error)
+            if not re.search(seen, said):
+                silent.append(f"{place}: {said}")
+    return silent
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_nothing_odd_is_read_in_silence(run, caplog, without_spark, kind):
+    assert silent_doors(run, caplog, *ODD[kind], PLACES) == []
+
+
+@pytest.mark.parametrize("kind", CERTAIN)
+def test_the_defaults_read_nothing_otherwise_in_silence(run, caplog, kind):
+    assert silent_doors(run, caplog, *CERTAIN[kind], DEFAULTS) == []
+
+
+def test_a_guess_that_is_kept_back_is_seen(run, caplog, without_spark, monkeypatch):
+    monkeypatch.setattr(found.Dialect, "guesses", lambda self, has_schema=False: {})
+    assert len(silent_doors(run, caplog, *ODD["words"], PLACES)) > len(COMMANDS)
