@@ -18,6 +18,7 @@ from bench.works.json_works import JsonWorks
 from bench.works.limits import limits
 from bench.works.messy_works import MESSES, Mess, MessyWorks
 from bench.works.record_works import RECORDS, Records, RecordWorks
+from bench.works.session_works import first_query
 from bench.works.text_works import EscapedWorks, FixedWorks, LineWorks
 
 _SMALL_FILE_BYTES = 50_000
@@ -131,6 +132,7 @@ def suites(sizes_mb: Sequence[int]) -> list[Suite]:
             "small-files", "CSV in files of 50 KB", "small",
             partial(inputs.write_small_files, file_bytes=_SMALL_FILE_BYTES), lambda *a: _csv(*a).small_files(),
         ),
+        Suite("session", "a new session and a small file", "small.csv", multi_line, first_query, 1),
         *(_messy(mess) for mess in MESSES),
         Suite(
             "cores", "CSV with newlines in quotes, 2 cores and 1", "multiline.csv",

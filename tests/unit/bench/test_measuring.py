@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from bench.chart import draw
-from bench.measure import Samples, interleave
+from bench.measure import Samples, Timed, interleave
 from bench.processes import Usage
 from bench.report import Outcome, as_json, markdown
 
@@ -46,6 +46,12 @@ def test_contenders_take_turns_and_the_first_round_does_not_count() -> None:
 def test_an_answer_may_be_found_afterwards() -> None:
     samples = interleave({"a": lambda: lambda: 7, "b": lambda: 7}, 1)
     assert samples["a"].answers == [7, 7]
+
+
+def test_a_contender_may_take_the_time_of_a_part_itself() -> None:
+    samples = interleave({"a": lambda: Timed(7, 0.25), "b": lambda: 7}, 2)
+    assert samples["a"].answers == [7] * 3
+    assert samples["a"].seconds == [0.25] * 2
 
 
 def test_contenders_that_disagree_are_no_measurement() -> None:
