@@ -1,4 +1,4 @@
-"""The first query of a new session: every run starts Python and Spark anew, and times what follows their start."""
+"""The first query of a new session: every run starts Python and Spark, and times what follows their start."""
 
 from __future__ import annotations
 
