@@ -264,6 +264,8 @@ def _about_dialect(options: ReadOptions, head: RawSample, named: str | None, has
     if named is not None:
         known.pop("sep", None)
     found = _find_once(head, named, tuple(known.items()))
+    if not found.columns and not head.is_end:  # the first record is longer than the head
+        found = _find_once(replace(head, is_end=True), named, tuple(known.items()))
     if found.objections:
         return f"contradicts the options: {' '.join(found.objections)}"
     if is_even or not found.columns:

@@ -45,6 +45,7 @@ ODD = {
     "marks": ("a.txt", lines("#{w}#{n}#"), f"{ONE}|character #"),
     "rules of a program": ("a.rul", lines("IF {w} > {n} THEN go{s}"), ONE),
     "one line of words": ("a.txt", "one two three\n", ONE),
+    "a text in one long line": ("a.txt", "We came, and saw; nothing was there, my friend. " * 2000, f"{ONE}|sep=, is"),
     "one value": ("a.txt", "x\n", ONE),
     "quoted values": ("a.csv", lines('"{w}, {n}"'), ONE),
     "numbers between blanks": ("a.dat", lines("{n}.5  {n}.25  -{n}.5"), r"sep=\\s\+|--sep|between blanks"),
@@ -141,3 +142,22 @@ def test_the_defaults_read_nothing_otherwise_in_silence(run, caplog, kind):
 def test_a_guess_that_is_kept_back_is_seen(run, caplog, without_spark, monkeypatch):
     monkeypatch.setattr(found.Dialect, "guesses", lambda self, has_schema=False: {})
     assert len(silent_doors(run, caplog, *ODD["words"], PLACES)) > len(COMMANDS)
+
+
+@pytest.mark.parametrize("given", [{"sep": "\t"}, {"sep": ";"}, {"sep": "\x1f"}])
+def test_whoever_gives_the_separator_is_told_of_no_single_column(caplog, tmp_path, given):
+    (tmp_path / "a.tsv").write_text("oak\nelm\nfir\n")
+    assert ss.scan(tmp_path / "a.tsv", header=False, **given).count() == 3
+    assert ss.scan(tmp_path / "a.tsv", header=False, dialect="auto", **given).count() == 3
+    assert caplog.messages == []
+    assert ss.scan(tmp_path / "a.tsv", header=False).count() == 3
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize("hint", [{"sep": r"\s+"}, {"recordFormat": "text"}])
+def test_the_hint_about_a_single_column_reads_it_in_silence(caplog, tmp_path, hint):
+    (tmp_path / "a.txt").write_text("".join(f"w{n} {n}\n" for n in ROWS))
+    format = hint.pop("recordFormat", "csv")
+    options = {**hint, "header": False} if format == "csv" else hint
+    assert ss.scan(tmp_path / "a.txt", format, **options).count() == len(ROWS)
+    assert caplog.messages == []

@@ -197,6 +197,7 @@ def _about_members(names: tuple[str, ...], value: dict[str, Any], least: int) ->
             return f"{around}, and is read as one record: for a row of each element set {path}"
         return f"{around} of arrays without names, and is read as one record: {path} and {AS_TEXT}"
     around = f"around {'.'.join(names)!r}, whose" if names else "whose"
+    count = f"first {len(value):,}" if least == 1 and len(value) > 1 else f"{len(value):,}"
     inner = [set(each) for each in value.values() if _is_object(each)]
     if len(inner) == len(value) >= _LEAST and all(each and each <= inner[0] for each in inner):
         kind = "objects with the same names"
@@ -206,7 +207,7 @@ def _about_members(names: tuple[str, ...], value: dict[str, Any], least: int) ->
         kind = f"all {_KINDS.get(kinds.pop(), 'numbers')}"
     else:
         return None
-    return f"{around} {len(value)} members are {kind}, and is read as one record: write each row as a line to read rows"
+    return f"{around} {count} members are {kind}, and is read as one record: write each row as a line to read rows"
 
 
 def _is_object(value: object) -> bool:
