@@ -118,6 +118,7 @@ class Csv:
         sep: bytes,
         quote: int | None,
         escape: int | None,
+        escape_escape: int | None,
         doubled: bool,
         comment: int | None,
         line_sep: bytes | None,

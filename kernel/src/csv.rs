@@ -37,7 +37,7 @@ pub struct Csv {
 #[pymethods]
 impl Csv {
     #[new]
-    #[pyo3(signature = (*, sep, quote, escape, doubled, comment, line_sep, multi_line, trim_leading, unit_bytes, big_endian))]
+    #[pyo3(signature = (*, sep, quote, escape, escape_escape, doubled, comment, line_sep, multi_line, trim_leading, unit_bytes, big_endian))]
     #[expect(
         clippy::too_many_arguments,
         reason = "named, and all of them decide where records are"
@@ -46,6 +46,7 @@ impl Csv {
         sep: &[u8],
         quote: Option<u8>,
         escape: Option<u8>,
+        escape_escape: Option<u8>,
         doubled: bool,
         comment: Option<u8>,
         line_sep: Option<&[u8]>,
@@ -62,14 +63,16 @@ impl Csv {
             sep: delimiter(sep)?,
             quote,
             escape,
+            escape_escape,
             doubled,
+            skips_values: false, // it changes no record
             comment,
             line_sep: line_sep.map(delimiter).transpose()?,
             multi_line,
             trim_leading,
         };
         if ![1, 2, 4].contains(&unit_bytes)
-            || [quote, escape, comment]
+            || [quote, escape, escape_escape, comment]
                 .iter()
                 .flatten()
                 .any(|&byte| byte >= units::OTHER)
@@ -192,7 +195,9 @@ impl Csv {
     ) -> PyResult<bool> {
         let data = part(&data, start, end)?;
         let dialect = self.grammar.dialect();
-        let marks = [dialect.quote, dialect.escape].into_iter().flatten();
+        let marks = [dialect.quote, dialect.escape, dialect.escape_escape]
+            .into_iter()
+            .flatten();
         let comment = dialect.comment.filter(|_| comments);
         let header = header.as_deref();
         let suspects = Suspects::new(header, marks, comment, dialect.line_sep.is_some());

@@ -34,9 +34,11 @@ def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) 
             continue
         if encoding.unit_bytes > 1 and not sep.isascii():
             continue
+        special = random.choice([None, None, "^", ""]) if escape not in {None, quote} else None
         return CsvGrammar(
             encoding, sep, quote, escape, comment, line_sep,
             multi_line=random.random() < 0.6, trim_leading=random.random() < 0.3 and sep != BLANK_RUNS,
+            escape_escape=None if quote is None else special, skips_values=random.random() < 0.1,
         )  # fmt: skip
 
 
@@ -130,6 +132,7 @@ def _special(dialect: CsvGrammar) -> list[str]:
         quote,
         quote,
         escape,
+        dialect.escape_escape or "a",
         dialect.sep,
         *dialect.sep_marks,
         line_sep,
@@ -172,5 +175,6 @@ def quoted(value: str, dialect: CsvGrammar) -> str:
     if escape is None:
         return quote + value.replace(quote, "") + quote
     if escape != quote:
-        value = value.replace(escape, escape * 2)
+        special = escape if dialect.escape_escape is None else dialect.escape_escape
+        value = value.replace(escape, special + escape)
     return quote + value.replace(quote, escape + quote) + quote

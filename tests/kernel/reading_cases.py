@@ -110,10 +110,13 @@ def check_csv(seed: int) -> Counter[str]:
     else:
         blanks = {name: {"blankAs": draw.choice(list(BlankAs)).value} for name in names if draw.random() < 0.1}
         options["columnOptions"] = json.dumps(blanks) if blanks else None
+    special = "\0" if dialect.escape_escape == "" else dialect.escape_escape
     return check_reading(
         draw, "csv", data, schema,
         header=False, encoding=dialect.encoding.name, sep=dialect.sep, quote=dialect.quote or "",
-        escape=dialect.escape or "", comment=dialect.comment, lineSep=dialect.line_sep, multiLine=dialect.multi_line,
+        escape=dialect.escape or "", charToEscapeQuoteEscaping=special,
+        unescapedQuoteHandling="SKIP_VALUE" if dialect.skips_values else None, comment=dialect.comment,
+        lineSep=dialect.line_sep, multiLine=dialect.multi_line,
         ignoreLeadingWhiteSpace=dialect.trim_leading, ignoreTrailingWhiteSpace=draw.random() < 0.3,
         nullValue=draw.choice(["", "", "", "a", "é", "12"]), emptyValue=draw.choice(["", "", "", "a", "empty", "\t"]),
         maxCharsPerColumn=draw.choice([None, None, None, 1, 3]), **options,

@@ -25,6 +25,8 @@ FORMATS = [
     for settings in (
         {},
         {"escape": "\\"},
+        {"escape": "\\", "escape_escape": "^"},
+        {"escape": "\\", "escape_escape": ""},
         {"escape": None},
         {"line_sep": "\n"},
         {"trim_leading": True},

@@ -1,6 +1,7 @@
 """Values that a migrating user compares first: both engines and Spark's own readers on the same small files."""
 
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -128,10 +129,83 @@ LISTED = [  # as differences.md has it: text, options, Spark's rows, our rows
     ('"a\\"b"c,1\n', {}, [('"a"b"c', "1")], [('"a\\"b"c', "1")]),
     ('""""x",1\n', {"escape": '"'}, [('"""x"', "1")], [('""""x"', "1")]),
     ('""x",1\n', {"escape": ""}, [('"x', "1")], [('""x"', "1")]),
+    (
+        '"a^\\x",1\n"a^\\x\\"b^c",2\n',
+        {"charToEscapeQuoteEscaping": "^"},
+        [("a^\\x", "1"), ('a\\x"bc', "2")],
+        [("a\\x", "1"), ('a\\x"b^c', "2")],
+    ),
     ("a,b\r\nc,d\ne,f\n", {"multiLine": True}, [("a", "b"), ("c", "d\ne")], [("a", "b"), ("c", "d"), ("e", "f")]),
     ('"a\r\nb",1\r\n', {"multiLine": True}, [("a\nb", "1")], [("a\r\nb", "1")]),
     ("a,b\n\rc,d\n", {"multiLine": True}, [("a", "b"), ("\rc", "d")], [("a", "b"), ("c", "d")]),
 ]
+
+
+@pytest.mark.parametrize("multi_line", [False, True])
+def test_values_with_stray_quotes_are_skipped_as_spark_skips_them(
+    spark: SparkSession, tmp_path: Path, multi_line: bool
+) -> None:
+    """Every short field; after `""` Spark reads on from its second quote, as its parser happens to."""
+    options = {"unescapedQuoteHandling": "SKIP_VALUE", "multiLine": multi_line}
+    fields = [f'"{"".join(inside)}"' for n in range(5) for inside in itertools.product('x" ', repeat=n)]
+    path = tmp_path / "a.csv"
+    path.write_text("".join(f"{number},{field}\n" for number, field in enumerate(fields)))
+    theirs, ours = rows_of_both(spark, path, "csv", "b int, a string", **options)
+    assert len(theirs) == len(fields)
+    assert ours == theirs
+
+
+HANDLINGS = [  # what Spark makes of a line end in a quoted field whose stray quote comes later
+    ("BACK_TO_DELIMITER", '"a\nb"x,c\n1,2\n', ["a", "bx,c\n1,2\n"]),
+    ("BACK_TO_DELIMITER", '"a\nb","c"\n1,2\n', ["a\nb", "1"]),
+    ("STOP_AT_CLOSING_QUOTE", '"a"b,c\n1,2\n"x",3\n', ['a"b,c\n1,2\n"x']),
+    ("STOP_AT_CLOSING_QUOTE", '"a",c\n1,2\n"x",3\n', ["a", "1", "x"]),
+]
+
+
+@pytest.mark.parametrize(("handling", "text", "firsts"), HANDLINGS)
+def test_other_handlings_of_stray_quotes_let_one_field_decide_about_other_records(
+    spark: SparkSession, tmp_path: Path, handling: str, text: str, firsts: list[str]
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    options = {"multiLine": True, "unescapedQuoteHandling": handling}
+    rows = spark.read.options(**options).schema("a string, b string").csv(str(path)).collect()
+    assert [row["a"] for row in rows] == firsts
+    with pytest.raises(ss.UsageError, match="unescapedQuoteHandling"):
+        ss.scan_csv(str(path), schema="a string, b string", **options)
+
+
+def test_a_stray_quote_fails_the_job_in_every_mode_where_it_raises_an_error(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('"a"b,c\n1,2\n')
+    theirs = spark.read.options(unescapedQuoteHandling="RAISE_ERROR", mode="PERMISSIVE").schema("a string, b string")
+    with pytest.raises(Exception, match=r"(?i)unescaped quote|malformed"):
+        theirs.csv(str(path)).collect()
+
+
+@pytest.mark.parametrize("multi_line", [False, True])
+@pytest.mark.parametrize("special", ["^", "", "\0"])
+def test_escapes_of_escapes_are_read_as_spark_reads_them(
+    spark: SparkSession, tmp_path: Path, multi_line: bool, special: str
+) -> None:
+    """Every short field; Spark drops the character where it stands alone in a field that it reads slowly."""
+    tokens = {"^": r'x|\^\\?+|\\"|\\(?=[x\\^])', "": r'x|\\"|\\\\|\\(?=x)', "\0": r'x|\\"|\\(?=[x\\])'}
+    closed = re.compile(f"(?:{tokens[special]})*")
+    insides = ["".join(inside) for n in range(6) for inside in itertools.product('x\\^"', repeat=n)]
+    fields = [f'"{inside}"' for inside in insides if closed.fullmatch(inside)]
+    options = {"charToEscapeQuoteEscaping": special, "multiLine": multi_line}
+    path = tmp_path / "a.csv"
+    path.write_text("".join(f"{number},{field}\n" for number, field in enumerate(fields)))
+    theirs, ours = rows_of_both(spark, path, "csv", "b int, a string", **options)
+    assert len(theirs) == len(fields) > 60
+    assert [(row["b"], _bare(row["a"])) for row in ours] == [(row["b"], _bare(row["a"])) for row in theirs]
+
+
+def _bare(text: str | None) -> str:
+    return (text or "").replace("^", "")
 
 
 @pytest.mark.parametrize(("text", "options", "spark_has", "we_have"), LISTED)
@@ -143,6 +217,25 @@ def test_what_is_listed_as_different_differs_as_listed(
     theirs, ours = rows_of_both(spark, path, "csv", "a string, b string", **options)
     assert [tuple(row.values()) for row in theirs] == spark_has
     assert [tuple(row.values()) for row in ours] == we_have
+
+
+def test_spark_reads_a_record_by_its_position_where_doubled_quotes_have_another_escape(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """So the option is refused there: nothing near the record says which reading is meant."""
+    options = {"escape": '"', "charToEscapeQuoteEscaping": "^", "multiLine": True}
+    read = {}
+    for length in (1, (1 << 20) - 5):
+        path = tmp_path / f"{length}.csv"
+        path.write_text(f'{"x" * length},"a^",c\nd",e\n')
+        read[length] = [
+            tuple(row)[1:]
+            for row in spark.read.options(**options).schema("a string, b string").csv(str(path)).collect()
+        ]
+    assert read[1] == [("a^",), ("e",)]
+    assert read[(1 << 20) - 5] == [('a",c\nd',)]
+    with pytest.raises(ss.UsageError, match="charToEscapeQuoteEscaping and escape contradict"):
+        ss.scan_csv(str(path), schema="a string, b string", **options)
 
 
 def test_json_nulls_are_where_spark_has_them_whatever_value_does_not_fit(spark: SparkSession, tmp_path: Path) -> None:

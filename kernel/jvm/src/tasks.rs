@@ -516,7 +516,7 @@ mod tests {
     /// A scan of CSV with the columns `id int, v int`.
     fn scan() -> String {
         format!(
-            r#"{{"version": 1, "format": {{"csv": {{"sep": ",", "quote": "\"", "escape": "\\", "doubled": false,
+            r#"{{"version": 1, "format": {{"csv": {{"sep": ",", "quote": "\"", "escape": "\\", "escape_escape": "\\", "doubled": false,
             "comment": null, "line_sep": null, "multi_line": false, "trim_leading": false, "trim_trailing": false,
             "header": false, "checks_header": false, "skip_lines": 0, "null_value": "", "empty_value": "",
             "max_field_chars": null, "by_name": false, "max_columns": 20480, "items": null,

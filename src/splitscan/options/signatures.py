@@ -180,8 +180,8 @@ class CsvKeywords(TypedKeywords, total=False):
     maxColumns: Whole
     max_chars_per_column: Whole
     maxCharsPerColumn: Whole
-    unescaped_quote_handling: Text
-    unescapedQuoteHandling: Text
+    unescaped_quote_handling: Literal["STOP_AT_DELIMITER", "SKIP_VALUE"] | Text
+    unescapedQuoteHandling: Literal["STOP_AT_DELIMITER", "SKIP_VALUE"] | Text
     char_to_escape_quote_escaping: Text
     charToEscapeQuoteEscaping: Text
     prefer_date: Flag

@@ -120,7 +120,9 @@ impl Header {
     pub(super) fn of(own: &CsvSpec, head: &Head) -> Option<Header> {
         let record = head.header_record.clone()?;
         let names = head.header.as_deref().unwrap_or_default().iter();
-        let marks = [own.quote, own.escape].into_iter().flatten();
+        let marks = [own.quote, own.escape, own.escape_escape]
+            .into_iter()
+            .flatten();
         let marks = marks.filter_map(|mark| u8::try_from(mark).ok());
         Some(Header {
             bare: Arc::new(Bare::of(&record, marks)),

@@ -199,8 +199,13 @@ pub struct CsvSpec {
     pub quote: Option<char>,
     /// Hides the character after it in quotes.
     pub escape: Option<char>,
+    /// Makes an escape after it data.
+    pub escape_escape: Option<char>,
     /// Whether quotes in quotes are doubled.
     pub doubled: bool,
+    /// Whether a quoted field with text after its closing quote is nothing.
+    #[serde(default)]
+    pub skips_values: bool,
     /// First character of lines to skip.
     pub comment: Option<char>,
     /// Ends records; nothing stands for every line terminator.

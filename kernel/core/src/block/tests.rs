@@ -23,7 +23,7 @@ fn scan(mode: &str, max_record_bytes: usize) -> Value {
     json!({
         "version": 1, "mode": mode, "keeps_given_up": false, "max_record_bytes": max_record_bytes, "read_bytes": 7,
         "batch_rows": 3, "batch_bytes": 1 << 20,
-        "format": {"csv": {"sep": ",", "quote": "\"", "escape": null, "doubled": true, "comment": "#", "line_sep": null,
+        "format": {"csv": {"sep": ",", "quote": "\"", "escape": null, "escape_escape": null, "doubled": true, "comment": "#", "line_sep": null,
             "multi_line": false, "trim_leading": false, "trim_trailing": false, "header": false, "checks_header": false,
             "skip_lines": 0, "null_value": "", "empty_value": "", "max_field_chars": null, "by_name": false,
             "max_columns": 20480, "columns": [{"name": "a"}, {"name": "b"}], "items": null, "rescue": null}},
@@ -282,6 +282,7 @@ fn lines_that_each_open_a_quote_are_given_up_in_linear_work() {
     scan["format"]["csv"]["multi_line"] = true.into();
     scan["format"]["csv"]["doubled"] = false.into();
     scan["format"]["csv"]["escape"] = "\\".into();
+    scan["format"]["csv"]["escape_escape"] = "\\".into();
     let spec = ScanSpec::read(&scan.to_string()).expect("a document");
     let inner = engine_of(&spec, "}", None, &Charset::Utf8).expect("a grammar");
     let (engine, size) = (Looking(inner, AtomicUsize::new(0)), data.len());

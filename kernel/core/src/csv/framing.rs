@@ -155,7 +155,9 @@ mod tests {
             sep: b",".to_vec(),
             quote: Some(b'"'),
             escape,
+            escape_escape: escape,
             doubled: escape.is_none(),
+            skips_values: false,
             comment: Some(b'#'),
             line_sep: line_sep.map(<[u8]>::to_vec),
             multi_line,
@@ -226,7 +228,7 @@ mod tests {
         ) {
             let rules = grammar(escape, line_sep, true, trim_leading);
             let found = open_starts(&data, &rules, longest);
-            let unquoted = Dialect { quote: None, escape: None, doubled: false, comment: None, ..rules.dialect().clone() };
+            let unquoted = Dialect { quote: None, escape: None, escape_escape: None, doubled: false, comment: None, ..rules.dialect().clone() };
             let unquoted = Grammar::new(unquoted).expect("it has less");
             let mut lines = Machine::<MARKS, LINES>::new(&data, &unquoted, Tail::Open);
             let mut start = 0;

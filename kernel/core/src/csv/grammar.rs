@@ -22,8 +22,13 @@ pub struct Dialect {
     pub quote: Option<u8>,
     /// Hides the byte after it inside quotes; `None` without one, and where quotes are doubled.
     pub escape: Option<u8>,
+    /// Makes an escape after it data: the escape itself, which then hides any byte; or another, or `None`, and then the
+    /// escape hides quotes only.
+    pub escape_escape: Option<u8>,
     /// Whether a quote inside quotes is written twice.
     pub doubled: bool,
+    /// Whether a quoted field with text after its closing quote is empty, and not quoted.
+    pub skips_values: bool,
     /// First byte of lines to skip.
     pub comment: Option<u8>,
     /// Ends records; `None` for LF, CR and CRLF, mixed as they come.
@@ -32,6 +37,14 @@ pub struct Dialect {
     pub multi_line: bool,
     /// Whether white space before a field is skipped when looking for its quote.
     pub trim_leading: bool,
+}
+
+impl Dialect {
+    /// Whether the escape hides whatever comes after it, itself too.
+    #[inline]
+    pub(super) fn escapes_itself(&self) -> bool {
+        self.escape_escape == self.escape
+    }
 }
 
 /// A dialect whose parts do not contradict each other, prepared for reading.
@@ -66,7 +79,13 @@ impl Grammar {
         if sep.is_empty() || line_ends.is_empty() {
             return Err("a separator has at least one byte".into());
         }
-        let specials = [dialect.quote, dialect.escape, dialect.comment];
+        let escape_escape = dialect.escape_escape.filter(|_| !dialect.escapes_itself());
+        let specials = [
+            dialect.quote,
+            dialect.escape,
+            dialect.comment,
+            escape_escape,
+        ];
         for (number, special) in specials
             .iter()
             .enumerate()
@@ -101,6 +120,7 @@ impl Grammar {
         }
         if dialect.quote.is_none() && dialect.escape.is_some()
             || dialect.doubled && dialect.escape.is_some()
+            || dialect.escape.is_none() && dialect.escape_escape.is_some()
         {
             return Err("an escape needs a quote that is not doubled".into());
         }

@@ -244,6 +244,9 @@ impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE>
                             let last = self.last_quote(at, stop);
                             match self.is_blank(last.wrapping_add(1), stop) {
                                 true => sink.field(body, last, written),
+                                false if self.grammar.dialect().skips_values => {
+                                    sink.field(stop, stop, Written::Plain);
+                                }
                                 false => sink.field(start, stop, Written::Plain),
                             }
                         }
@@ -394,6 +397,21 @@ impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE>
         Some(Edge::Separator { stop: at, next })
     }
 
+    /// After an escape that hides quotes only, and none where it is data itself: before quoted bytes stands a quote, or
+    /// the data before a safe cut, so that the byte before it is one of them if it makes the escape data.
+    #[cold]
+    fn after_escape(&self, at: usize) -> usize {
+        let next = at.wrapping_add(1); // at is in the data
+        let before = at.checked_sub(1).and_then(|before| self.data.get(before));
+        let special = self.grammar.dialect().escape_escape;
+        let is_data = special.is_some() && before.copied() == special;
+        let hides = self
+            .data
+            .get(next)
+            .is_some_and(|&byte| u16::from(byte) == self.quote);
+        next.wrapping_add(usize::from(hides && !is_data))
+    }
+
     /// From inside quotes: the quote that closes them.
     #[inline(always)]
     fn closing(&self, start: usize, marks: &mut Marks) -> Closing {
@@ -430,6 +448,10 @@ impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE>
                 continue;
             }
             written = Written::Escaped;
+            if !self.grammar.dialect().escapes_itself() {
+                at = self.after_escape(at);
+                continue;
+            }
             at += if INSIDE == LINES && self.terminator(at + 1) != Terminator::No {
                 1
             } else {

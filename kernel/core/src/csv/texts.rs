@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use super::grammar::{Dialect, LAST_BLANK};
 use super::layout::Meaning;
@@ -73,8 +73,27 @@ impl<'a> Reader<'a> {
 
 /// The content of a quoted field with doubled quotes and escapes resolved, appended to a text.
 ///
-/// An escape before the quote or another escape disappears; before anything else it is data.
+/// An escape before the quote or another escape disappears; before anything else it is data. Where another byte makes
+/// escapes data, that one disappears before an escape, and an escape before the quote alone.
 pub(super) fn unescape(mut body: &[u8], dialect: &Dialect, text: &mut Vec<u8>) {
+    if let (Some(escape), false) = (dialect.escape, dialect.escapes_itself()) {
+        let special = dialect.escape_escape.unwrap_or(escape);
+        while let Some(at) = memchr2(escape, special, body) {
+            let (front, rest) = body.split_at(at);
+            text.extend_from_slice(front);
+            let (first, second) = (rest.first().copied(), rest.get(1).copied());
+            let hidden = match first == Some(escape) {
+                true => second.filter(|_| second == dialect.quote),
+                false => second.filter(|&next| next == escape),
+            };
+            text.extend(hidden.or(first));
+            body = rest
+                .get(if hidden.is_some() { 2 } else { 1 }..)
+                .unwrap_or_default();
+        }
+        text.extend_from_slice(body);
+        return;
+    }
     let special = match dialect.doubled {
         true => dialect.quote,
         false => dialect.escape,
@@ -103,7 +122,9 @@ mod tests {
             sep: b",".to_vec(),
             quote: Some(b'"'),
             escape,
+            escape_escape: escape,
             doubled: escape.is_none(),
+            skips_values: false,
             comment: None,
             line_sep: None,
             multi_line: true,

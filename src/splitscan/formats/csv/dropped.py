@@ -125,7 +125,7 @@ class CsvHeader:
     def _around(self) -> bytes:
         """Bytes that names may stand between."""
         dialect = self.format.dialect
-        marks = "".join(filter(None, (dialect.quote, dialect.escape)))
+        marks = "".join(filter(None, (dialect.quote, dialect.escape, dialect.escape_escape)))
         return marks.encode("ascii", "ignore") + b" \t\0"
 
     @cached_property

@@ -219,7 +219,7 @@ class QuotedFormat:
     @cached_property
     def _unsafe_units(self) -> frozenset[int]:
         dialect = self.dialect
-        unsafe = {CR, dialect.quote_unit, dialect.escape_unit}
+        unsafe = {CR, dialect.quote_unit, dialect.escape_unit, dialect.escape_escape_unit}
         line_sep = dialect.line_sep_units or (LF,)
         for symbols in (dialect.sep_units, line_sep):
             if len(symbols) > 1:

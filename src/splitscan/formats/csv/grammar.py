@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from splitscan.errors import UsageError
-from splitscan.formats.csv.options import BLANK_RUNS, BLANKS, CsvOptions
+from splitscan.formats.csv.options import BLANK_RUNS, BLANKS, NO_CHARACTER, CsvOptions, UnescapedQuotes
 from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding, resolve_encoding
 
 
@@ -20,10 +20,10 @@ class CsvGrammar:
     The grammar: a record is fields divided by ``sep``, ended by a line terminator outside quotes. A field is quoted
     when ``quote`` is its first character (after white space, with ``trim_leading``); inside, terminators and separators
     are data, ``escape`` hides the character after it, and where escape and quote are the same character a doubled
-    quote is data. Whatever follows a closing quote is taken as it is up to the next separator or terminator; quotes
-    right before that, or before white space, are part of the value.
-    A quote anywhere else is data. Where a terminator begins inside a separator, it is the terminator. Lines that are
-    empty, and lines that begin with ``comment``, are no records.
+    quote is data. With ``escape_escape`` the escape hides quotes only, and none right after that character. Whatever
+    follows a closing quote is taken as it is up to the next separator or terminator; quotes right before that, or
+    before white space, are part of the value. A quote anywhere else is data. Where a terminator begins inside a
+    separator, it is the terminator. Lines that are empty, and lines that begin with ``comment``, are no records.
 
     Where ``sep`` is ``\s+``, a run of spaces and tabs separates fields, and at either end of a line it is nothing: a
     line of blanks is empty, and a comment may stand after some.
@@ -38,6 +38,8 @@ class CsvGrammar:
         multi_line: Whether a quoted field may contain terminators. Without it every terminator ends a record, and
             a record that ends inside quotes is malformed.
         trim_leading: Whether white space before a field is skipped when looking for its quote.
+        escape_escape: Makes an escape after it data; empty for nothing, ``None`` for the escape itself.
+        skips_values: Whether a quoted field with text after its closing quote is empty and not quoted.
     """
 
     encoding: Encoding
@@ -48,11 +50,14 @@ class CsvGrammar:
     line_sep: str | None = None
     multi_line: bool = False
     trim_leading: bool = False
+    escape_escape: str | None = None
+    skips_values: bool = False
 
     @classmethod
     @lru_cache(maxsize=64)
     def of(cls, own: CsvOptions) -> CsvGrammar:
         """The dialect that options describe."""
+        special = own.char_to_escape_quote_escaping
         return cls(
             encoding=resolve_encoding(own.encoding),
             sep=own.sep,
@@ -62,11 +67,13 @@ class CsvGrammar:
             line_sep=own.line_sep,
             multi_line=own.multi_line,
             trim_leading=own.ignore_leading_white_space and own.sep != BLANK_RUNS,
+            escape_escape=None if own.quote is None or special is None else special.strip(NO_CHARACTER),
+            skips_values=own.unescaped_quote_handling is UnescapedQuotes.SKIP_VALUE,
         )
 
     def __post_init__(self) -> None:
-        for option in ("quote", "escape", "comment"):
-            text = getattr(self, option)
+        marks = {"quote": self.quote, "escape": self.escape, "comment": self.comment}
+        for option, text in {**marks, "charToEscapeQuoteEscaping": self.escape_escape or None}.items():
             if text is not None and not (len(text) == 1 and text.isascii()):  # values are decoded as UTF-8
                 raise UsageError(
                     f"option {option} must be one ASCII character",
@@ -80,6 +87,7 @@ class CsvGrammar:
     def _check_marks(self) -> None:
         escape = None if self.quote is None else self.escape
         marks = {"sep": self.sep_marks, "quote": self.quote, "escape": escape, "lineSep": self.line_sep}
+        marks["charToEscapeQuoteEscaping"] = self.escape_escape
         for option, text in marks.items():
             self.encoding.check_mark(option, self.encoding.encode(text or ""))
 
@@ -112,6 +120,18 @@ class CsvGrammar:
     def escape_unit(self) -> int | None:
         """Code unit of an escape that differs from the quote, else ``None``."""
         return None if self.quote is None or self.doubled else self.encoding.first_unit(self.escape)
+
+    @cached_property
+    def escape_escape_unit(self) -> int | None:
+        """Code unit that makes an escape after it data, ``None`` for none."""
+        if self.escape_unit is None or self.escape_escape is None:
+            return self.escape_unit
+        return self.encoding.first_unit(self.escape_escape or None)
+
+    @property
+    def escapes_itself(self) -> bool:
+        """True if the escape hides whatever comes after it, itself too."""
+        return self.escape_escape_unit == self.escape_unit
 
     @cached_property
     def comment_unit(self) -> int | None:
@@ -166,7 +186,7 @@ def last_split_point(data: bytes, dialect: CsvGrammar, ends_inside: Callable[[by
 
 def _is_plain(dialect: CsvGrammar) -> bool:
     """True if a line feed always ends a line, so that only quotes can hide it."""
-    special = {dialect.quote_unit, dialect.escape_unit, *dialect.sep_units}
+    special = {dialect.quote_unit, dialect.escape_unit, dialect.escape_escape_unit, *dialect.sep_units}
     knows_lines = dialect.line_sep_units in {None, (LF,)} and special.isdisjoint((CR, LF))
     is_short = dialect.runs or len(dialect.sep_units) == 1
     is_simple = dialect.encoding.unit_bytes == 1 and is_short and dialect.comment is None
@@ -232,6 +252,12 @@ def _quoted_body(dialect: CsvGrammar, quote: bytes) -> bytes:
         return rb"[^" + quote + rb"]*+"
     escape = re.escape(dialect.encoding.encode(dialect.escape))
     other = rb"[^" + quote + escape + rb"]*+"
+    if not dialect.escapes_itself:
+        hiding = escape + quote + rb"?+"
+        if dialect.escape_escape:
+            special = re.escape(dialect.encoding.encode(dialect.escape_escape))
+            hiding = rb"(?<=" + special + rb")" + escape + rb"|" + hiding
+        return other + rb"(?:(?:" + hiding + rb")" + other + rb")*+"
     return other + rb"(?:" + escape + rb"[\s\S]" + other + rb")*+"
 
 
@@ -281,14 +307,15 @@ def _value(match: re.Match[bytes], dialect: CsvGrammar) -> tuple[bytes, bool]:
     quote = dialect.encoding.encode(dialect.quote or "")
     junk = match.group("junk").rstrip(_BLANKS)
     if junk.lstrip(_BLANKS) and junk.strip(quote):
-        return match.group(), False
+        return b"" if dialect.skips_values else match.group(), False
     return unescape(match.group("body"), dialect) + junk.lstrip(_BLANKS), True
 
 
 def unescape(body: bytes, dialect: CsvGrammar) -> bytes:
     """Resolve doubled quotes and escapes of a quoted field's content.
 
-    An escape in front of the quote or of another escape disappears; in front of anything else it is data.
+    An escape in front of the quote or of another escape disappears; in front of anything else it is data. With
+    ``escape_escape`` one disappears in front of the quote alone, and that character in front of an escape.
     """
     quote = dialect.encoding.encode(dialect.quote or "")
     if dialect.doubled:
@@ -296,6 +323,12 @@ def unescape(body: bytes, dialect: CsvGrammar) -> bytes:
     if dialect.escape is None:
         return body
     escape = dialect.encoding.encode(dialect.escape)
+    if not dialect.escapes_itself:
+        escaped = re.escape(escape) + rb"(?=" + re.escape(quote) + rb")"
+        if dialect.escape_escape:
+            special = re.escape(dialect.encoding.encode(dialect.escape_escape))
+            escaped = special + rb"(" + re.escape(escape) + rb")|" + escaped
+        return re.sub(escaped, lambda found: found[found.lastindex or 0] if found.lastindex else b"", body)
     return re.sub(re.escape(escape) + rb"([" + re.escape(quote + escape) + rb"])", rb"\1", body)
 
 
@@ -306,6 +339,7 @@ def native_settings(dialect: CsvGrammar) -> dict[str, Any]:
         "sep": encode(dialect.sep),
         "quote": dialect.quote_unit,
         "escape": dialect.escape_unit,
+        "escape_escape": dialect.escape_escape_unit,
         "doubled": dialect.doubled,
         "comment": dialect.comment_unit,
         "line_sep": None if dialect.line_sep is None else encode(dialect.line_sep),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from splitscan.errors import UsageError
@@ -16,6 +16,7 @@ from splitscan.options.table import (
     OptionKind,
     ValueRefusedError,
     character,
+    choice,
     option,
     parse_paths,
     show_text,
@@ -25,11 +26,17 @@ from splitscan.options.table import (
 
 _SPECIAL = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.?))")
-_ONLY_HANDLING = "STOP_AT_DELIMITER"
 BLANKS = " \t"
 BLANK_RUNS = r"\s+"
 """The separator that stands for runs of spaces and tabs, as pandas spells it."""
 _ARRAY_PATH = re.compile(r"\s*`?columns`?\s*(?:[.\[]|$)", re.IGNORECASE)
+
+
+class UnescapedQuotes(enum.Enum):
+    """Value of a quoted field with a quote that is not escaped."""
+
+    STOP_AT_DELIMITER = "STOP_AT_DELIMITER"
+    SKIP_VALUE = "SKIP_VALUE"
 
 
 class HeaderMapping(enum.Enum):
@@ -70,13 +77,19 @@ def _parse_separator(value: Any) -> str:
     return parsed
 
 
-def _parse_handling(value: Any) -> str:
-    if isinstance(value, str) and value.strip().upper() == _ONLY_HANDLING:
-        return _ONLY_HANDLING
-    raise ValueRefusedError(
-        "leave it out: the other values let a stray quote swallow the fields or records after it, "
-        "so where a record ends would depend on the field it is in"
-    )
+_KNOWN_HANDLING = choice(UnescapedQuotes)
+_REFUSED_HANDLING = {
+    "STOP_AT_CLOSING_QUOTE": "one stray quote would join the records after it to its own",
+    "BACK_TO_DELIMITER": "a later quote would decide whether a line end before it ended a record",
+    "RAISE_ERROR": "one field would fail the job in every mode",
+}
+
+
+def _parse_handling(value: Any) -> Any:
+    reason = _REFUSED_HANDLING.get(value.strip().upper()) if isinstance(value, str) else None
+    if reason is not None:
+        raise ValueRefusedError(f"leave it out, or give SKIP_VALUE: {reason}")
+    return _KNOWN_HANDLING.parse(value)
 
 
 FOUND = ("comment", "header", "skipRows")
@@ -90,6 +103,16 @@ def _parse_found(value: Any) -> tuple[str, ...]:
     return tuple(sorted(set(found)))
 
 
+NO_CHARACTER = "\0"
+
+
+def _parse_escape_escape(value: Any) -> str | None:
+    if value == "":
+        return None
+    return NO_CHARACTER if value in {NO_CHARACTER, r"\u0000"} else str(_CHARACTER.parse(value))
+
+
+_CHARACTER = character(off=False)
 _SEPARATOR = OptionKind(
     "text",
     r"one character or more; \t is a tab, \u0001 the character of that code, and \s+ any run of spaces and tabs",
@@ -99,7 +122,8 @@ _SEPARATOR = OptionKind(
 _SEP_MEANING = (
     r"Separates fields; may have several characters. `\s+`: [fields between blanks](dialects.md#fields-between-blanks)."
 )
-_HANDLING = OptionKind("choice", f"only {_ONLY_HANDLING}", _parse_handling)
+_ESCAPE_ESCAPE = OptionKind("character", r"exactly one character; \u0000 for none", _parse_escape_escape, show_text)
+_HANDLING = replace(_KNOWN_HANDLING, parse=_parse_handling)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,11 +191,15 @@ class CsvOptions(TypedOptions):
     max_chars_per_column: int = option(
         whole(1, also=-1), "Most characters in a field; a longer one breaks its record. -1: no bound.", -1
     )
-    unescaped_quote_handling: str = option(
-        _HANDLING, "What happens at a quote inside an unquoted field.", _ONLY_HANDLING
+    unescaped_quote_handling: UnescapedQuotes = option(
+        _HANDLING,
+        "What a quoted field with text after a closing quote becomes: that text, with its quotes, or null.",
+        UnescapedQuotes.STOP_AT_DELIMITER,
     )
     char_to_escape_quote_escaping: str | None = option(
-        character(off=False), "Escapes the escape character: only `escape` itself.", None
+        _ESCAPE_ESCAPE,
+        "Makes the `escape` after it data, inside quotes; `escape` itself where it is not given.",
+        None,
     )
     prefer_date: bool = option(FLAG, "Schema inference tries dates before timestamps.", True)
 
@@ -248,6 +276,8 @@ def _conflicts(csv: CsvOptions) -> list[tuple[list[tuple[str, str]], bool, str]]
     unquoted = "choose another character, or turn quoting off with an empty quote"
     by_name = csv.header_mapping is HeaderMapping.NAME
     special = csv.char_to_escape_quote_escaping
+    is_doubled = special not in {None, csv.escape} and escape in {None, csv.quote}
+    special = None if special in {csv.escape, NO_CHARACTER} else special
     return [
         ([_SEP, _LINE_SEP], _has_newline(csv.sep_marks), "choose a separator without line ends"),
         ([_QUOTE, _LINE_SEP], _has_newline(csv.quote), "choose a quote that is no line end"),
@@ -262,7 +292,11 @@ def _conflicts(csv: CsvOptions) -> list[tuple[list[tuple[str, str]], bool, str]]
         ([_COMMENT, _SEP], _within(csv.comment, csv.sep_marks), differ),
         ([_COMMENT, _QUOTE], csv.comment is not None and csv.comment == csv.quote, differ),
         ([_COMMENT, _ESCAPE], csv.comment is not None and csv.comment == escape, differ),
-        ([_CHAR_TO_ESCAPE, _ESCAPE], special not in (None, csv.escape), "leave out charToEscapeQuoteEscaping"),
+        ([_CHAR_TO_ESCAPE, _ESCAPE], is_doubled, "leave out charToEscapeQuoteEscaping"),
+        ([_CHAR_TO_ESCAPE, _SEP], _within(special, csv.sep_marks), differ),
+        ([_CHAR_TO_ESCAPE, _QUOTE], special is not None and special == csv.quote, differ),
+        ([_CHAR_TO_ESCAPE, _COMMENT], special is not None and special == csv.comment, differ),
+        ([_CHAR_TO_ESCAPE, _LINE_SEP], _has_newline(special) or _within(special, line_ends), differ),
         ([_MAPPING, _HEADER], by_name and not csv.header, "set header=true: without header there are no names"),
         ([_ARRAY, _HEADER], csv.columns_array and csv.header, "leave out header, and pass over the line with skipRows"),
         (

@@ -25,12 +25,13 @@ class CsvState(enum.Enum):
     UNQUOTED = "in a plain field, or after a closing quote and what follows it"
     QUOTED = "inside quotes"
     ESCAPED = "inside quotes, after an escape"
+    ESCAPE_ESCAPED = "inside quotes, after the character that makes an escape data"
     QUOTE_SEEN = "after a quote inside quotes: closed, or half of a doubled one"
     COMMENT = "in a line that is skipped"
     CR_SEEN = "after a carriage return that ended a record; a line feed still belongs to it"
 
 
-_IN_QUOTES = frozenset({CsvState.QUOTED, CsvState.ESCAPED})
+_IN_QUOTES = frozenset({CsvState.QUOTED, CsvState.ESCAPED, CsvState.ESCAPE_ESCAPED})
 _IN_RUNS = frozenset({CsvState.UNQUOTED, CsvState.QUOTED, CsvState.COMMENT})
 
 
@@ -105,10 +106,8 @@ class QuotedReferenceFramer:
         state = self.state
         if state is CsvState.COMMENT:
             return state
-        if state is CsvState.QUOTED:
+        if state in _IN_QUOTES:
             return self._inside(unit)
-        if state is CsvState.ESCAPED:
-            return CsvState.QUOTED
         if state is CsvState.QUOTE_SEEN and unit == dialect.quote_unit and dialect.doubled:
             self._run.clear()
             return CsvState.QUOTED
@@ -134,12 +133,15 @@ class QuotedReferenceFramer:
 
     def _inside(self, unit: int) -> CsvState:
         dialect = self._dialect
+        hides = dialect.escapes_itself or unit == dialect.quote_unit
+        if self.state is CsvState.ESCAPED and hides:
+            return CsvState.QUOTED
         if unit == dialect.quote_unit:
             self._run.clear()
             return CsvState.QUOTE_SEEN
         if unit == dialect.escape_unit:
-            return CsvState.ESCAPED
-        return CsvState.QUOTED
+            return CsvState.QUOTED if self.state is CsvState.ESCAPE_ESCAPED else CsvState.ESCAPED
+        return CsvState.ESCAPE_ESCAPED if unit == dialect.escape_escape_unit else CsvState.QUOTED
 
     def _ends_line(self, unit: int) -> bool:
         """Recognise a terminator that ends at this unit, and end the record or comment."""
@@ -211,7 +213,9 @@ class CsvReferenceFraming:
 
     def __init__(self, dialect: CsvGrammar) -> None:
         self._dialect = dialect
-        marks = (dialect.sep_marks, dialect.quote, dialect.escape, dialect.line_sep or "\r\n")
+        marks = (
+            dialect.sep_marks, dialect.quote, dialect.escape, dialect.escape_escape, dialect.line_sep or "\r\n",
+        )  # fmt: skip
         special = b"".join(dialect.encoding.encode(mark) for mark in marks if mark)
         one_byte = dialect.encoding.unit_bytes == 1
         self._special = re.compile(b"[" + re.escape(special) + b"]") if one_byte else None

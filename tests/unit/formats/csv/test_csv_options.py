@@ -66,7 +66,14 @@ def test_a_separator_that_cannot_be_understood_is_refused(value):
         ({"comment": '"'}, "comment and quote"),
         ({"comment": "\\"}, "comment and escape"),
         ({"comment": '"', "escape": '"'}, "comment and quote"),
-        ({"charToEscapeQuoteEscaping": "x"}, "charToEscapeQuoteEscaping and escape"),
+        ({"charToEscapeQuoteEscaping": "x", "escape": '"'}, "charToEscapeQuoteEscaping and escape"),
+        ({"charToEscapeQuoteEscaping": "x", "escape": ""}, "charToEscapeQuoteEscaping and escape"),
+        ({"charToEscapeQuoteEscaping": "\0", "escape": '"'}, "charToEscapeQuoteEscaping and escape"),
+        ({"charToEscapeQuoteEscaping": ","}, "charToEscapeQuoteEscaping and sep"),
+        ({"charToEscapeQuoteEscaping": '"'}, "charToEscapeQuoteEscaping and quote"),
+        ({"charToEscapeQuoteEscaping": "#", "comment": "#"}, "charToEscapeQuoteEscaping and comment"),
+        ({"charToEscapeQuoteEscaping": "\n"}, "charToEscapeQuoteEscaping and lineSep"),
+        ({"charToEscapeQuoteEscaping": "@", "lineSep": "@#"}, "charToEscapeQuoteEscaping and lineSep"),
         ({"headerMapping": "byName", "header": False}, "headerMapping and header"),
         ({"headerMapping": "byName", "header": True, "enforceSchema": True}, "headerMapping and enforceSchema"),
     ],
@@ -91,6 +98,9 @@ def test_options_that_cannot_be_told_apart_are_refused(raw, pair):
         {"lineSep": "|\n|"},
         {"sep": "ab", "lineSep": "bc"},
         {"charToEscapeQuoteEscaping": "\\"},
+        {"charToEscapeQuoteEscaping": "^"},
+        {"charToEscapeQuoteEscaping": "\\u0000"},
+        {"charToEscapeQuoteEscaping": "", "escape": '"'},
         {"charToEscapeQuoteEscaping": '"', "escape": '"'},
         {"comment": "#"},
         {"headerMapping": "byName", "header": True, "enforceSchema": False},
@@ -122,11 +132,13 @@ def test_columns_are_matched_by_the_names_of_a_header_so_there_is_one():
     assert csv(headerMapping="byName").header
 
 
-def test_only_one_handling_of_stray_quotes_is_supported():
-    assert csv(unescapedQuoteHandling="stop_at_delimiter").unescaped_quote_handling == "STOP_AT_DELIMITER"
-    error = refused(unescapedQuoteHandling="SKIP_VALUE")
-    assert error.rule == "option unescapedQuoteHandling takes only STOP_AT_DELIMITER"
-    assert "where a record ends would depend on" in error.fix
+def test_two_handlings_of_stray_quotes_are_supported():
+    skipping = csv(unescapedQuoteHandling="skip_value")
+    assert skipping.unescaped_quote_handling.value == "SKIP_VALUE"
+    for name in ("STOP_AT_CLOSING_QUOTE", "BACK_TO_DELIMITER", "RAISE_ERROR"):
+        error = refused(unescapedQuoteHandling=name)
+        assert error.rule == "option unescapedQuoteHandling takes STOP_AT_DELIMITER or SKIP_VALUE"
+        assert "leave it out, or give SKIP_VALUE" in error.fix
 
 
 @pytest.mark.parametrize("value", ["en", "en-US", "en_GB", "EN-us"], ids=repr)

@@ -13,7 +13,9 @@ fn rfc() -> Dialect {
         sep: b",".to_vec(),
         quote: Some(b'"'),
         escape: None,
+        escape_escape: None,
         doubled: true,
+        skips_values: false,
         comment: None,
         line_sep: None,
         multi_line: true,
@@ -146,7 +148,7 @@ proptest! {
         tape_bytes in prop::sample::select(vec![1, 40, 300, FULL_BYTES]),
     ) {
         let (multi_line, trim_leading, at_end) = flags;
-        let dialect = Dialect { escape, comment, line_sep, multi_line, trim_leading, doubled: escape.is_none(), ..rfc() };
+        let dialect = Dialect { escape, escape_escape: escape, comment, line_sep, multi_line, trim_leading, doubled: escape.is_none(), ..rfc() };
         let limits = Limits { stop, at_end, max_rows, max_record_bytes };
         let mut parser = parser_of(dialect, None, MAX_COLUMN_BYTES);
         parser.tape_bytes = tape_bytes;
@@ -191,6 +193,7 @@ fn masks_prove_no_more_wherever_a_block_ends() {
         ] {
             let dialect = Dialect {
                 escape,
+                escape_escape: escape,
                 comment,
                 multi_line,
                 doubled: escape.is_none(),
