@@ -44,6 +44,73 @@ def write(folder: Path, text: str) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize(("before", "expected"), [('[{"a": 1}, /* ', [1, 3]), ('[{"a": 1}, ', [1, 2, 3])])
+def test_with_comments_the_same_text_has_other_records_by_what_is_anywhere_before_it(
+    spark: SparkSession, tmp_path: Path, before: str, expected: list[int]
+) -> None:
+    """So ``allowComments`` is refused: a reader that begins in that text cannot know."""
+    path = tmp_path / "a.json"
+    path.write_text(before + '{"a": 2}, // */\n {"a": 3}]')
+    theirs = spark.read.options(allowComments=True, multiLine=True).schema("a int").json(str(path))
+    assert [row["a"] for row in theirs.collect()] == expected
+    with pytest.raises(ss.UsageError, match="takes only false"):
+        ss.scan_json(str(path), "a int", allow_comments=True, multi_line=True)
+
+
+def test_lines_of_comments_alone_are_no_rows_in_spark(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"a":1}\n// x\n/* {"a":2} */\n{"a":3}\n')
+    rows = spark.read.option("allowComments", True).schema("a int").json(str(path)).collect()
+    assert [row["a"] for row in rows] == [1, 3]
+
+
+def test_spark_refuses_times_unless_a_setting_is_given_and_then_keeps_digits_beyond_the_precision(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As ``docs/differences.md`` says."""
+    path = tmp_path / "a.json"
+    path.write_text('{"a":"10:20:30.123456"}')
+    with pytest.raises(Exception, match="UNSUPPORTED_TIME_TYPE"):
+        spark.read.schema("a time(0)").json(str(path)).collect()
+    spark.conf.set("spark.sql.timeType.enabled", "true")
+    try:
+        row = spark.read.schema("a time(0)").json(str(path)).selectExpr("cast(a as string) a").first()
+    finally:
+        spark.conf.unset("spark.sql.timeType.enabled")
+    assert row is not None
+    assert row["a"] == "10:20:30.123456"
+    with pytest.raises(ss.SplitscanError) as caught:
+        ss.scan_json(str(path), "a time(0)")
+    assert caught.value.reason_code == "unsupported-type"
+
+
+INTERVALS = ["INTERVAL '1-2' YEAR TO MONTH", "1-2", "INTERVAL '1 02:03:04.5' DAY TO SECOND", "1 02:03:04.5", "P1Y2M"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "read"), [("interval year to month", [0, 1]), ("interval day to second", [2, 3])], ids=["months", "days"]
+)
+def test_spark_reads_intervals_in_two_forms_and_none_of_xml(
+    spark: SparkSession, tmp_path: Path, kind: str, read: list[int]
+) -> None:
+    """As ``docs/differences.md`` says."""
+    written = {
+        "csv": "\n".join(INTERVALS),
+        "json": "\n".join(f'{{"a":"{text}"}}' for text in INTERVALS),
+        "xml": f"<r>{''.join(f'<x><a>{text}</a></x>' for text in INTERVALS)}</r>",
+    }
+    for name, text in written.items():
+        path = tmp_path / f"a.{name}"
+        path.write_text(text)
+        options = {"rowTag": "x"} if name == "xml" else {}
+        rows = spark.read.format(name).options(**options).schema(f"a {kind}").load(str(path))
+        is_read = [row["b"] for row in rows.selectExpr("a is not null b").collect()]
+        assert is_read == [name != "xml" and number in read for number in range(len(INTERVALS))]
+        with pytest.raises(ss.SplitscanError) as caught:
+            ss.scan(str(path), name, f"a {kind}", **options)
+        assert caught.value.reason_code == "unsupported-type"
+
+
 def test_lines_are_what_sparks_reader_makes_of_them(spark: SparkSession, tmp_path: Path) -> None:
     number_in_quotes = ("i", '"1"')  # which Spark reads as days since 1970
     pairs = [(name, value) for name in COLUMNS for value in VALUES if (name, value) != number_in_quotes]
