@@ -5,6 +5,7 @@
 
 mod pattern;
 mod starts;
+mod table;
 
 pub use pattern::RecordPattern;
 pub use starts::{HEAD_BYTES, Starts, StartsWith};

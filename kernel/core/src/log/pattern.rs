@@ -3,12 +3,14 @@
 use regex::{Regex, RegexBuilder, bytes};
 
 use super::starts::MOST_PATTERN_BYTES;
+use super::table::Table;
 
 /// What a whole record must match.
 #[derive(Clone, Debug)]
 pub struct RecordPattern {
     whole: Regex,
     ascii: Option<bytes::Regex>, // means the same for texts in ASCII, and is small enough to be matched in one pass
+    table: Option<Table>,        // the same, where a table can match it
     groups: Vec<usize>,          // of each column
 }
 
@@ -27,11 +29,14 @@ impl RecordPattern {
                 .position(|group| group == Some(name.as_str()));
             found.ok_or_else(|| format!("the pattern has no group {name}"))
         };
-        let groups = columns.iter().map(number).collect::<Result<_, _>>()?;
+        let groups: Vec<usize> = columns.iter().map(number).collect::<Result<_, _>>()?;
+        let ascii = ascii
+            .ok()
+            .filter(|_| pattern.is_ascii() && !pattern.contains(r"\x"));
+        let table = ascii.as_ref().and_then(|_| Table::new(pattern, &groups));
         Ok(RecordPattern {
-            ascii: ascii
-                .ok()
-                .filter(|_| pattern.is_ascii() && !pattern.contains(r"\x")),
+            ascii,
+            table,
             whole,
             groups,
         })
@@ -43,6 +48,7 @@ impl RecordPattern {
             pattern: self,
             found: self.whole.capture_locations(),
             found_in_ascii: self.ascii.as_ref().map(bytes::Regex::capture_locations),
+            starts: self.table.as_ref().map(Table::starts).unwrap_or_default(),
         }
     }
 }
@@ -52,6 +58,7 @@ pub(crate) struct Captures<'a> {
     pattern: &'a RecordPattern,
     found: regex::CaptureLocations,
     found_in_ascii: Option<bytes::CaptureLocations>,
+    starts: Vec<usize>, // of parts of a table
 }
 
 impl Captures<'_> {
@@ -60,6 +67,16 @@ impl Captures<'_> {
     #[inline]
     pub(crate) fn read(&mut self, record: &str, mut add: impl FnMut(usize, usize)) -> bool {
         let groups = &self.pattern.groups;
+        if let Some(table) = &self.pattern.table
+            && record.is_ascii()
+        {
+            let is_match = table.read(record.as_bytes(), &mut self.starts);
+            for (start, stop) in table.groups(&self.starts) {
+                let (start, stop) = if is_match { (start, stop) } else { (0, 0) };
+                add(start, stop);
+            }
+            return is_match;
+        }
         let mut tell = |is_match: bool, get: &dyn Fn(usize) -> Option<(usize, usize)>| {
             for &group in groups {
                 let (start, stop) = get(group).filter(|_| is_match).unwrap_or_default();
