@@ -160,8 +160,8 @@ def check_foreign(name: str, value: Any, format_name: str, asker: str | None) ->
     """
     if is_listed(name, ACCEPTED_UNUSED):
         return
-    if_true = {**REFUSED_IF_TRUE, **FORMATS[format_name].options_class.refused_if_true}
-    if check_refused(name, value, REFUSED, if_true):
+    own = FORMATS[format_name].options_class
+    if check_refused(name, value, {**REFUSED, **own.refused}, {**REFUSED_IF_TRUE, **own.refused_if_true}):
         return
     raise _unknown_option(name, format_name, asker)
 

@@ -93,6 +93,9 @@ class RecordOptions:
     refused_if_true: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Flags of Spark that only this format has, and whose ``false`` says what happens here; with what to do instead."""
 
+    refused: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Options of another reader of this format that are none here; with what to do instead."""
+
     @property
     def says_columns(self) -> bool:
         """True if the options name the columns: nobody has to look at a file for them, or to give a schema."""

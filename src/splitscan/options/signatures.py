@@ -321,6 +321,8 @@ class CobolKeywords(ColumnKeywords, total=False):
     segmentFilter: Names
     redefine_segment_id_map: Settings
     redefineSegmentIdMap: Settings
+    segment_children: Settings
+    segmentChildren: Settings
     record_start_offset: Whole
     recordStartOffset: Whole
     record_end_offset: Whole

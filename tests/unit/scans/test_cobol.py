@@ -321,6 +321,20 @@ def test_records_of_other_kinds_are_no_rows(write, recfm):
     check_projection_law(parts)
 
 
+def test_numbers_of_segments_are_refused_since_all_before_a_record_decides_them(write):
+    # Two files that are the same from byte 5 on: Seg_Id1 of their last records would be 1 and 2.
+    alone, second = b"Aroot" + b"Bpart", b"Bpart" + b"Bpart"
+    book = "       01 R.\n          05 K PIC X.\n          05 T PIC X(4).\n"
+    ends = [
+        ss.scan_cobol(write(data), book, encoding="ascii", block_bytes=5).to_arrow().to_pylist()[-1]
+        for data in (alone, second)
+    ]
+    assert ends[0] == ends[1] == {"K": "B", "T": "part"}
+    for name in ("segment_id_level0", "segmentIdLevel1", "segment_id_root", "generate_record_id"):
+        with pytest.raises(ss.UsageError, match="metadataColumns=record_offset"):
+            ss.scan_cobol(write(alone), book, **{name: "A"})
+
+
 @pytest.mark.usefixtures("engine")
 def test_lines_of_ebcdic_end_where_an_option_says(write):
     data = "\x85".join(TEXTS).encode("cp037")

@@ -182,6 +182,20 @@ def test_items_are_shown_as_bytes_and_groups_as_texts(write):
     assert read(non_terminals="g")[0] == "A array<int>, G struct<B: int>, G_NT string"
 
 
+@pytest.mark.usefixtures("engine")
+def test_a_list_of_a_hundred_thousand_items_has_those_that_there_are(write):
+    book = "       01 R.\n          05 N PIC 9(6).\n          05 A OCCURS 0 TO 100000 DEPENDING ON N PIC X.\n"
+    texts = ["000002ab", "100000" + "c" * 100_000, "100001", "999999", "000003a"]
+    data = "".join(text.ljust(100_006) for text in texts).encode()
+    scan = ss.scan_cobol(write(data), book, encoding="ascii")
+    lengths = [None if items is None else len(items) for items in scan.to_arrow()["A"].to_pylist()]
+    assert (lengths, codes(scan)) == ([2, 100_000, None, None, 3], ["bad-value"] * 2)
+    moved = ss.scan_cobol(
+        write("".join(texts[:2]).encode()), book, encoding="ascii", variable_size_occurs="shift_record"
+    )
+    assert [len(items) for items in moved.to_arrow()["A"].to_pylist()] == [2, 100_000]
+
+
 def test_a_copybook_of_ten_thousand_items_is_read_in_bounded_time(write):
     items = "".join(f"          05 F{number} PIC 9(3).\n" for number in range(10_000))
     scan = ss.scan_cobol(write(b"\xf1\xf2\xf3" * 20_000), "       01 R.\n" + items, "F9999 int, F0 int")

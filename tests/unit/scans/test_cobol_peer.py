@@ -47,6 +47,7 @@ UNTRIMMED = {"stringTrimmingPolicy": "none"}
 MAPPINGS = {"occursMappings": '{"DETAIL1":{"A":0,"B":1},"DETAIL2":{"A":1,"B":2}}'}
 BE = {"recfm": "V", "isRdwBigEndian": True, "improvedNullDetection": False}
 COMPANIES = "COMPANY => 1; DEPT => 2; EMPLOYEE => 3; OFFICE => 4; CUSTOMER => 5; CONTACT => 6; CONTRACT => 7"
+FAMILY = "COMPANY => DEPT,CUSTOMER; DEPT => EMPLOYEE,OFFICE; CUSTOMER => CONTACT,CONTRACT"
 SHAPES = "COMPANY => C; PERSON => P; PO-BOX => B"
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "1": ("test1_copybook.cob", "test1.dat", {}),
@@ -91,6 +92,10 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
         "test17_hierarchical.cob", "test17a.dat",
         {"recfm": "V", "segmentField": "SEGMENT_ID", "redefineSegmentIdMap": COMPANIES},
     ),
+    "17c": (
+        "test17_hierarchical.cob", "test17c.dat",
+        {"recfm": "V", "segmentField": "SEGMENT_ID", "redefineSegmentIdMap": COMPANIES, "segmentChildren": FAMILY},
+    ),
     "19": ("test19_display_num.cob", "test19.dat", {"improvedNullDetection": False}),
     "21": ("test21_copybook.cob", "test21.dat", {**KEPT, "variableSizeOccurs": "shift_record"}),
     "24b": ("test24_copybook.cob", "test24b.dat", {**TYPES, "debug": "raw"}),
@@ -100,7 +105,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
 }  # fmt: skip
 """Their tests, and how their files are read here."""
 
-WHOLE = {"13a": 50, "13b": 20, "14": 100, "16": 50, "19": 7}
+WHOLE = {"13a": 50, "13b": 20, "14": 100, "16": 50, "17c": 4, "19": 7}
 """Rows of the files of which no rows were left out."""
 
 DIFFERENT = {

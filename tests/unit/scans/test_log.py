@@ -1,6 +1,7 @@
 """Log records through whole scans: patterns, kinds of logs, every block, lines that fit nothing."""
 
 import datetime as dt
+import gzip
 import re
 
 import pytest
@@ -83,7 +84,7 @@ def test_every_block_size_gives_the_same(write, options):
 def test_lines_before_the_first_record_are_one_reject(write):
     scan = ss.scan_log(write("x\ny\n\n"), record_start=START)
     assert (values(scan), codes(scan)) == (["x\ny\n"], ["before-first-record"])
-    with pytest.raises(ss.RecordError, match="no line before it begins a record"):
+    with pytest.raises(ss.RecordError, match="nothing before it begins a record"):
         ss.scan_log(write("x\n" + APP), record_start=START, mode="FAILFAST").to_arrow()
     assert values(ss.scan_log(write(b"\0\0" + APP.encode()), record_start=START))[1].startswith("2024-01-31 10:00:01")
     assert codes(ss.scan_log(write("\ufeff" + APP), record_start=START)) == []
@@ -213,6 +214,30 @@ def test_patterns_mean_what_those_of_python_do(write, pattern, texts):
     expected = [re.fullmatch(written, text) is not None for text in texts]
     scan = ss.scan_log(write("\n".join(texts)), record_pattern=f"(?P<all>{pattern})")
     assert [value is not None for value in scan.to_arrow()["all"].to_pylist()] == expected
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(?:a|a)*b", "(?:a*)*b", "(?:a?){50}a{50}b", "(?:.*a){9}b"])
+def test_patterns_that_others_try_in_many_ways_take_time_in_the_length_of_the_text(write, pattern):
+    text = "a" * 200_000
+    scan = ss.scan_log(write(f"{text}\n{text}b\n"), record_pattern=f"(?P<all>{pattern})", record_start="a")
+    found = [None if value is None else len(value) for value in scan.to_arrow()["all"].to_pylist()]
+    assert found == ([None, 200_001] if "?" not in pattern or "*" in pattern else [None, None])
+    assert ss.scan_log(write(f"{text}\n{text}b\n"), record_start=pattern).count() == 1
+
+
+@pytest.mark.parametrize("pattern", ["(?:a{1000}){1000}", "(?:(?:a{100}){100}){100}", "(" * 300 + "a" + ")" * 300])
+def test_patterns_that_are_too_large_are_refused(write, pattern):
+    for option in ({"record_start": pattern}, {"record_pattern": f"(?P<all>{pattern})"}):
+        with pytest.raises(ss.UsageError, match="bad-option"):
+            ss.scan_log(write("a\n"), **option).count()
+
+
+def test_compressed_logs_are_cut_as_others_are(write, tmp_path):
+    packed = tmp_path / "b.log.gz"
+    packed.write_bytes(gzip.compress(APP.encode()))
+    for options in ({"record_start": START}, {"log_format": "java"}):
+        plain = ss.scan_log(write(APP), **options).to_arrow().to_pylist()
+        assert ss.scan_log(str(packed), **options).to_arrow().to_pylist() == plain
 
 
 def test_refused_patterns_say_what_to_do():

@@ -85,11 +85,17 @@ impl Engine for Cobol {
     }
 
     fn skipping(&self) -> Option<Box<dyn Skipping + '_>> {
-        let passing = || {
-            Box::new(Passing {
+        let passing = || match self.finder.root_bytes() {
+            Some(root_bytes) => Box::new(PassingChildren {
+                finder: &self.finder,
+                root_bytes,
+                seeks_root: false,
+                rest: Some(0),
+            }) as Box<dyn Skipping>,
+            None => Box::new(Passing {
                 engine: self,
                 rest: None,
-            }) as _
+            }),
         };
         self.needs_context().then(passing)
     }
@@ -119,6 +125,9 @@ impl Engine for Cobol {
         let Way::Fixed(length) = self.finder.way() else {
             return None;
         };
+        if self.finder.is_walked() {
+            return None;
+        }
         let length = length.get() as u64;
         let passed = position.saturating_sub(data_start);
         Some(data_start + passed.div_ceil(length) * length)
@@ -150,5 +159,51 @@ impl Skipping for Passing<'_> {
         let dropped = finder.content(data).len();
         self.rest = Some(rest.saturating_sub(dropped));
         dropped
+    }
+}
+
+/// Goes past a root with its children.
+struct PassingChildren<'e> {
+    finder: &'e Finder,
+    root_bytes: usize,
+    seeks_root: bool,    // bytes were dropped: the next root is the next record
+    rest: Option<usize>, // bytes of a record of which some were dropped; `None` where nothing tells how many
+}
+
+impl Skipping for PassingChildren<'_> {
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        let content = self.finder.content(data);
+        let root = self.rest.and_then(|rest| {
+            let seeks_root = self.seeks_root || rest > 0;
+            let (_, root) = self
+                .finder
+                .next_root(content.get(rest..)?, at_end, seeks_root);
+            Some(rest + root?)
+        });
+        root.or(at_end.then_some(content.len()))
+    }
+
+    fn drop_bytes(&mut self, data: &[u8]) -> usize {
+        let content = self.finder.content(data);
+        let Some(rest) = self.rest else {
+            return content.len();
+        };
+        if rest > 0 {
+            let dropped = rest.min(content.len());
+            (self.rest, self.seeks_root) = (Some(rest - dropped), true);
+            return dropped;
+        }
+        let (end, root) = self.finder.next_root(content, false, self.seeks_root);
+        let is_open = self.seeks_root && content.len() < self.root_bytes;
+        if end == 0 && root.is_none() && !is_open {
+            let Some(length) = self.finder.told_length(data, 0) else {
+                return 0;
+            };
+            self.rest = (length > 0).then(|| length.saturating_sub(content.len()));
+            self.seeks_root = true;
+            return content.len();
+        }
+        self.seeks_root |= end > 0;
+        end
     }
 }

@@ -162,7 +162,7 @@ impl Words {
             }
             ("bad-record-header", _) => "nothing tells how long a record is".into(),
             ("no-match", _) => "the record does not match the pattern".into(),
-            ("before-first-record", _) => "no line before it begins a record".into(),
+            ("before-first-record", _) => "nothing before it begins a record".into(),
             ("bad-json", _) => format!("the record is no JSON value: {seen}"),
             ("bad-xml", _) => format!("the record is no XML element: {seen}"),
             ("not-an-object", _) => format!("the record is {seen}, not an object"),

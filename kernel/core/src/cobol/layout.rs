@@ -24,6 +24,8 @@ pub struct CobolSpec {
     pub nodes: Vec<Node>,
     /// Where lists have only the items that there are: what a record is made of.
     pub pieces: Option<Vec<Piece>>,
+    /// Where a record has others that follow it as its children: which.
+    pub hierarchy: Option<HierarchySpec>,
     /// Where given, what does not fit is kept; whether the text is asked for.
     pub rescue: Option<bool>,
 }
@@ -51,6 +53,24 @@ pub enum Node {
     Group(Group),
     /// Several of one item.
     Table(Box<Table>),
+    /// A group of each of some records that follow.
+    Children(Box<Children>),
+}
+
+/// Groups of records that follow; see the Python class `Children`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Children {
+    pub number: usize,
+    pub item: Node,
+}
+
+/// Kinds of records, and of which other kind each is a child; see the Python class `Hierarchy`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HierarchySpec {
+    pub name: String,
+    pub segments: Vec<(Vec<String>, usize)>,
 }
 
 /// Members with names; see the Python class `Group`.

@@ -1,6 +1,7 @@
 //! Records by a copybook: items at places of records, each column filled for a tile of records.
 
 mod expand;
+mod hierarchy;
 mod layout;
 mod parse;
 mod records;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use arrow_schema::{DataType, SchemaRef};
 
 use super::expand::expand;
+use super::hierarchy::Hierarchy;
 use super::layout::{CobolSpec, Coding, Leaf, Node, Notation, Piece, Table};
 use super::value::{Digits, NoValue, Read, binary, float};
 use crate::columns::{Column, Shape};
@@ -31,6 +32,7 @@ pub struct Parser {
     record_start: usize,
     segment: Option<Leaf>,
     pieces: Option<Vec<Piece>>,
+    hierarchy: Option<Hierarchy>,
     rescue: Option<Rescue>,
     name_bytes: usize, // of all values of a record, as they are rescued
 }
@@ -49,6 +51,7 @@ enum What {
     Leaf(Leaf, Range),
     Group(Vec<Planned>, Option<Vec<String>>),
     Table(Box<Table>, Range, Box<Planned>),
+    Children(usize, Box<Planned>),
 }
 
 /// Which numbers an item may have, before zeros are added to them.
@@ -61,11 +64,12 @@ struct Range {
 
 /// Where the places of items are counted from: a record, or one item of a list.
 #[derive(Clone, Copy, Debug)]
-struct Base {
-    at: usize,
-    row: usize,
-    parent: usize, // among the bases of the level above
-    item: usize,
+pub(super) struct Base {
+    pub at: usize,
+    pub stop: usize, // of the record
+    pub row: usize,
+    pub parent: usize, // among the bases of the level above
+    pub item: usize,
 }
 
 /// Bytes that are no value of their item.
@@ -81,8 +85,8 @@ struct Refused {
 /// The records that are filled in together.
 struct Tile<'a> {
     data: std::borrow::Cow<'a, [u8]>,
-    stops: Vec<usize>,
     levels: Vec<Vec<Base>>,
+    children: Vec<Vec<Base>>,  // of each kind of records that follow others
     keys: Vec<Option<String>>, // of records: which groups they have
     path: Vec<String>,
     refused: Vec<Refused>,
@@ -108,7 +112,7 @@ impl Parser {
         if spec.nodes.len() != schema.fields().len() || rules.len() != spec.nodes.len() {
             return Err("each column has an item and rules".into());
         }
-        let mut count = 0;
+        let mut count = 1; // what is wrong with a hierarchy comes first
         let both = spec.nodes.iter().zip(schema.fields());
         let nodes: Vec<Planned> = both
             .map(|(node, field)| Planned::new(field.name(), node, field.data_type(), &mut count))
@@ -119,6 +123,7 @@ impl Parser {
             record_start: spec.record_start,
             segment: spec.segment.clone(),
             pieces: spec.pieces.clone(),
+            hierarchy: Hierarchy::new(spec)?,
             schema,
             rules,
             nodes,
@@ -155,7 +160,8 @@ impl Parser {
             }
             let is_lost = |row: usize| {
                 let found = malformed.binary_search(&(row as u32)).ok();
-                found.and_then(|place| codes.get(place)) == Some(&Code::BadRecordHeader)
+                let code = found.and_then(|place| codes.get(place));
+                matches!(code, Some(Code::BadRecordHeader | Code::NotBegun))
             };
             let bases = (from..to).filter_map(|row| {
                 let (start, stop) = span(&frames, row)?;
@@ -165,29 +171,28 @@ impl Parser {
                     } else {
                         start + self.record_start
                     },
+                    stop,
                     row: row - from,
                     parent: 0,
                     item: 0,
                 })
             });
-            let (bases, stops): (Vec<Base>, Vec<usize>) = (
-                bases.collect(),
-                (from..to)
-                    .filter_map(|row| Some(span(&frames, row)?.1))
-                    .collect(),
-            );
-            let last = stops.last().copied().unwrap_or(end);
-            if stops.iter().any(|&stop| stop > data.len()) {
+            let bases: Vec<Base> = bases.collect();
+            let last = bases.last().map_or(end, |base| base.stop);
+            if bases.iter().any(|base| base.stop > data.len()) {
                 return Err("a record is not in the data".into());
             }
             let mut tile = Tile {
                 data: data.into(),
                 levels: vec![bases],
-                stops,
+                children: Vec::new(),
                 keys: Vec::new(),
                 path: Vec::new(),
                 refused: Vec::new(),
             };
+            if let Some(hierarchy) = &self.hierarchy {
+                tile.grow(hierarchy, &self.notation, self.record_start);
+            }
             if let Some(pieces) = &self.pieces {
                 tile.expand(pieces, &self.notation);
             }
@@ -232,7 +237,7 @@ impl Parser {
             let more = bytes + (stop - start);
             if to > 0
                 && stop > start
-                && !filling.has_room(more.saturating_add(self.names(to + 1 - from)))
+                && !filling.has_room(more.saturating_add(self.names(to + 1 - from, more)))
             {
                 break;
             }
@@ -242,9 +247,13 @@ impl Parser {
     }
 
     /// Bytes of names beside the values of so many records, as they are rescued.
-    fn names(&self, rows: usize) -> usize {
+    fn names(&self, rows: usize, bytes: usize) -> usize {
+        let singles = match &self.hierarchy {
+            Some(_) => rows + bytes / self.record_start.max(1),
+            None => rows,
+        };
         match &self.rescue {
-            Some(rescue) if rescue.wanted => self.name_bytes.saturating_mul(rows),
+            Some(rescue) if rescue.wanted => self.name_bytes.saturating_mul(singles),
             _ => 0,
         }
     }
@@ -264,7 +273,7 @@ impl Parser {
         tile.refused
             .sort_by_key(|each| (each.row, each.number, each.base));
         let mut left = tile.refused.into_iter().peekable();
-        for row in 0..tile.stops.len() {
+        for row in 0..tile.levels.first().map_or(0, Vec::len) {
             let (start, stop) = span(frames, from + row).unwrap_or_default();
             let found = broken.next_if(|&(record, _)| record == from + row);
             let mut fault = found.map(|(_, code)| Fault {
@@ -331,10 +340,27 @@ impl Parser {
                 for (parent, (base, length)) in tile.bases().iter().zip(&lengths).enumerate() {
                     bases.extend((0..length.unwrap_or(0)).map(|item| Base {
                         at: base.at + table.at + item * table.stride.get(),
+                        stop: base.stop,
                         row: base.row,
                         parent,
                         item,
                     }));
+                }
+                tile.levels.push(bases);
+                if let Shape::List(items) = column.shape() {
+                    self.fill_column(items, item, tile);
+                }
+                tile.levels.pop();
+                column.extend_lists(lengths.into_iter());
+            }
+            What::Children(number, item) => {
+                let mut lengths = vec![Some(0); tile.bases().len()];
+                let bases = tile.children.get_mut(*number).map(std::mem::take);
+                let bases = bases.unwrap_or_default();
+                for base in &bases {
+                    if let Some(Some(length)) = lengths.get_mut(base.parent) {
+                        *length += 1;
+                    }
                 }
                 tile.levels.push(bases);
                 if let Shape::List(items) = column.shape() {
@@ -359,8 +385,8 @@ impl Parser {
         let mut refused = Vec::new();
         let count = |base: usize| {
             let here = tile.bases().get(base)?;
-            let stop = tile.stops.get(here.row).copied()?;
-            let room = stop
+            let room = here
+                .stop
                 .saturating_sub(here.at + table.at)
                 .div_ceil(table.stride.get());
             let Some(counter) = &table.counter else {
@@ -596,6 +622,10 @@ impl Planned {
                 });
                 What::Table(table.clone(), range, Box::new(inner))
             }
+            (Node::Children(children), DataType::List(item)) => {
+                let inner = Planned::new("", &children.item, item.data_type(), count)?;
+                What::Children(children.number, Box::new(inner))
+            }
             _ => return Err(wrong()),
         };
         Ok(Planned {
@@ -618,6 +648,7 @@ impl Planned {
             What::Table(table, _, item) => item
                 .name_bytes(own + 12, times.saturating_mul(table.most))
                 .saturating_add(own),
+            What::Children(_, item) => item.name_bytes(own + 12, times).saturating_add(own),
         }
     }
 }
@@ -631,13 +662,42 @@ impl Tile<'_> {
     fn expand(&mut self, pieces: &[Piece], notation: &Notation) {
         let mut expanded = Vec::new();
         let bases = self.levels.iter_mut().flatten();
-        for (base, stop) in bases.zip(&mut self.stops) {
-            let record = self.data.get(base.at..*stop).unwrap_or_default();
+        for base in bases {
+            let record = self.data.get(base.at..base.stop).unwrap_or_default();
             base.at = expanded.len();
             _ = expand(pieces, notation, record, &mut expanded); // what is missing is null
-            *stop = expanded.len();
+            base.stop = expanded.len();
         }
         self.data = expanded.into();
+    }
+
+    /// Find the children of the records, each of which is a root with all that follow it.
+    fn grow(&mut self, hierarchy: &Hierarchy, notation: &Notation, record_start: usize) {
+        self.children = hierarchy.none();
+        for root in self.levels.iter_mut().flatten() {
+            if root.at == root.stop {
+                continue; // nothing of it is read
+            }
+            let start = root.at - record_start;
+            let record = self.data.get(start..root.stop).unwrap_or_default();
+            let base = Base { at: start, ..*root };
+            root.stop = hierarchy.grow(
+                base,
+                record,
+                notation,
+                &mut self.children,
+                |number, told| {
+                    self.refused.push(Refused {
+                        row: base.row,
+                        number: 0,
+                        base: number,
+                        path: format!("{}[{number}]", hierarchy.name()),
+                        seen: hex(told),
+                        kind: "child of a segment before it".into(),
+                    });
+                },
+            );
+        }
     }
 
     /// Leave out the records that have none of some kinds, for what is inside a group; all are returned.
@@ -663,9 +723,7 @@ impl Tile<'_> {
     #[inline(always)] // once a value
     fn part(&self, base: &Base, leaf: &Leaf) -> Option<&[u8]> {
         let start = base.at.wrapping_add(leaf.at); // both are lengths of what is in memory, or bounded
-        let stop = start
-            .wrapping_add(leaf.size)
-            .min(*self.stops.get(base.row)?);
+        let stop = start.wrapping_add(leaf.size).min(base.stop);
         self.data.get(start..stop).filter(|data| !data.is_empty())
     }
 

@@ -27,6 +27,9 @@ pub struct FindingSpec {
     pub file_end: usize,
     /// Which are read; the others are bytes between records.
     pub segments: Option<SegmentsSpec>,
+    /// Which have all those up to the next of them as their children.
+    #[serde(default)]
+    pub roots: Option<SegmentsSpec>,
 }
 
 /// One way to find records.
@@ -142,8 +145,44 @@ pub struct Finder {
     way: Way,
     trailer: usize,
     notation: Option<Notation>, // of what says how long a record is
-    segments: Option<(SegmentsSpec, Notation)>,
+    segments: Option<Kinds>,
+    roots: Option<Kinds>,
     lines: Option<Grammar>,
+}
+
+/// Some kinds of records.
+#[derive(Clone, Debug)]
+struct Kinds {
+    spec: SegmentsSpec,
+    notation: Notation,
+}
+
+impl Kinds {
+    fn new(spec: &SegmentsSpec) -> Result<Kinds, String> {
+        Ok(Kinds {
+            notation: Notation::new(&spec.notation)?,
+            spec: spec.clone(),
+        })
+    }
+
+    /// Whether a record, as far as it is there, is of one of them.
+    fn has(&self, record: &[u8]) -> bool {
+        let leaf = &self.spec.leaf;
+        let start = self.spec.start + leaf.at;
+        let told = record.get(start..self.stop().min(record.len()));
+        let key = told.and_then(|data| self.notation.key(leaf, data));
+        key.is_some_and(|key| self.spec.ids.contains(&key))
+    }
+
+    /// How many bytes of a record tell its kind.
+    fn stop(&self) -> usize {
+        self.spec.start + self.spec.leaf.at + self.spec.leaf.size
+    }
+
+    /// Whether a record whose beginning is shown is of one of them.
+    fn begins(&self, part: &[u8]) -> bool {
+        part.len() >= self.stop() && self.has(part)
+    }
 }
 
 impl FieldSpec {
@@ -171,7 +210,7 @@ impl Finder {
     /// # Errors
     /// If that has no meaning.
     pub fn new(spec: &FindingSpec) -> Result<Finder, String> {
-        let segments = spec.segments.as_ref();
+        let kinds = |spec: &Option<SegmentsSpec>| spec.as_ref().map(Kinds::new).transpose();
         let lines = match &spec.records {
             Way::Lines(mark) => Some(Grammar::new(mark.as_deref(), None, 1, false)?),
             _ => None,
@@ -185,11 +224,8 @@ impl Finder {
             way: spec.records.clone(),
             notation: notation.map(Notation::new).transpose()?,
             trailer: spec.file_end,
-            segments: segments
-                .map(|segments| {
-                    Ok::<_, String>((segments.clone(), Notation::new(&segments.notation)?))
-                })
-                .transpose()?,
+            segments: kinds(&spec.segments)?,
+            roots: kinds(&spec.roots)?,
             lines,
         })
     }
@@ -207,20 +243,15 @@ impl Finder {
 
     /// Whether a record is read.
     fn is_read(&self, record: &[u8], code: Option<Code>) -> bool {
-        let Some((spec, notation)) = self.segments.as_ref().filter(|_| code.is_none()) else {
-            return true;
-        };
-        let start = spec.start + spec.leaf.at;
-        let stop = (start + spec.leaf.size).min(record.len());
-        let key = record
-            .get(start..stop)
-            .and_then(|data| notation.key(&spec.leaf, data));
-        key.is_some_and(|key| spec.ids.contains(&key))
+        match &self.segments {
+            Some(kinds) if code.is_none() => kinds.has(record),
+            _ => true,
+        }
     }
 
     /// Whether only the record before tells where one starts.
     pub fn is_walked(&self) -> bool {
-        !matches!(self.way, Way::Fixed(_) | Way::Lines(_))
+        self.roots.is_some() || !matches!(self.way, Way::Fixed(_) | Way::Lines(_))
     }
 
     /// Length of the record that some content begins with, with what is in front of it.
@@ -272,9 +303,60 @@ impl Finder {
         left - passed.len()
     }
 
+    /// Go through complete records as [`Finder::each_single`] does; a root and all up to the next root are one.
+    fn each(
+        &self,
+        content: &[u8],
+        at_end: bool,
+        around: (usize, usize),
+        mut take: impl FnMut(Place, Option<Code>) -> bool,
+    ) -> usize {
+        let Some(roots) = &self.roots else {
+            return self.each_single(content, at_end, around, take);
+        };
+        let mut open: Option<(usize, Option<Code>)> = None; // where a root begins, or what has none
+        let (mut passed, mut is_refused) = (0, false);
+        let end = self.each_single(content, at_end, around, |(start, stop, next), code| {
+            let record = content.get(start..stop).unwrap_or_default();
+            let is_root = code.is_none() && roots.has(record);
+            if (is_root || code.is_some())
+                && let Some((first, found)) = open.take()
+            {
+                is_refused = !take((first, start, start), found);
+                if is_refused {
+                    return false;
+                }
+                passed = start;
+            }
+            if code.is_some() {
+                is_refused = !take((start, stop, next), code);
+                passed = if is_refused { passed } else { next };
+                return !is_refused;
+            }
+            open.get_or_insert((start, (!is_root).then_some(Code::NotBegun)));
+            true
+        });
+        if let Some((first, found)) = open
+            && !is_refused
+            && (at_end || roots.begins(content.get(end..).unwrap_or_default()))
+            && take((first, end, end), found)
+        {
+            passed = end;
+        }
+        passed
+    }
+
+    /// The single records of one that is taken as a whole.
+    pub(super) fn singles(&self, record: &[u8], mut take: impl FnMut(usize, usize)) {
+        self.each_single(record, true, (0, usize::MAX), |(start, stop, _), _| {
+            take(start, stop);
+            true
+        });
+    }
+
     /// Go through the complete records of some content, which begins with one, or in a block of which `left` bytes are
     /// still to come, for as long as they are taken; blocks from `stop` on are left. Returns how far that went.
-    fn each(
+    fn each_single(
         &self,
         content: &[u8],
         at_end: bool,
@@ -478,6 +560,10 @@ impl Finder {
     /// Where reading goes on after a record that is given up, in a block of which `left` bytes are still to come.
     pub fn resume_after(&self, data: &[u8], at_end: bool, left: usize) -> Option<usize> {
         let content = self.content(data);
+        if self.roots.is_some() {
+            let (_, root) = self.next_root(content, at_end, false);
+            return root.or(at_end.then_some(content.len()));
+        }
         let length = match &self.way {
             Way::Fixed(length) if at_end => return Some(length.get().min(data.len())),
             Way::Fixed(length) => Some(length.get()),
@@ -487,6 +573,42 @@ impl Finder {
         };
         let known = length.filter(|&length| length <= content.len());
         known.or(at_end.then_some(content.len()))
+    }
+
+    /// Where the complete records end that belong to a root, and where the next one begins, if it is seen. That is not
+    /// the first record, unless it `seeks` one.
+    pub fn next_root(
+        &self,
+        content: &[u8],
+        at_end: bool,
+        mut seeks: bool,
+    ) -> (usize, Option<usize>) {
+        let Some(roots) = &self.roots else {
+            return (0, None);
+        };
+        let (mut end, mut found) = (0, None);
+        self.each_single(
+            content,
+            at_end,
+            (0, usize::MAX),
+            |(start, stop, _), code| {
+                let record = content.get(start..stop).unwrap_or_default();
+                if seeks && (code.is_some() || roots.has(record)) {
+                    found = Some(start);
+                    return false;
+                }
+                (seeks, end) = (true, stop);
+                true
+            },
+        );
+        let rest = content.get(end..).unwrap_or_default();
+        let is_next = found.is_none() && seeks && roots.begins(rest);
+        (end, found.or(is_next.then_some(end)))
+    }
+
+    /// What tells whether a record is a root, if there are roots: so many bytes of it.
+    pub fn root_bytes(&self) -> Option<usize> {
+        self.roots.as_ref().map(Kinds::stop)
     }
 
     /// What is known of the length of the record that `data` begins with, in such a block: `None` if more bytes are

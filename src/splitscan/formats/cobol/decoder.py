@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from splitscan.formats.cobol.framing import BAD_RECORD_HEADER
-from splitscan.formats.cobol.nodes import Group, Leaf, Node, Pieces, Table
+from splitscan.formats.cobol.hierarchy import Base, Hierarchy
+from splitscan.formats.cobol.nodes import Children, Group, Leaf, Node, Pieces, Table
 from splitscan.formats.cobol.notation import Notation, NoValueError, expand
 from splitscan.formats.decoding.contract import Decoded, Faults, FaultTemplate, type_name, wrong_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
 from splitscan.formats.decoding.values import SHORT_RECORD, SHORT_WORDING
 from splitscan.formats.framing.frames import Frames, records_of
+from splitscan.formats.log.decoder import NOT_BEGUN_WORDING
+from splitscan.formats.log.framing import BEFORE_FIRST_RECORD
 
 _BITS = {pa.int32(): 32, pa.int64(): 64}
 
@@ -89,13 +92,13 @@ class RecordReader:
     problems: list[Problem] = field(default_factory=list)
 
     def read(
-        self, node: Node, kind: pa.DataType, bases: tuple[int, ...], path: str, place: tuple[int, ...],
+        self, node: Node, kind: pa.DataType, bases: tuple[Base, ...], path: str, place: tuple[int, ...],
         numbers: tuple[int, ...] = (),
     ) -> Any:  # fmt: skip
         """The value of an item, as Arrow takes it; its type may have fewer members.
 
-        Its bases are where the record begins, and in it the item of each list that it is part of; its place is that in
-        each group, its numbers are those of the items of each list.
+        Its bases are the record, and the item of each list that it is part of; its place is that in each group, its
+        numbers are those of the items of each list.
         """
         if isinstance(node, Leaf):
             data = self._bytes(node, bases[-1])
@@ -114,22 +117,28 @@ class RecordReader:
                 part.name: self.read(members[part.name], part.type, bases, f"{path}.{part.name}", (*place, i), numbers)
                 for i, part in enumerate(kind)
             }
-        count = self._count(node, bases, path, (place, numbers))
-        return None if count is None else [
-            self.read(
-                node.item, kind.value_type, (*bases, bases[-1] + node.at + number * node.stride), f"{path}[{number}]",
-                (*place, 0), (*numbers, number),
-            )
-            for number in range(count)
+        items = self._items(node, bases, path, (place, numbers))
+        return None if items is None else [
+            self.read(node.item, kind.value_type, (*bases, item), f"{path}[{i}]", (*place, 0), (*numbers, i))
+            for i, item in enumerate(items)
         ]  # fmt: skip
 
-    def _bytes(self, leaf: Leaf, base: int) -> bytes:
-        start = base + leaf.at
-        return self.record[start : start + leaf.size]
+    def _items(self, node: Table | Children, bases: tuple[Base, ...], path: str, place: Any) -> list[Base] | None:
+        """The items of a list; ``None`` where nothing tells how many there are."""
+        base = bases[-1]
+        if isinstance(node, Children):
+            return base.children.get(node.number, [])
+        count = self._count(node, bases, path, place)
+        first = base.at + node.at
+        return None if count is None else [Base(first + i * node.stride, base.stop, {}) for i in range(count)]
 
-    def _count(self, table: Table, bases: tuple[int, ...], path: str, place: Any) -> int | None:
+    def _bytes(self, leaf: Leaf, base: Base) -> bytes:
+        start = base.at + leaf.at
+        return self.record[start : min(start + leaf.size, base.stop)]
+
+    def _count(self, table: Table, bases: tuple[Base, ...], path: str, place: Any) -> int | None:
         """How many items a list has; ``None`` where nothing tells."""
-        room = max(0, -(-(len(self.record) - bases[-1] - table.at) // table.stride))
+        room = max(0, -(-(bases[-1].stop - bases[-1].at - table.at) // table.stride))
         if table.counter is None:
             return min(table.most, room) or None
         data = self._bytes(table.counter, bases[table.level])
@@ -163,6 +172,7 @@ class CobolDecoder:
     start: int = 0
     segment: Leaf | None = None
     pieces: Pieces = ()
+    hierarchy: Hierarchy | None = None
     rescue: Rescue | None = None
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
@@ -170,16 +180,22 @@ class CobolDecoder:
         rows, faults, rescued = [], [], []
         for number, found in enumerate(records_of(data, frames)):
             broken = frames.malformed.get(number)
-            record = b"" if broken == BAD_RECORD_HEADER else found
+            record = b"" if broken in {BAD_RECORD_HEADER, BEFORE_FIRST_RECORD} else found
             if self.pieces:
                 record = record[: self.start] + expand(self.pieces, self.notation, record[self.start :]).data
-            reader = RecordReader(self.notation, record, self._segment_of(record))
+            reader = RecordReader(self.notation, record)
+            base = Base(self.start, len(record), {})
+            if self.hierarchy is not None and record:
+                base, strangers = self.hierarchy.tree(record, self.notation)
+                reader.problems = [Problem(((), (i,)), path, _hex(data), STRANGER) for i, path, data in strangers]
+            reader.segment = self._segment_of(record[: base.stop])
             both = enumerate(zip(self.columns, self.fields, strict=True))
-            rows.append([reader.read(node, f.type, (self.start,), f.name, (place,)) for place, (node, f) in both])
+            rows.append([reader.read(node, f.type, (base,), f.name, (place,)) for place, (node, f) in both])
             problems = sorted(reader.problems)
             if broken is not None:
                 missing = broken.partition(" ")[2]
-                wording = HEADER_WORDING if broken == BAD_RECORD_HEADER else BLOCK_WORDING if missing else SHORT_WORDING
+                short = BLOCK_WORDING if missing else SHORT_WORDING
+                wording = {BAD_RECORD_HEADER: HEADER_WORDING, BEFORE_FIRST_RECORD: NOT_BEGUN_WORDING}.get(broken, short)
                 faults.append(wording.fault(number, missing))
             elif problems and self.rescue is None:
                 first = problems[0]
@@ -197,6 +213,9 @@ class CobolDecoder:
         start = self.start + self.segment.at
         return self.notation.key(self.segment, record[start : start + self.segment.size])
 
+
+STRANGER = "child of a segment before it"
+"""Said of the kind of a record that has no parent, or that no group has."""
 
 HEADER_WORDING = FaultTemplate(BAD_RECORD_HEADER, "nothing tells how long a record is")
 """Said of the rest of a file in which nothing tells where records are."""

@@ -11,7 +11,8 @@ from splitscan.errors import UsageError, Where
 from splitscan.formats.cobol.decoder import CobolDecoder
 from splitscan.formats.cobol.framing import CobolRecords, FixedRecords, LineRecords
 from splitscan.formats.cobol.headers import HEADER_BYTES, BlockedRecords, FieldRecords, HeaderRecords, ShiftedRecords
-from splitscan.formats.cobol.nodes import Group, Leaf, Node, Table, spelled_pieces
+from splitscan.formats.cobol.hierarchy import Hierarchy, RootedRecords
+from splitscan.formats.cobol.nodes import Children, Group, Leaf, Node, Table, spelled_pieces
 from splitscan.formats.cobol.notation import Notation, Segments
 from splitscan.formats.cobol.options import CobolOptions, Recfm, Trimming
 from splitscan.formats.column_rules import block_fields, filled, rescue_for, spelled_rescue
@@ -38,6 +39,7 @@ class Cobol(Format[CobolOptions]):
             start=_start(own),
             segment=own.segment,
             pieces=own.layout.pieces,
+            hierarchy=_hierarchy(own),
             rescue=rescue_for(wanted, file),
         )
         return filled(wanted, decoder)
@@ -49,6 +51,7 @@ class Cobol(Format[CobolOptions]):
             "record_start": _start(own),
             "segment": None if own.segment is None else own.segment.spelled()["leaf"],
             "notation": _notation(own).spelled(),
+            "hierarchy": None if (hierarchy := _hierarchy(own)) is None else hierarchy.spelled(),
             "pieces": spelled_pieces(own.layout.pieces) or None,
             "nodes": [node.spelled() for node in _nodes(own, wanted)],
             "rescue": spelled_rescue(wanted),
@@ -80,6 +83,20 @@ def _start(own: CobolOptions) -> int:
 
 
 def _records(own: CobolOptions) -> CobolRecords:
+    records = _single_records(own)
+    if not own.layout.hierarchy or own.segment is None:
+        return records
+    roots = Segments(_start(own), own.segment, own.layout.hierarchy[0].ids, _notation(own))
+    return RootedRecords(start=records.start, trailer=records.trailer, inner=records, roots=roots)
+
+
+def _hierarchy(own: CobolOptions) -> Hierarchy | None:
+    if not own.layout.hierarchy or own.segment is None:
+        return None
+    return Hierarchy(_single_records(own), own.segment, own.layout.hierarchy, _start(own))
+
+
+def _single_records(own: CobolOptions) -> CobolRecords:
     segments = None
     if own.segment is not None and own.segment_filter:
         segments = Segments(_start(own), own.segment, own.segment_filter, _notation(own))
@@ -142,7 +159,7 @@ def _unfit(node: Node, kind: pa.DataType) -> str | None:
         parts = (_unfit(members[part.name], part.type) if part.name in members else f"{node.name} has no {part.name}"
                  for part in kind)  # fmt: skip
         return next(filter(None, parts), None)
-    if isinstance(node, Table):
+    if isinstance(node, Table | Children):
         return _unfit(node.item, kind.value_type) if pa.types.is_list(kind) else f"{node.name} comes several times"
     return None if _holds(node, kind) else f"{node.name} is {node.kind}"
 

@@ -166,7 +166,7 @@ class FieldRecords(WalkedRecords):
 
     @property
     def head_bytes(self) -> int:
-        return self._field.start + self._field.leaf.at + self._field.leaf.size
+        return self._field.stop
 
     def length(self, head: bytes) -> int | None:
         key = self._field.key(head)

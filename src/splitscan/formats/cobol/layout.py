@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from splitscan.formats.cobol.copybook import Item, Occurs, Word
-from splitscan.formats.cobol.nodes import Counted, Group, Leaf, Node, Pieces, Table
+from splitscan.formats.cobol.nodes import Children, Counted, Group, Leaf, Node, Pieces, SegmentKind, Table
 from splitscan.formats.cobol.picture import Picture
 
 MOST_BYTES = 256 * 1024 * 1024
@@ -42,6 +42,7 @@ class RecordLayout:
     length: int
     pieces: Pieces = ()
     unknown: tuple[str, ...] = ()
+    hierarchy: tuple[SegmentKind, ...] = ()
 
     @property
     def fixed_bytes(self) -> int:
@@ -78,6 +79,55 @@ class RecordLayout:
             for node in self.columns
         )
         return replace(self, columns=tuple(columns))
+
+    def with_children(self, children: Mapping[str, tuple[str, ...]]) -> RecordLayout:
+        """This layout with groups as lists in the groups of their parents, by name.
+
+        Raises:
+            ValueError: If these are no hierarchy of one root in which each group with kinds of records has one place.
+        """
+        parents = {plain_name(child): plain_name(parent) for parent, each in children.items() for child in each}
+        groups = {plain_name(node.name): node for node in self.columns if isinstance(node, Group) and node.segments}
+        order = [name for name in groups if name not in parents]
+        if set(order) != set(map(plain_name, children)) - set(parents) or len(order) != 1:
+            raise ValueError("one group is no child of another, and all others are")
+        if not parents.keys() <= groups.keys() or len(parents) != sum(map(len, children.values())):
+            raise ValueError("a group is the child of one other, and redefineSegmentIdMap says which records have it")
+        for parent in order:  # grows on the way
+            order += [name for name in groups if parents.get(name) == parent]
+        if len(order) < len(groups):
+            raise ValueError("no group is in itself")
+        numbers = {name: number for number, name in enumerate(order)}
+        hierarchy = tuple(
+            SegmentKind(groups[name].segments or (), numbers[parents[name]] if number else 0)
+            for name, number in numbers.items()
+        )
+
+        def grown(name: str, depth: int) -> Group:
+            members = [_deeper(member, depth) for member in groups[name].members]
+            taken = {member.name.lower() for member in members}
+            for child in (each for each in order if parents.get(each) == name):
+                item = replace(grown(child, depth + 1), segments=None)
+                if item.name.lower() in taken:
+                    raise ValueError(f"{groups[name].name} has an item {item.name}, and children of this name")
+                members.append(Children(item.name, numbers[child], item))
+            return replace(groups[name], members=tuple(members))
+
+        columns = (
+            node if plain_name(node.name) not in groups else grown(order[0], 0)
+            for node in self.columns
+            if plain_name(node.name) not in parents
+        )
+        return replace(self, columns=tuple(columns), hierarchy=hierarchy)
+
+
+def _deeper(node: Node, depth: int) -> Node:
+    """An item inside of so many lists of children."""
+    if isinstance(node, Group):
+        return replace(node, members=tuple(_deeper(member, depth) for member in node.members))
+    if isinstance(node, Table):
+        return replace(node, level=node.level + depth, item=_deeper(node.item, depth))
+    return node
 
 
 def plain_name(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,37 @@ class Table:
         return {"table": {**said, "counter": counter, "item": self.item.spelled()}}
 
 
-Node: TypeAlias = Leaf | Group | Table
+@dataclass(frozen=True, slots=True)
+class Children:
+    """Records after the one that a group is in, each with a group of its own: a list of it.
+
+    Attributes:
+        number: Their kind, as :class:`SegmentKind` numbers them.
+        item: The group of each, with places that are counted from where its record begins.
+    """
+
+    name: str
+    number: int
+    item: Group
+
+    def spelled(self) -> dict[str, Any]:
+        """It, as the kernel is told it."""
+        return {"children": {"number": self.number, "item": self.item.spelled()}}
+
+
+Node: TypeAlias = Leaf | Group | Table | Children
+
+
+class SegmentKind(NamedTuple):
+    """A kind of records in a hierarchy; the first of all is the root.
+
+    Attributes:
+        ids: Texts of the item that tells the kind.
+        parent: Number of the kind that these are children of; of the root its own.
+    """
+
+    ids: tuple[str, ...]
+    parent: int
 
 
 @dataclass(frozen=True, slots=True)

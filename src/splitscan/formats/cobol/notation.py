@@ -182,6 +182,11 @@ class Segments:
     ids: tuple[str, ...]
     notation: Notation
 
+    @property
+    def stop(self) -> int:
+        """Bytes of a record that tell its kind."""
+        return self.start + self.leaf.at + self.leaf.size
+
     def has(self, record: bytes) -> bool:
         """True if a record is read."""
         return self.key(record) in self.ids

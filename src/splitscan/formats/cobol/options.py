@@ -8,8 +8,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeAlias
 
+from splitscan.errors import UsageError
 from splitscan.formats.cobol.codepages import CodePage, code_page
 from splitscan.formats.cobol.copybook import parse_copybook
 from splitscan.formats.cobol.layout import MOST_BYTES, ItemRules, RecordLayout, lay_out
@@ -122,6 +124,15 @@ _LENGTH = re.compile(r"\s*@?(?P<name>[\w:#$-]*[A-Za-z][\w:#$-]*)(?:\s*\*\s*(?P<f
 """An item, what it is multiplied by, and what is added."""
 
 
+_NUMBERED = "use metadataColumns=record_offset, which orders records: all in front of one would tell its number"
+_NO_CLASSES = "leave it out: no class of Java is loaded"
+_REFUSED = {
+    **dict.fromkeys(("segmentIdRoot", "segmentIdPrefix", *(f"segmentIdLevel{i}" for i in range(10))), _NUMBERED),
+    "generateRecordId": _NUMBERED,
+    **dict.fromkeys(("recordExtractor", "recordHeaderParser", "ebcdicCodePageClass"), _NO_CLASSES),
+}
+
+
 class Trimming(enum.Enum):
     """Which blanks of texts are dropped."""
 
@@ -184,6 +195,7 @@ class CobolOptions(RecordOptions):
     has_columns: ClassVar[bool] = True
     ignores_case: ClassVar[bool] = True
     says_columns: ClassVar[bool] = True
+    refused: ClassVar[Mapping[str, str]] = MappingProxyType(_REFUSED)
 
     copybook: str = option(_COPYBOOK, "Path of the copybook, or its text.", REQUIRED, "copybookContents")
     recfm: Recfm = option(
@@ -210,6 +222,9 @@ class CobolOptions(RecordOptions):
     segment_filter: tuple[str, ...] = option(PATHS, "Kinds of records that are read, as texts; all if not given.", ())
     redefine_segment_id_map: tuple[tuple[str, tuple[str, ...]], ...] = option(
         _SEGMENTS, "Groups and the kinds of records that have them: `A => 1,2; B => 3`.", ()
+    )
+    segment_children: tuple[tuple[str, tuple[str, ...]], ...] = option(
+        _SEGMENTS, "Groups and those that are lists in them, of the records that follow: `A => B,C; B => D`.", ()
     )
     record_start_offset: int = option(whole(0), "Bytes in each record in front of the copybook's.", 0)
     record_end_offset: int = option(whole(0), "Bytes in each record after the copybook's.", 0)
@@ -241,6 +256,9 @@ class CobolOptions(RecordOptions):
     @property
     def layout(self) -> RecordLayout:
         """The columns, and their places."""
+        return self._laid_out(self.segment_children)
+
+    def _laid_out(self, children: _Groups) -> RecordLayout:
         first = self.comments_lbound if self.truncate_comments else None
         rules = ItemRules(
             hex_floats=self.floating_point_format in {Floats.IBM, Floats.IBM_LITTLE},
@@ -254,7 +272,7 @@ class CobolOptions(RecordOptions):
             texts=self.non_terminals,
             counts=self.occurs_mappings,
         )
-        return _layout(self.copybook, first, self.comments_ubound, rules, self.redefine_segment_id_map)
+        return _layout(self.copybook, first, self.comments_ubound, rules, self.redefine_segment_id_map, children)
 
     @property
     def segment(self) -> Leaf | None:
@@ -292,6 +310,7 @@ class CobolOptions(RecordOptions):
     def fixed_length(self) -> tuple[str, int] | None:
         is_fixed = self.recfm in {Recfm.FIXED, Recfm.FIXED_BLOCKED} and self.record_length_field is None
         is_fixed = is_fixed and (not self.layout.pieces or self.record_length is not None)
+        is_fixed = is_fixed and not self.segment_children
         return ("recordLength", self.length) if is_fixed else None
 
     @property
@@ -308,7 +327,8 @@ class CobolOptions(RecordOptions):
             or bool(self.rdw_adjustment and not has_item)
         )  # fmt: skip
         of_blocks = self.is_bdw_big_endian is not None or bool(self.bdw_adjustment)
-        of_segments = bool(self.segment_filter or self.redefine_segment_id_map)
+        is_nested = bool(self.segment_children)
+        of_segments = bool(self.segment_filter or self.redefine_segment_id_map or is_nested)
         contradictions = {
             "lengths in front of records are those of recfm=V and VB": of_headers and not self.has_headers,
             "lengths in front of blocks are those of recfm=VB": of_blocks and recfm is not Recfm.VARIABLE_BLOCKED,
@@ -318,9 +338,12 @@ class CobolOptions(RecordOptions):
             "lineSep is for recfm=D": mark is not None and not is_lines,
             "a file of lines has no header and no trailer": is_lines and self.about_files is not None,
             "lines of EBCDIC need lineSep": is_lines and mark is None and self.page.signs_inside,
+            "segmentChildren is for recfm=F, FB and V": is_nested and recfm in {Recfm.LINES, Recfm.VARIABLE_BLOCKED},
+            "segmentChildren needs all kinds of records": bool(self.segment_filter) and is_nested,
+            "records with children have lists of max_size": bool(self.layout.pieces) and is_nested,
             "kinds of records need segmentField": self.segment_field is None and of_segments,
         }
-        unknown = [group for group, _ in self.redefine_segment_id_map if not self.layout.has_group(group)]
+        unknown = [group for group, _ in self.redefine_segment_id_map if not self._laid_out(()).has_group(group)]
         refuse_contradictions(
             (self.record_length is not None and self.record_length < needed,
              "option recordLength leaves no room for all of the copybook",
@@ -348,8 +371,22 @@ class CobolOptions(RecordOptions):
         )  # fmt: skip
 
 
+_Groups: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+
+
 @cache
 def _layout(
-    copybook: str, first: int | None, last: int, rules: ItemRules, segments: tuple[tuple[str, tuple[str, ...]], ...]
+    copybook: str, first: int | None, last: int, rules: ItemRules, segments: _Groups, children: _Groups
 ) -> RecordLayout:
-    return lay_out(parse_copybook(copybook, first, last), rules).with_segments(dict(segments))
+    found = lay_out(parse_copybook(copybook, first, last), rules).with_segments(dict(segments))
+    if not children:
+        return found
+    try:
+        return found.with_children(dict(children))
+    except ValueError as error:
+        shown = _show_segments(children)
+        raise UsageError(
+            f"option segmentChildren is no hierarchy: {error}", seen=shown,
+            fix="name each group of redefineSegmentIdMap but the root once, like COMPANY => DEPT; DEPT => PERSON",
+            code="bad-option",
+        ) from None  # fmt: skip

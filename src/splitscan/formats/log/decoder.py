@@ -15,7 +15,7 @@ from splitscan.formats.log.framing import BEFORE_FIRST_RECORD
 
 NO_MATCH = "no-match"
 NO_MATCH_WORDING = FaultTemplate(NO_MATCH, "the record does not match the pattern")
-NOT_BEGUN_WORDING = FaultTemplate(BEFORE_FIRST_RECORD, "no line before it begins a record")
+NOT_BEGUN_WORDING = FaultTemplate(BEFORE_FIRST_RECORD, "nothing before it begins a record")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,7 @@ _CODE_POINT = re.compile(r"x(?:[0-9A-Fa-f]{2}|\{[0-9A-Fa-f]{1,6}\})")
 _PROPERTY = re.compile(r"[pP](?:[A-Z]|\{[A-Z][a-z]?\})")
 _POSIX = re.compile(r"\[:\^?[a-z]+:\]")
 _MOST_REPEATS = 1000
+_MOST_NESTED = 200  # both engines take more
 
 
 class _Reading:
@@ -34,6 +35,7 @@ class _Reading:
     def __init__(self, pattern: str) -> None:
         self.names: list[str] = []
         self._left = pattern
+        self._open_groups = 0
 
     def written(self) -> str:
         """The pattern; unnamed groups capture nothing.
@@ -52,6 +54,9 @@ class _Reading:
             return self._escape(in_class=False)
         if first == "[":
             return self._class()
+        self._open_groups += (first == "(") - (first == ")")
+        if self._open_groups > _MOST_NESTED:
+            raise ValueRefusedError(f"put at most {_MOST_NESTED} brackets into each other")
         if first == "(":
             return self._group()
         if first in "*+?{":

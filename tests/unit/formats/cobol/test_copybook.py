@@ -126,6 +126,8 @@ BAD = [
     ("01 R.\n   05 A PIC X.", 2, 7, "truncateComments=false"),
     ("       01 R.\n          05 FILLER PIC X.", 1, 11, "no item of the copybook"),
     ("       01 R.\n          05 A PIC X(99999) OCCURS 99999.", 2, 14, "at most 268435456 bytes"),
+    ("       01 R.\n          05 A REDEFINES A PIC X.", 2, 26, "REDEFINES names"),
+    ("       01 R.\n          05 A REDEFINES B PIC X.\n          05 B REDEFINES A PIC X.", 2, 26, "REDEFINES names"),
     ("", 1, 1, "there is no item"),
 ]
 
@@ -183,3 +185,18 @@ def test_large_copybooks_take_time_in_their_length():
         return time.process_time() - started
 
     assert seconds(5_000) < 40 * max(seconds(500), 0.01)  # ten times as many; a square would be a hundred
+
+
+def test_groups_inside_of_groups_are_as_many_as_there_are_levels():
+    text = "".join(f"{' ' * 7}{level:02} L{level}{'.' if level < 49 else ' PIC X.'}\n" for level in range(1, 50))
+    node, depth = layout(text).columns[0], 1
+    while not isinstance(node, Leaf):
+        (node,) = node.members
+        depth += 1
+    assert (node.name, depth) == ("L49", 48)
+
+
+def test_lists_inside_of_lists_are_bounded_by_the_bytes_of_a_record():
+    lists = "".join(f"{' ' * 10}{level:02} L{level} OCCURS 100.\n" for level in range(5, 49))
+    with pytest.raises(UsageError, match="at most 268435456 bytes"):
+        layout(f"       01 R.\n{lists}{' ' * 10}49 A PIC X.\n")
