@@ -101,6 +101,8 @@ def test_records_that_do_not_match(write, mode, rows):
     if mode == "PERMISSIVE":
         assert found[1] == {"n": None, "m": None, "_corrupt_record": "x 2"}
     assert found[-1]["m"] is None
+    with pytest.raises(ss.RecordError, match="does not match the pattern"):
+        ss.scan_log(write("1 a\nx 2\n3\n"), schema, record_pattern=pattern, mode="FAILFAST").to_arrow()
 
 
 def test_bytes_that_are_no_text_are_matched_all_the_same(write):

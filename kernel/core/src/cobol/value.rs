@@ -55,6 +55,23 @@ impl Digits for i128 {
     }
 }
 
+/// What is dropped of texts.
+#[derive(Clone, Copy)]
+struct Trimming {
+    left: bool,
+    right: bool,
+    zeros_are_null: bool,
+}
+
+impl Trimming {
+    /// All that says nothing.
+    const ALL: Trimming = Trimming {
+        left: true,
+        right: true,
+        zeros_are_null: true,
+    };
+}
+
 impl Notation {
     /// A number of which each digit is a byte.
     #[inline]
@@ -169,7 +186,20 @@ impl Notation {
     /// Append a text; false for null.
     #[inline]
     pub(super) fn text(&self, data: &[u8], to: &mut Vec<u8>) -> bool {
-        if self.zeros_are_null && data.iter().all(|&byte| byte == 0) {
+        self.text_as(self.trimming(), data, to)
+    }
+
+    fn trimming(&self) -> Trimming {
+        Trimming {
+            left: self.trim_left,
+            right: self.trim_right,
+            zeros_are_null: self.zeros_are_null,
+        }
+    }
+
+    #[inline(always)] // once a value
+    fn text_as(&self, trimming: Trimming, data: &[u8], to: &mut Vec<u8>) -> bool {
+        if trimming.zeros_are_null && data.iter().all(|&byte| byte == 0) {
             return false;
         }
         let is_blank = |byte: &u8| {
@@ -177,13 +207,13 @@ impl Notation {
             symbol.is_some_and(|&symbol| symbol <= LAST_BLANK)
         };
         let mut left = data;
-        while self.trim_left
+        while trimming.left
             && let Some((first, rest)) = left.split_first()
             && is_blank(first)
         {
             left = rest;
         }
-        while self.trim_right
+        while trimming.right
             && let Some((last, rest)) = left.split_last()
             && is_blank(last)
         {
@@ -210,16 +240,10 @@ impl Notation {
     /// The text that an item is compared by; `None` without one.
     pub(super) fn key(&self, leaf: &Leaf, data: &[u8]) -> Option<String> {
         if matches!(leaf.coding, Coding::Text | Coding::National) {
-            let notation = Notation {
-                trim_left: true,
-                trim_right: true,
-                zeros_are_null: true,
-                ..self.clone()
-            };
             let mut text = Vec::new();
             let is_text = match leaf.coding {
-                Coding::Text => notation.text(data, &mut text),
-                _ => notation.national(data, &mut text),
+                Coding::Text => self.text_as(Trimming::ALL, data, &mut text),
+                _ => Notation::national_as(Trimming::ALL, data, &mut text),
             };
             return is_text.then(|| String::from_utf8_lossy(&text).into_owned());
         }
@@ -236,17 +260,21 @@ impl Notation {
 
     /// Append a text of characters of two bytes; false for null.
     pub(super) fn national(&self, data: &[u8], to: &mut Vec<u8>) -> bool {
-        if self.zeros_are_null && data.iter().all(|&byte| byte == 0) {
+        Notation::national_as(self.trimming(), data, to)
+    }
+
+    fn national_as(trimming: Trimming, data: &[u8], to: &mut Vec<u8>) -> bool {
+        if trimming.zeros_are_null && data.iter().all(|&byte| byte == 0) {
             return false;
         }
         let text = Charset::Utf16(true).text(data);
         let is_blank = |symbol: char| symbol <= LAST_BLANK;
-        let left = if self.trim_left {
+        let left = if trimming.left {
             text.trim_start_matches(is_blank)
         } else {
             &text
         };
-        let left = if self.trim_right {
+        let left = if trimming.right {
             left.trim_end_matches(is_blank)
         } else {
             left
