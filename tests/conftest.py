@@ -70,6 +70,19 @@ def _quick_workers():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _clean_checkout():
+    """A test that writes into the working directory writes files that somebody commits by accident."""
+    before = _root_names()
+    yield
+    assert not (left := _root_names() - before), f"tests wrote {sorted(left)} into the checkout: use tmp_path"
+
+
+def _root_names():
+    return {name for name in os.listdir(_ROOT) if not name.startswith((".", "__")) and name not in _LEFT_BY_TOOLS}
+
+
+_LEFT_BY_TOOLS = {"build", "demo-data", "derby.log", "dist", "metastore_db", "site", "spark-warehouse"}
 _WORKER_BYTES = 3 << 30  # a session of Spark with its Python workers, and beside it a cluster or a database
 _ROOT = Path(__file__).resolve().parents[1]
 

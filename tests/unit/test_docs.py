@@ -43,6 +43,16 @@ def project_files() -> list[Path]:
     return [path for name in sorted(set(names)) if name and (path := PROJECT / name).is_file()]
 
 
+def test_nothing_lies_beside_the_folders_of_the_project_by_accident() -> None:
+    """An example that somebody runs at the root writes its files there."""
+    folders = {".ci", ".github", "bench", "connector", "demo", "docs", "examples", "kernel", "src", "tests", "tools"}
+    files = {
+        ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md",
+        "SECURITY.md", "constraints.txt", "hatch_build.py", "mkdocs.yml", "mkdocs_hook.py", "pyproject.toml",
+    }  # fmt: skip
+    assert {name_of(path).split("/")[0] for path in project_files()} <= folders | files
+
+
 def pages() -> list[Path]:
     return [path for path in project_files() if path.suffix == ".md"]
 
