@@ -2,7 +2,10 @@
 
 import gc
 import os
+import random
 import signal
+from collections import defaultdict
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -79,10 +82,11 @@ def _clean_checkout():
 
 
 def _root_names():
-    return {name for name in os.listdir(_ROOT) if not name.startswith((".", "__")) and name not in _LEFT_BY_TOOLS}
+    return {path.name for path in _ROOT.iterdir() if not path.name.startswith((".", "__"))} - _LEFT_BY_TOOLS
 
 
 _LEFT_BY_TOOLS = {"build", "demo-data", "derby.log", "dist", "metastore_db", "site", "spark-warehouse"}
+_MOST_CASES = 100  # of a test that is not marked slow, large or thin
 _WORKER_BYTES = 3 << 30  # a session of Spark with its Python workers, and beside it a cluster or a database
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -130,8 +134,29 @@ def pytest_collection_modifyitems(items):
         # to start an object store or a database takes seconds
         if {"s3_endpoint", "postgresql", "s3", "s3a"} & wanted:
             item.add_marker(pytest.mark.slow)
+    _thin(items)
     _check_groups(items)
     items.sort(key=lambda item: _rank(_group(item.nodeid)))  # what takes minutes must not come last
+
+
+def pytest_configure():
+    os.environ.setdefault("SPLITSCAN_TESTS_DRAW", datetime.now(UTC).date().isoformat())  # one for all workers
+
+
+def _thin(items):
+    """Of the cases of a test that is marked so, `make check` runs some, others each day, and `make test` all."""
+    cases, drawn_by = defaultdict(list), os.environ["SPLITSCAN_TESTS_DRAW"]
+    for item in items:
+        if not item.get_closest_marker("slow"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for test, found in cases.items():
+        mark = found[0].get_closest_marker("thin")
+        if mark and drawn_by != "all":
+            draw = random.Random(drawn_by + test)
+            for item in draw.sample(found, max(0, len(found) - mark.args[0])):
+                item.add_marker(pytest.mark.slow)
+        elif not mark and len(found) > _MOST_CASES:
+            raise pytest.UsageError(f"{test} has {len(found)} cases: mark it thin(n), for n of them in `make check`")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -37,6 +37,11 @@ _OPPOSITES = {
 _REMOVED = (ast.AugAssign, ast.Raise, ast.Continue, ast.Break, ast.Delete)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure():
+    os.environ.setdefault("SPLITSCAN_TESTS_DRAW", "all")  # tests that are marked thin have all their cases
+
+
 def pytest_addoption(parser):
     parser.addoption("--mutate", action="append", default=[], help="folder or module to change")
     parser.addoption("--mutants", type=int, default=40, help="how many places")

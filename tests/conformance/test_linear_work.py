@@ -79,7 +79,8 @@ def hostile_units(case: Case) -> list[bytes]:
     return [*case.words, *pairs, *longer, *long]
 
 
-@pytest.mark.parametrize("engine", ["kernel", pytest.param("reference", marks=pytest.mark.slow)])
+@pytest.mark.thin(16)
+@pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize("max_record_bytes", [50, 1 << 20])
 @pytest.mark.parametrize("case", FORMATS, ids=lambda case: case.name)
 def test_hostile_bytes_are_looked_at_a_bounded_number_of_times(monkeypatch, case, max_record_bytes, engine) -> None:
@@ -179,6 +180,7 @@ class CountedSource(MemorySource):
         return data
 
 
+@pytest.mark.thin(8)
 @pytest.mark.skipif(kernel() is None, reason="compares both loops")
 @pytest.mark.parametrize("loop", [RecordBlockReader, by_kernel])
 @pytest.mark.parametrize("name", WITHOUT_STARTS)

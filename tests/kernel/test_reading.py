@@ -88,6 +88,7 @@ def test_a_record_that_is_given_up_has_the_part_of_a_code_unit_that_ends_the_fil
             assert sum(found[-1][:2]) == (len(whole) if ends else len(data)), (part, block_bytes, found)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-32BE"])
 @pytest.mark.parametrize("rest", [" ", "\n", " \n\t", "\n #x\n "])
 def test_blanks_and_a_part_of_a_code_unit_at_the_end_are_of_the_block_before_them(

@@ -35,6 +35,7 @@ def test_every_scenario_has_a_test_or_a_reason() -> None:
         assert REFERENCE.search(here), f"{number} names no test: {here}"
 
 
+@pytest.mark.thin(40)
 @pytest.mark.parametrize(("path", "name"), REFERENCES, ids=lambda part: part.rpartition("/")[2])
 def test_every_test_that_is_named_exists(path: str, name: str) -> None:
     assert name.startswith("test_")

@@ -301,6 +301,7 @@ def betraying():
     fsspec.register_implementation("betraying", Betraying, clobber=True)
 
 
+@pytest.mark.thin(20)
 @pytest.mark.parametrize("value", AWKWARD)
 @pytest.mark.parametrize("settings", STORAGE, ids=str)
 def test_no_setting_of_a_storage_is_shown_even_where_its_library_quotes_it(betraying, capfd, caplog, settings, value):

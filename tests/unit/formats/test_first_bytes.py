@@ -66,6 +66,7 @@ KINDS = {
 CASES = [(kind, text) for kind, texts in KINDS.items() for text in texts.split("\f")]
 
 
+@pytest.mark.thin(80)
 @pytest.mark.parametrize(("kind", "text"), CASES)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])

@@ -188,6 +188,7 @@ def test_an_unknown_record_format_is_refused(name):
     assert caught.value.fix == ("did you mean csv?" if name == "cvs" else "name one of them")
 
 
+@pytest.mark.thin(40)
 @pytest.mark.parametrize("name", [*ACCEPTED_UNUSED, "SAMPLINGRATIO", "sampling_ratio"])
 @pytest.mark.parametrize("record_format", FORMATS)
 def test_harmless_spark_options_are_accepted_whatever_their_value(record_format, name):

@@ -72,6 +72,7 @@ DAMAGES = {
 }  # fmt: skip
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_what_a_missing_ledger_names_is_not_read_again(out, make_scan, run, seen, settings, damage):
     damage(out)

@@ -54,6 +54,7 @@ READERS = {
 }
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("reader", READERS)
 def test_readers_find_the_new_columns(grown, reader):
     found = READERS[reader](grown)

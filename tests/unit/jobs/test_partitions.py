@@ -117,6 +117,7 @@ def sink(request, tmp_path, runner):
     return Destination()
 
 
+@pytest.mark.thin(1)
 def test_odd_values_come_back_and_verify_agrees(sink, source):
     scan = source("a.csv")
     report = sink.ingest(scan)

@@ -166,6 +166,7 @@ FIRST = {
 }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("table", [None, "delta", "iceberg"])
 @pytest.mark.parametrize("case", FIRST)
 def test_after_a_first_ingest_that_failed_the_corrected_one_may_have_other_columns(

@@ -86,6 +86,7 @@ def kind(request):
     return request.param
 
 
+@pytest.mark.thin(3)
 def test_the_rows_of_a_changed_file_are_replaced_and_those_beside_them_stay(world):
     for name, start in (("a", 0), ("b", 100), ("c", 200)):
         world.write(name, range(start, start + 20))
@@ -97,6 +98,7 @@ def test_the_rows_of_a_changed_file_are_replaced_and_those_beside_them_stay(worl
     assert world.ingest().nothing_to_do
 
 
+@pytest.mark.thin(3)
 def test_a_file_is_replaced_again_and_again_and_may_return_to_its_first_version(world):
     first = world.write("a", range(20))
     world.write("b", range(100, 120))
@@ -128,6 +130,7 @@ def test_new_files_come_in_the_same_commit_and_a_file_that_is_gone_stays(world):
     world.check(range(30, 50), range(100, 120), range(200, 210))
 
 
+@pytest.mark.thin(3)
 def test_a_version_without_rows_takes_the_place_of_one_with_some_and_the_other_way_round(world):
     world.write("a", range(20))
     world.write("b", range(100, 103))

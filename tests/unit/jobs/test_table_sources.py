@@ -254,6 +254,7 @@ def test_columns_that_the_destination_does_not_have_are_added_after_its_own_wher
 # ------------------------------------------------------------------ kills
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("after", range(4))
 def test_a_run_that_died_after_any_block_is_continued(people, kind, after):

@@ -122,6 +122,7 @@ def ends_well(path, scan_of):
     return True
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("codec", COMPRESS)
 def test_damage_in_the_middle_ends_a_file_there(tmp_path, codec):
     path = tmp_path / f"a{CODECS[codec].extensions[0]}"

@@ -72,6 +72,7 @@ def odd(scan):
     return {each.code: (each.records, each.offset) for each in found}
 
 
+@pytest.mark.thin(12)
 @pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize("multi_line", [False, True])
 @pytest.mark.parametrize("seed", range(12))
@@ -135,6 +136,7 @@ def test_dialects_that_are_found_say_which_options_samples_showed(tmp_path, give
 ROWS = [b"7,x", b"8,y", b"9,z"]
 
 
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize(
     ("first", "rows", "is_header"),
@@ -167,6 +169,7 @@ def test_a_first_record_that_names_the_columns_is_told(tmp_path, monkeypatch, en
         assert ss.scan_csv(path, skip_rows=1).check().ok  # header=false was given
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize(
     ("header", "is_record"), [(b"6,w", True), (b"number,label", False), (b"6,w,x", False), (b"1960,1961x", True)]
@@ -195,6 +198,7 @@ def test_a_header_in_one_of_many_files_is_said_by_every_door(tmp_path, caplog, d
     assert f"1 record looks like the header of a file, the first at {tmp_path / 'f05'}, byte 0;" in said[0]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize(
     "again", [b"id,name", b'"id","name"', b'id,"name"', b" id , name", b'"id" ,name', b'\xef\xbb\xbf"id",name']

@@ -159,6 +159,7 @@ CUT = [
 LONGEST = bytes(random.Random(1).choices(range(97, 123), k=40_000))
 
 
+@pytest.mark.thin(12)
 @pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize("codec", [gzip, lzma])
 @pytest.mark.parametrize("before", [0, 3])

@@ -21,6 +21,7 @@ def write(path, seed, rows=300):
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED", "FAILFAST"])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_numbers_are_those_of_the_scan_at_any_cut(tmp_path, seed, mode):

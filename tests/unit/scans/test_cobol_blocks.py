@@ -38,6 +38,7 @@ def engine(request, monkeypatch):
     monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("big", [True, False])
 @pytest.mark.parametrize("extended", [True, False])
@@ -96,6 +97,7 @@ DAMAGED = [
 ]
 
 
+@pytest.mark.thin(8)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("data", "found", "values"), DAMAGED)
 def test_what_is_no_record_ends_its_block_and_the_next_one_goes_on(write, data, found, values):
@@ -105,9 +107,15 @@ def test_what_is_no_record_ends_its_block_and_the_next_one_goes_on(write, data, 
     check_block_law(scan, [*range(1, 45)])
 
 
+@pytest.mark.thin(2)
+@pytest.mark.parametrize(
+    ("engine", "big", "trailer"),  # each pair of values once
+    [
+        ("kernel", True, b""), ("kernel", False, b"ttt"), ("reference", True, b"ttt"), ("reference", False, b""),
+    ],
+    indirect=["engine"],
+)  # fmt: skip
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("big", [True, False])
-@pytest.mark.parametrize("trailer", [b"", b"ttt"])
 def test_every_cut_inside_of_a_block_is_one_reject_after_all_whole_records(write, big, trailer):
     parts = [["A01xx", "B02"], ["A03y"], ["A04", "A05", "B06zz"]]
     blocks = [
@@ -185,6 +193,7 @@ def test_long_records_and_lost_blocks_are_passed_in_bounded_memory(write):
     check_block_law(scan, [5_000, 29_000, 70_000, 200_000])
 
 
+@pytest.mark.slow
 def test_random_files_of_blocks_give_the_same_at_every_cut(write):
     for seed in range(25):
         draw = random.Random(seed)

@@ -36,6 +36,7 @@ def codes(scan):
     return scan.rejects().to_arrow()["code"].to_pylist()
 
 
+@pytest.mark.thin(3)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("said", "add", "numbers"),
@@ -120,6 +121,7 @@ def lists(*rows):
 ROWS = [["ab", "c"], [], [""], ["abc", "def"], ["", "x"]]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("recfm", ["F", "V", "VB", "D"])
 def test_lists_have_only_the_items_that_there_are(write, recfm):

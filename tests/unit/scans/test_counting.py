@@ -33,6 +33,7 @@ def test_files_are_counted_as_they_are_read(tmp_path: Path, end: bytes, multi_li
     assert count_blocks(scan.counting_spec, scan.plan()).rows == scan.to_arrow().num_rows
 
 
+@pytest.mark.slow
 def test_the_index_tells_rows_and_leaves_the_rest_to_readers(tmp_path: Path) -> None:
     chance, told, left = random.Random(7), 0, 0
     for number in range(300):

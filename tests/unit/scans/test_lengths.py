@@ -36,6 +36,7 @@ def rows_of(scan, blocks):
     return [row for batch in scan_blocks(scan.spec, blocks) for row in batch.to_pylist()]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", CONTAINERS)
 def test_members_are_cut_into_even_pieces_of_what_they_hold(tmp_path, kind):
     codec, write = CONTAINERS[kind]

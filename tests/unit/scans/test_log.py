@@ -70,6 +70,7 @@ def test_groups_are_typed_columns(write):
         ss.scan_log(write(APP), "lvl string", log_format="java").to_arrow()
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("options", [{"log_format": "java"}, {"record_start": START}])
 def test_every_block_size_gives_the_same(write, options):
     path = write("  at the end of another\n" + APP)

@@ -63,6 +63,7 @@ def test_groups_have_the_narrowest_types_that_all_values_fit(write):
     assert {field.type for field in ss.scan_log(path, record_pattern=PATTERN).schema} == {pa.string()}
 
 
+@pytest.mark.thin(1)
 @pytest.mark.usefixtures("engine")
 def test_every_cut_finds_the_same_types_and_values(write):
     path = write(LINES)

@@ -47,6 +47,7 @@ def test_a_line_of_the_file_names_the_columns(scan):
     assert scan(HEAD + ROWS, "`sc-status` string").to_arrow().to_pylist()[0] == {"sc-status": "200"}
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_every_block_size_gives_the_same(scan, end):
     text = (HEAD + ROWS + "# a comment\r\n" + HEAD + "one two\r\n" + ROWS).replace("\r\n", end)

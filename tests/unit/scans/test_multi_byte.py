@@ -39,6 +39,7 @@ def rows(scan: ss.Scan) -> list[list[str]]:
     return [list(row.values()) for row in scan.to_arrow().to_pylist()]
 
 
+@pytest.mark.thin(9)
 @pytest.mark.parametrize("encoding", WORDS)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_csv_is_what_the_csv_module_reads_from_the_whole_file(tmp_path: Path, encoding: str, end: str) -> None:

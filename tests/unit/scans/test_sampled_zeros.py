@@ -144,6 +144,7 @@ def test_the_command_says_it(tmp_path, capfd):
     assert "'007' is no int" in capfd.readouterr().err
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("seed", range(10))
 def test_whatever_is_drawn_a_sampled_type_holds_what_it_would_hold_if_all_were_looked_at(tmp_path, seed):
     """A value is null exactly if the types of all data would not have been those of the sample because of it."""

@@ -118,6 +118,7 @@ def test_a_record_that_never_ends_is_given_up_and_the_next_one_is_read(write):
     assert [(reject.code, reject.offset) for reject in rejects] == [("unfinished-record", 0)]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("limits", [{}, {"max_record_bytes": 1000, "read_bytes": 700}])
 @pytest.mark.parametrize(
     ("unit", "rows", "given_up"),

@@ -47,6 +47,7 @@ def is_same(value, own, text):
     return Fraction(value) == Fraction(own) or Fraction(value) == Fraction(repr(own))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     "nulls",
     [pytest.param(0, id="among the first"), pytest.param(9000, id="after the first batch", marks=pytest.mark.slow)],

@@ -47,6 +47,7 @@ def test_an_empty_file_is_a_block_of_nothing_and_files_may_follow_each_other(cod
     assert recognised(bytes(64), "a" + SUFFIXES[codec]) is None  # a hole in a file
 
 
+@pytest.mark.thin(30)
 @codecs
 @pytest.mark.parametrize("length", range(1, 60))
 def test_a_file_that_breaks_off_early_is_still_known(codec, length):
@@ -96,6 +97,7 @@ TEXTS = ["id,name\n1,Ann\n2,Bob\n", '{"id": 0,\n "name": "n0"}\n{"id": 1}\n', "x
          "0\n" * 40, "hC,8\n" * 4, "Привет;мир\n" * 5, "日本語,値\n" * 5, "\t\t\n" * 9]  # fmt: skip
 
 
+@pytest.mark.thin(30)
 @pytest.mark.parametrize("name", ["a.snappy", "a.lz4", "a.deflate"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be", "cp1251"])
 @pytest.mark.parametrize("text", TEXTS)

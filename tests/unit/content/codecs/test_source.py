@@ -130,6 +130,7 @@ def test_empty_content_has_an_end(codec):
     assert (source.read_at(0, 10), source.content_bytes) == (b"", 0)
 
 
+@pytest.mark.thin(4)
 @codecs
 def test_the_length_of_the_content_is_known_only_at_its_end(codec):
     source = open_bytes(COMPRESS[codec](BIG + bytes(4 << 20)), codec)
@@ -137,6 +138,7 @@ def test_the_length_of_the_content_is_known_only_at_its_end(codec):
     assert source.content_bytes is None
 
 
+@pytest.mark.thin(4)
 @codecs
 def test_a_file_cut_anywhere_breaks_off(codec):
     data = COMPRESS[codec](CONTENT[:3000])

@@ -48,6 +48,7 @@ def test_fields_stand_between_runs_of_spaces_and_tabs(line: bytes, fields: list[
     assert [value for value, _ in split_fields(line, RUNS)] == fields
 
 
+@pytest.mark.thin(1)
 @pytest.mark.usefixtures("engine")
 def test_a_table_is_read_alike_at_every_cut(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"
@@ -114,6 +115,7 @@ def test_what_contradicts_blanks_is_refused(options: dict[str, str]) -> None:
         ss.scan_csv("x.txt", **{"sep": r"\s+", **options}).schema  # noqa: B018 - where options are checked
 
 
+@pytest.mark.thin(1)
 @pytest.mark.usefixtures("engine")
 def test_a_line_of_blanks_is_no_record_that_is_too_long(tmp_path: Path) -> None:
     path = tmp_path / "t.txt"

@@ -31,6 +31,7 @@ def check_texts(path: Path, codec: str, sequences: Iterable[bytes]) -> None:
     assert expected[-1000:] == [encoding.text(line) for line in lines[-1000:]]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("codec", MULTI_BYTE_CODECS)
 def test_all_pairs_and_many_random_bytes_are_read_as_by_python(tmp_path: Path, codec: str) -> None:
     draw = random.Random(codec)
@@ -47,6 +48,7 @@ def test_all_pairs_and_many_random_bytes_are_read_as_by_python(tmp_path: Path, c
     )
 
 
+@pytest.mark.slow
 def test_all_characters_of_four_bytes_are_read_as_by_python(tmp_path: Path) -> None:
     digits, beyond = range(0x30, 0x3A), range(0x81, 0xFF)
     check_texts(tmp_path / "a.txt", "gb18030", map(bytes, itertools.product(beyond, digits, beyond, digits)))

@@ -94,6 +94,7 @@ def decoded(data: bytes, codec: str) -> str | None:
         return None
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("codec", sorted(MULTI_BYTE_CODECS))
 def test_ascii_bytes_inside_characters_are_known_and_marks_are_found_in_any_bytes(codec: str) -> None:
     """All beginnings of two bytes, which decide how many more belong to a character, each before three bytes."""

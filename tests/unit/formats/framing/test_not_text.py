@@ -36,6 +36,7 @@ DATA = {
 }
 
 
+@pytest.mark.thin(40)
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("times", [1, 300])
@@ -45,6 +46,7 @@ def test_text_in_its_own_encoding_is_text(language, encoding, times):
     assert not is_no_text(data, told)
 
 
+@pytest.mark.thin(40)
 @pytest.mark.parametrize("charset", ["latin-1", "cp1251", "cp1253", "gbk", "shift_jis", "euc_kr", "utf-8"])
 @pytest.mark.parametrize("read_as", ["UTF-8", "ISO-8859-1", "windows-1252", "GBK"])
 @pytest.mark.parametrize("language", LANGUAGES)

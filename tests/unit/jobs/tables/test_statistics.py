@@ -115,6 +115,7 @@ def is_nan(value):
     return isinstance(value, float) and value != value  # noqa: PLR0124
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", CASES)
 def test_every_filter_finds_the_rows_that_are_there(register, name):
     kind, values = CASES[name]

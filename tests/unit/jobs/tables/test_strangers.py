@@ -81,6 +81,7 @@ def ids(rows):
     return sorted(row[0] for row in rows)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("act", "left", "note"),
     [

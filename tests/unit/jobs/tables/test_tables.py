@@ -99,6 +99,7 @@ def test_a_dry_run_creates_nothing(table, make_scan):
     assert not table.out.exists()
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("finish", ["run again", pytest.param("verify", marks=pytest.mark.slow)])
 def test_a_commit_that_dies_before_any_step_is_finished(monkeypatch, table, make_scan, expected, step, finish):

@@ -137,6 +137,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(settled, monkeypatch):
     assert not list(path.parent.parent.glob("cache/summaries/*"))
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("kind", ["csv", "json"])
 def test_of_too_much_data_a_sample_is_spread_over_files_and_inside_them(settled, kind, caplog):
     """One file has another type in its middle, one in all of it, among others that are as they begin."""
@@ -201,6 +202,7 @@ def in_array(lines):
     return b"[" + b",\n".join(lines.splitlines()) + b"]"
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("kind", ["csv", "json", "xml"])
 def test_columns_and_index_are_found_in_one_pass(settled, kind, monkeypatch):
     index = sys.modules["splitscan.scans.index"]

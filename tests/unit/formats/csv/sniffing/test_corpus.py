@@ -38,6 +38,7 @@ def outcome(path, file: CorpusFile) -> str:
     return "right" if names == (file.header or [f"_c{column}" for column in range(width)]) else "wrong names"
 
 
+@pytest.mark.slow
 def test_no_file_is_read_wrong(tmp_path):
     outcomes = Counter(outcome(tmp_path / f"{number}.csv", file) for number, file in enumerate(corpus(FEW, seed=7)))
     assert set(outcomes) <= {"right", "header as data", "refused as dialect-unclear", ASKED}, outcomes

@@ -7,6 +7,7 @@ from tests.dialects.layouts import rebuilt_files
 MOST_BYTES = 4096
 
 
+@pytest.mark.thin(50)
 @pytest.mark.parametrize("file", rebuilt_files(), ids=lambda file: file.layout)
 def test_file_of_a_known_layout_is_read_right_or_refused_with_its_hint(tmp_path, file):
     path = tmp_path / file.name
