@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.errors import SchemaError, UsageError, Where, bad_option
 from splitscan.formats.contract import Projection
 from splitscan.formats.decoding.contract import Decoded, Decoder, format_ddl, is_variant, quoted_name, type_name
 from splitscan.formats.decoding.conversions import Rules, convert, is_number
@@ -128,12 +128,11 @@ def options_of(field: pa.Field) -> ColumnOptions:
     try:
         return column_options_of(given)
     except ValueRefusedError as refused:
-        raise UsageError(
+        raise bad_option(
             f"metadata of column {field.name!r} has no meaning",
+            ", ".join(f"{PREFIX}{name}={value!r}" for name, value in given.items()),
+            refused.fix or "correct it",
             Where(column=field.name),
-            seen=", ".join(f"{PREFIX}{name}={value!r}" for name, value in given.items()),
-            fix=refused.fix or "correct it",
-            code="bad-option",
         ) from None
 
 
@@ -364,10 +363,11 @@ def check_single_variant(name: str, options: ReadOptions, fields: pa.Schema) -> 
               "rescuedDataColumn": schema.rescued_data_column}  # fmt: skip
     given = [f"{option}={value}" for option, value in others.items() if value is not None]
     if given:
-        raise UsageError(
+        raise bad_option(
             "with singleVariantColumn a record is one value, and nothing is left for other columns",
-            seen=f"singleVariantColumn={name}, {', '.join(given)}", fix="leave one of them out", code="bad-option",
-        )  # fmt: skip
+            f"singleVariantColumn={name}, {', '.join(given)}",
+            "leave one of them out",
+        )
     if fields.names == [name] and is_variant(fields.field(0).type):
         return
     corrupt = options.reading.column_name_of_corrupt_record
@@ -381,4 +381,4 @@ def check_single_variant(name: str, options: ReadOptions, fields: pa.Schema) -> 
 
 
 def _refused(field: pa.Field, name: str, value: str, rule: str, fix: str) -> UsageError:
-    return UsageError(rule, Where(column=field.name), seen=f"{name}={value!r}", fix=fix, code="bad-option")
+    return bad_option(rule, f"{name}={value!r}", fix, Where(column=field.name))

@@ -239,11 +239,11 @@ def _check_record_fits(record: RecordOptions, reading: ReadingOptions) -> None:
         return
     name, length_bytes = record.fixed_length
     if length_bytes > reading.max_record_bytes:
-        raise UsageError(
+        raise bad_option(
             f"option {name} is larger than maxRecordBytes, so every record would be a reject",
-            seen=f"{name}={length_bytes}, maxRecordBytes={reading.max_record_bytes}",
-            fix="raise maxRecordBytes", code="bad-option",
-        )  # fmt: skip
+            f"{name}={length_bytes}, maxRecordBytes={reading.max_record_bytes}",
+            "raise maxRecordBytes",
+        )
 
 
 def _build_files(values: Mapping[str, Any], zone: str) -> FileOptions:
@@ -254,11 +254,11 @@ def _build_files(values: Mapping[str, Any], zone: str) -> FileOptions:
     files = FileOptions(**fields)
     before, after = files.modified_before_us, files.modified_after_us
     if before is not None and after is not None and after >= before:
-        raise UsageError(
+        raise bad_option(
             "options modifiedAfter and modifiedBefore leave no time between them",
-            seen=f"modifiedAfter={values['modifiedAfter']}, modifiedBefore={values['modifiedBefore']}",
-            fix="make modifiedAfter the earlier one", code="bad-option",
-        )  # fmt: skip
+            f"modifiedAfter={values['modifiedAfter']}, modifiedBefore={values['modifiedBefore']}",
+            "make modifiedAfter the earlier one",
+        )
     return files
 
 

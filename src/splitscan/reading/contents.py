@@ -28,8 +28,8 @@ from splitscan.errors import (
     RecordError,
     SourceChangedError,
     SourceError,
-    UsageError,
     Where,
+    bad_option,
     quote_bytes,
 )
 from splitscan.formats.framing.contract import FullFormat, Need, Preamble, RecordFormat, has
@@ -219,11 +219,10 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
     ours = has(format, "encoding")
     if not ours and not has(format, "frame"):
         if said is not SourceCompression.AUTO:
-            raise UsageError(
+            raise bad_option(
                 f"readers of your own get the bytes of their files: sourceCompression={said.value} has no meaning",
-                seen=type(format).__name__,
-                fix="leave it out, and decompress in the reader; or give a record format",
-                code="bad-option",
+                type(format).__name__,
+                "leave it out, and decompress in the reader; or give a record format",
             )
         return None
     if said is SourceCompression.AUTO and not ours and not has(format, "may_be_packed"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -132,18 +132,6 @@ def settled_columns(envelope: pa.Schema, schema: pa.Schema, *, declared: bool) -
                 code="bad-schema",
             )
     return pa.schema([known.get(column.name.lower(), column).remove_metadata() for column in envelope])
-
-
-def check_names(envelope: pa.Schema, taken: Set[str]) -> None:
-    """Refuse names of other columns that are none of the records."""
-    names = {name.lower() for name in taken}
-    for name in envelope.names:
-        if name.lower() in names:
-            raise bad_option(
-                "a column of recordPathColumns has the name of another column that is none of the records",
-                repr(name),
-                f"give it another name, as in $.name as other_{name}",
-            )
 
 
 def read_envelopes(

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import ByteSource
-from splitscan.errors import UsageError
+from splitscan.errors import UsageError, bad_option
 from splitscan.formats.contract import VALUE
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.formats.framing.contract import RecordFormat, Splittability
@@ -190,7 +190,7 @@ def options_for(reading: Reading, given: Mapping[str, Any]) -> ReadOptions:
         *((name, getattr(options.format, twin), usual, construct) for name, twin, usual in _OF_LINES),
     ):
         if value != usual:
-            raise UsageError(f"option {option} is not for readers of your own", seen=value, fix=fix, code="bad-option")
+            raise bad_option(f"option {option} is not for readers of your own", value, fix)
     return options
 
 

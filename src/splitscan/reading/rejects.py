@@ -21,7 +21,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.registry import record_format
 from splitscan.options import ReadOptions
 from splitscan.reading.contents import open_file
-from splitscan.reading.line_ends import CountedLines, CountingSource
+from splitscan.reading.opened_file import CountedLines, CountingSource
 from splitscan.redaction import redact
 
 OnReject: TypeAlias = Callable[[Reject], None]

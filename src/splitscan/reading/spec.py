@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
-from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.errors import SchemaError, UsageError, Where, bad_option
 from splitscan.formats.column_rules import is_array, with_column_options
 from splitscan.formats.decoding.contract import Decoder, type_name
 from splitscan.formats.decoding.patterns import compiled
@@ -22,7 +22,7 @@ from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import plain_charset
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import Mode, ReadOptions
-from splitscan.reading.envelopes import OffsetValues, check_names, envelope_values, find_around, settled_columns
+from splitscan.reading.envelopes import OffsetValues, envelope_values, find_around, settled_columns
 from splitscan.reading.own_formats import ContextReading, ManagedReading, Reading
 from splitscan.reading.partitions import Grain, Partitions, grain_of, metadata_field, metadata_scalar
 from splitscan.reading.projection import project
@@ -319,7 +319,7 @@ def make_spec(
     for option, name in told.items():
         _check_added(option, name, taken, schema, declared=declared)
         taken[name] = option
-    check_names(envelope, {*taken, *found.fields.names, *options.reading.metadata_columns})
+    _check_envelope(envelope, {*taken, *found.fields.names, *options.reading.metadata_columns})
     others = {*taken, *(found.fields.names if declared else ()), *envelope.names}
     fields = _own_fields(options, schema, others, declared=declared)
     if framing is None:  # the readers of a format of the user's own hand over values of any type
@@ -340,11 +340,10 @@ def _own_fields(options: ReadOptions, schema: pa.Schema, others: Set[str], *, de
         if column.name == corrupt:
             _check_corrupt(column)
         elif column.name in metadata and not declared:
-            raise UsageError(
+            raise bad_option(
                 f"metadata column {column.name!r} has the name of a column of the data",
-                seen=f"metadataColumns={','.join(metadata)}",
-                fix="pass a schema that calls the column of the data by another name, or leave the metadata column out",
-                code="bad-option",
+                f"metadataColumns={','.join(metadata)}",
+                "pass a schema that calls the column of the data by another name, or leave the metadata column out",
             )
         elif column.name in metadata and column.type != metadata_field(column.name).type:
             raise SchemaError(
@@ -367,20 +366,28 @@ def _check_corrupt(column: pa.Field) -> None:
         )
 
 
+def _check_envelope(envelope: pa.Schema, taken: Set[str]) -> None:
+    """Refuse names of other columns that are none of the records."""
+    names = {name.lower() for name in taken}
+    for name in envelope.names:
+        if name.lower() in names:
+            raise bad_option(
+                "a column of recordPathColumns has the name of another column that is none of the records",
+                repr(name),
+                f"give it another name, as in $.name as other_{name}",
+            )
+
+
 def _check_added(option: str, name: str, taken: Mapping[str, str], schema: pa.Schema, *, declared: bool) -> None:
     """Refuse the name of a column that is another's, or that the schema gives to a field or another type."""
     if name in taken:
-        raise UsageError(
-            f"options {option} and {taken[name]} name one column",
-            seen=name, fix="give one of them another name", code="bad-option",
-        )  # fmt: skip
+        raise bad_option(f"options {option} and {taken[name]} name one column", name, "give one of them another name")
     column = next((column for column in schema if column.name.lower() == name.lower()), None)
     if column is None:
         return
     if not declared or column.name != name or column.type != pa.string() or not column.nullable:
-        raise UsageError(
+        raise bad_option(
             f"option {option}={name} must name a nullable string column that no file has",
-            seen=str(column.remove_metadata()) + ("" if declared else ", found in a file"),
-            fix=f"declare it as: {name} string" if declared else "give it another name",
-            code="bad-option",
+            str(column.remove_metadata()) + ("" if declared else ", found in a file"),
+            f"declare it as: {name} string" if declared else "give it another name",
         )

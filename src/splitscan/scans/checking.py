@@ -14,8 +14,8 @@ from splitscan.blocks import BlockMetadata, Reject
 from splitscan.errors import SchemaError
 from splitscan.options import Mode
 from splitscan.reading.block_scan import in_threads, open_reader
-from splitscan.reading.line_ends import CountedLines
 from splitscan.reading.oddities import OddRecords, of_file, total_oddities
+from splitscan.reading.opened_file import CountedLines
 from splitscan.reading.rejects import LineNumbers, reject_rows
 from splitscan.reading.spec import ScanSpec
 from splitscan.scans.planner import ScanPlanner

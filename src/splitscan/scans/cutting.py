@@ -36,7 +36,7 @@ from splitscan.content.codecs.formats import BZIP2, named_after
 from splitscan.content.codecs.tables import find_members
 from splitscan.content.kept import SeekStore
 from splitscan.content.storage import ByteSource
-from splitscan.errors import SourceMissingError, UsageError, Where
+from splitscan.errors import SourceMissingError, UsageError, Where, bad_option
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options.files import FileOptions, SourceCompression
 from splitscan.reading.contents import codec_in
@@ -78,10 +78,11 @@ def _blocks(file: FileMetadata, block_bytes: int) -> Iterator[BlockMetadata]:
 
 def _check_block_bytes(block_bytes: int) -> None:
     if isinstance(block_bytes, bool) or not isinstance(block_bytes, int) or block_bytes < 1:
-        raise UsageError(
-            "blocks must be at least one byte long", seen=f"block_bytes={block_bytes!r}",
-            fix="set option blockSize to a positive size, e.g. 128 MiB", code="bad-option",
-        )  # fmt: skip
+        raise bad_option(
+            "blocks must be at least one byte long",
+            f"block_bytes={block_bytes!r}",
+            "set option blockSize to a positive size, e.g. 128 MiB",
+        )
 
 
 def _check_size(file: FileMetadata) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.codecs.formats import named_after
-from splitscan.errors import SourceError, SplitscanError, UsageError, Where
+from splitscan.errors import SourceError, SplitscanError, UsageError, Where, bad_option
 from splitscan.formats.contract import Contradiction
 from splitscan.formats.csv.sniffing.detection import find_dialect
 from splitscan.formats.csv.sniffing.found import RawSample, wide_without_mark
@@ -108,12 +108,11 @@ def kind_of(paths: Sequence[str]) -> NamedFormat | None:
         return None
     other = next((path for path in kinds if kinds[path] != kinds[first]), None)
     if other is not None:
-        raise UsageError(
+        raise bad_option(
             "files of several kinds are no one scan",
-            seen=f"{redact(first)} and {redact(other)}",
-            fix="read them one after the other, choose some with pathGlobFilter=*.csv, or give a "
+            f"{redact(first)} and {redact(other)}",
+            "read them one after the other, choose some with pathGlobFilter=*.csv, or give a "
             "format that reads all of them (recordFormat; --format; format= in Python)",
-            code="bad-option",
         )
     return kinds[first]
 
@@ -340,13 +339,12 @@ def _check_required(paths: Paths, format: str, raw: Mapping[str, Any]) -> None:
         if any(given.lower() in spellings and value is not None for given, value in raw.items()):
             continue
         path, found = _candidates(paths, _file_options(raw), candidates_in)
-        raise UsageError(
+        raise bad_option(
             f"record format {format} needs option {name}",
-            Where(path),
-            seen=f"no {name}; elements below the root: {', '.join(found) or 'none in the first bytes'}",
-            fix="give the name of the elements that are records"
+            f"no {name}; elements below the root: {', '.join(found) or 'none in the first bytes'}",
+            "give the name of the elements that are records"
             + (f", perhaps {name}={found[0]}" if found else "; or read lines as text with recordFormat=text"),
-            code="bad-option",
+            Where(path),
         )
 
 

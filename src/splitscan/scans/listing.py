@@ -18,7 +18,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.archives.member import split_member_path
 from splitscan.content.archives.opening import is_member
 from splitscan.content.storage import Entry, FileTree, Location, is_inside, locate, open_tree
-from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
+from splitscan.errors import SourceError, SourceMissingError, UsageError, Where, bad_option
 from splitscan.options.files import FileOptions
 from splitscan.redaction import redact
 from splitscan.scans.archived import named_members, with_members
@@ -165,10 +165,12 @@ class FileListing:
             tree = self._tree(location)
             for entry, anchor, members in self._resolve(tree, location):
                 if self._base is not None and not is_inside(entry.path, self._base):
-                    raise UsageError(
+                    raise bad_option(
                         f"wrong basePath {redact(self._base)!r}: it does not hold the path",
-                        Where(path=redact(entry.path)), fix="name a directory above all paths", code="bad-option",
-                    )  # fmt: skip
+                        None,
+                        "name a directory above all paths",
+                        Where(path=redact(entry.path)),
+                    )
                 if entry.is_directory or self._is_wanted_root(entry):
                     roots.append(_Root(tree, entry, self._base or anchor, len(roots), members))
         return roots

@@ -11,7 +11,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.formats.column_rules import array_schema, as_found, options_of
 from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.decoding.ddl import as_schema, parse_ddl, parse_hints
@@ -91,11 +91,10 @@ class ReadRequest:
         said = self.options.schema
         for option, value in (("providedSchema", said.provided_schema), ("schemaHints", said.schema_hints)):
             if value is not None:
-                raise UsageError(
+                raise bad_option(
                     f"option {option} has no meaning beside a full schema",
-                    seen=f"{option}={value}",
-                    fix=f"leave out {option}; or leave out the schema, so that the files show the other columns",
-                    code="bad-option",
+                    f"{option}={value}",
+                    f"leave out {option}; or leave out the schema, so that the files show the other columns",
                 )
 
     def found_in(

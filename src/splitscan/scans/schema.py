@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.errors import SchemaError, Where, bad_option
 from splitscan.formats.column_rules import options_of
 from splitscan.formats.contract import FoundSchema
 from splitscan.formats.decoding.contract import format_ddl, type_name
@@ -316,12 +316,11 @@ def _with_hint(columns: list[ResolvedColumn], hint: Hint, options: ReadOptions) 
         return [*columns, ResolvedColumn(apply_hint(None, path, hint.field), ColumnSource.HINT)]
     column = columns[index]
     if column.source not in {ColumnSource.FILE, ColumnSource.HINT}:
-        raise UsageError(
+        raise bad_option(
             "options providedSchema and schemaHints both say what one column is",
+            f"schemaHints={options.schema.schema_hints}",
+            "leave the column out of one of them",
             Where(column=column.field.name),
-            seen=f"schemaHints={options.schema.schema_hints}",
-            fix="leave the column out of one of them",
-            code="bad-option",
         )
     field = apply_hint(column.field, path, hint.field)
     return [*columns[:index], replace(column, field=field, source=ColumnSource.HINT), *columns[index + 1 :]]

@@ -12,7 +12,7 @@ from itertools import islice, tee
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives.member import split_member_path
 from splitscan.content.codecs.formats import CODECS
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.options.files import FileOptions
 from splitscan.scans.cutting import MOST_SHARES, BlockLengths, Splittable, cut_files, may_be_compressed, shares_for
 from splitscan.sizes import MIB
@@ -281,7 +281,8 @@ def _check(task_bytes: int, open_cost_bytes: int, min_tasks: int) -> None:
         ("task_bytes", task_bytes, 1), ("open_cost_bytes", open_cost_bytes, 0), ("min_tasks", min_tasks, 1),
     ):  # fmt: skip
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise UsageError(
-                f"{name} must be a whole number, at least {least}", seen=f"{name}={value!r}",
-                fix="check the options taskSize, openCostInBytes and minPartitionNum", code="bad-option",
-            )  # fmt: skip
+            raise bad_option(
+                f"{name} must be a whole number, at least {least}",
+                f"{name}={value!r}",
+                "check the options taskSize, openCostInBytes and minPartitionNum",
+            )

@@ -21,8 +21,8 @@ from splitscan.formats.decoding.ddl import as_schema
 from splitscan.reading.block_documents import TaskDocuments, for_tasks
 from splitscan.reading.block_scan import scan_blocks
 from splitscan.reading.given_up import RowCount
-from splitscan.reading.line_ends import CountingSource
 from splitscan.reading.oddities import OddRecords
+from splitscan.reading.opened_file import CountingSource
 from splitscan.reading.rejects import REJECTED, counted_source, has_lines, reject_rows
 from splitscan.reading.spec import ScanSpec
 from splitscan.scans import ScanPlanner, count_blocks

@@ -180,11 +180,12 @@ class WindowLog:
         return f"{self._stream_id}/{kind}-{number:010d}"
 
 
-class VolatileLog(WindowLog):
+class VolatileLog:
     """The windows of one stream in the memory of its planner (``windowLog=none``), in no storage.
 
-    It answers as the durable log does as long as the planner lives. A window of an earlier run is empty, as if it had
-    never been planned: what it read is found again and read again, so nothing is lost, and much comes more than once.
+    It has the methods of :class:`WindowLog`, and the same answers as long as the planner lives. A window of an earlier
+    run is empty, as if it had never been planned: what it read is found again and read again, so nothing is lost, and
+    much comes more than once.
     """
 
     def __init__(self, stream_id: str) -> None:
@@ -193,9 +194,11 @@ class VolatileLog(WindowLog):
 
     @property
     def path(self) -> str:
+        """The stream: it has no folder."""
         return self._stream_id
 
     def create(self, window: Window) -> int:
+        """Keep a window, and forget the oldest. Returns 0: nothing is written."""
         self._windows[window.number] = window
         for number in self.numbers():
             if number <= window.number - KEPT_WINDOWS:
@@ -203,19 +206,25 @@ class VolatileLog(WindowLog):
         return 0
 
     def has(self, number: int) -> bool:
+        """Return whether a window is kept."""
         return number in self._windows
 
     def read(self, number: int) -> Window:
+        """A window as it was created; an empty one for a window of an earlier run."""
         return self._windows.get(number) or Window(number, (), (), ())
 
     def numbers(self, kind: str = "w") -> list[int]:
+        """Numbers of all windows that are kept, ascending; there are no snapshots."""
         return sorted(self._windows) if kind == "w" else []
 
     def load(self, most: int | None = None) -> StreamState:
+        """The state of a stream that begins."""
         return StreamState()
 
     def save(self, state: StreamState) -> int:
+        """Write nothing, which takes 0 bytes."""
         return 0
 
     def purge(self, committed: int, kept: int = KEPT_WINDOWS) -> list[int]:
-        return []  # old windows go when new ones come
+        """Delete nothing: old windows go when new ones come."""
+        return []

@@ -73,7 +73,7 @@ class StreamPlanner:
         self._arrivals = Arrivals()
         self._cleaned = 0  # last window whose files were taken away
         self._initial: Offset | None = None
-        self._log: WindowLog | None = None
+        self._log: WindowLog | VolatileLog | None = None
         self._stream = ""
         self._state = StreamState()
         self._frozen: DirectoryListing | None = None
@@ -275,7 +275,7 @@ class StreamPlanner:
 
     # ---------------------------------------------------------------- state
 
-    def _open(self, offset: Offset) -> WindowLog:
+    def _open(self, offset: Offset) -> WindowLog | VolatileLog:
         """The log of a stream, with its state loaded."""
         known = self._stream == offset.stream
         log = self._open_log(offset.stream)
@@ -288,7 +288,7 @@ class StreamPlanner:
             self._catch_up(offset.window)
         return log
 
-    def _open_log(self, stream: str) -> WindowLog:
+    def _open_log(self, stream: str) -> WindowLog | VolatileLog:
         if self._log is not None and self._log.path.endswith(stream):
             return self._log
         location = self._options.state_location

@@ -8,9 +8,9 @@ import zipfile
 import pytest
 
 import splitscan as ss
-from splitscan.reading import line_ends
+from splitscan.reading import opened_file
 from splitscan.reading import rejects as scan_rejects
-from splitscan.reading.line_ends import CountingSource
+from splitscan.reading.opened_file import CountingSource
 from splitscan.testing import MemorySource
 
 SCHEMA = "n int, t string"
@@ -61,7 +61,7 @@ def test_nor_on_the_size_of_reads_or_batches_or_what_is_kept(tmp_path, monkeypat
     path.write_bytes(data)
     expected = lines_of(ss.scan_csv(path, SCHEMA))
     assert [line for line, _ in expected] == [line_of(data, offset) for _, offset in expected]
-    monkeypatch.setattr(line_ends, "_MOST_PLACES", rng.choice([0, 5, 50]))
+    monkeypatch.setattr(opened_file, "_MOST_PLACES", rng.choice([0, 5, 50]))
     for _ in range(10):
         given = {"read_bytes": rng.randint(1, 99), "batch_rows": rng.randint(1, 9), "block_size": rng.randint(1, 300)}
         given["mode"] = rng.choice(["PERMISSIVE", "DROPMALFORMED"])
@@ -141,7 +141,7 @@ def test_check_gives_the_same_lines(tmp_path, seed):
 def test_a_range_counts_what_is_in_it_whatever_is_read_in_whatever_order(monkeypatch, seed):
     rng = random.Random(seed)
     data = bytes(rng.choices(b"\r\na", k=rng.randint(1, 80)))
-    monkeypatch.setattr(line_ends, "_MOST_PLACES", rng.choice([0, 3, 1000]))
+    monkeypatch.setattr(opened_file, "_MOST_PLACES", rng.choice([0, 3, 1000]))
     ends = [at for at, byte in enumerate(data) if byte == 13 or (byte == 10 and data[at - 1 : at] != b"\r")]
     start = rng.randint(0, len(data))
     stop = rng.choice([None, rng.randint(start, len(data))])

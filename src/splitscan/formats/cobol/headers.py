@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -40,22 +41,13 @@ class WalkedRecords(CobolRecords):
     is_lost: bool = False
     rest_bytes: int = 0
 
-    @property
-    def head_bytes(self) -> int:
-        """How many bytes of a record tell its length."""
-        return HEADER_BYTES
-
-    def length(self, head: bytes) -> int | None:
-        """Bytes of a record with what is in front of it; ``None`` if its first bytes say none."""
-        raise NotImplementedError
-
+    @abstractmethod
     def known_length(self, content: memoryview) -> int | None:
         """Bytes of the record that *content* begins with; ``None`` where nothing tells them, or not yet."""
-        if self.rest_bytes:
-            return self.rest_bytes
-        if self.is_lost or len(content) < self.head_bytes:
-            return None
-        return self.length(bytes(content[: self.head_bytes]))
+
+    @abstractmethod
+    def is_untold(self, content: memoryview) -> bool:
+        """True if nothing tells the length of the record that *content* begins with, whatever follows."""
 
     def each(self, content: memoryview, *, at_end: bool) -> Iterator[tuple[int, int, int, str | None]]:
         start, size = 0, len(content)
@@ -67,10 +59,6 @@ class WalkedRecords(CobolRecords):
             start += length
         if at_end and start < size:
             yield start, size, size, BAD_RECORD_HEADER if self.is_untold(content[start:]) else SHORT_RECORD
-
-    def is_untold(self, content: memoryview) -> bool:
-        """True if nothing tells the length of the record that *content* begins with, whatever follows."""
-        return len(content) >= self.head_bytes and self.known_length(content) is None
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
         """After so many bytes; at the end of all where nothing tells how many."""
@@ -110,7 +98,31 @@ class WalkedRecords(CobolRecords):
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderRecords(WalkedRecords):
+class MeasuredRecords(WalkedRecords):
+    """Base of records whose first bytes say how long they are."""
+
+    @property
+    def head_bytes(self) -> int:
+        """How many bytes of a record tell its length."""
+        return HEADER_BYTES
+
+    @abstractmethod
+    def length(self, head: bytes) -> int | None:
+        """Bytes of a record with what is in front of it; ``None`` if its first bytes say none."""
+
+    def known_length(self, content: memoryview) -> int | None:
+        if self.rest_bytes:
+            return self.rest_bytes
+        if self.is_lost or len(content) < self.head_bytes:
+            return None
+        return self.length(bytes(content[: self.head_bytes]))
+
+    def is_untold(self, content: memoryview) -> bool:
+        return len(content) >= self.head_bytes and self.known_length(content) is None
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderRecords(MeasuredRecords):
     r"""Records with four bytes in front that say how long they are: two of a number, and two of zeros.
 
     A record begins with its header.
@@ -139,7 +151,7 @@ class HeaderRecords(WalkedRecords):
 
 
 @dataclass(frozen=True, slots=True)
-class FieldRecords(WalkedRecords):
+class FieldRecords(MeasuredRecords):
     """Records that say in an item how long they are.
 
     Args:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any
 
-from splitscan.errors import UsageError
+from splitscan.errors import UsageError, bad_option
 from splitscan.options.files import zone_of
 
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -141,11 +141,10 @@ class DateTimePattern:
         return f"({meaning.form})" if follower is not None and follower.digits else f"({meaning.form}+)"
 
     def _refused(self, position: int) -> UsageError:
-        return UsageError(
+        return bad_option(
             "a date or time pattern uses letters that are not supported",
-            seen=f"{self._text!r} at {self._text[position:]!r}",
-            fix=f"use {', '.join(_LETTERS)}, quoted text, and brackets around what may be missing",
-            code="bad-option",
+            f"{self._text!r} at {self._text[position:]!r}",
+            f"use {', '.join(_LETTERS)}, quoted text, and brackets around what may be missing",
         )
 
     def parse(self, text: str) -> datetime | None:

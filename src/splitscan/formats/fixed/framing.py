@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Buffer, Frames
@@ -46,10 +46,11 @@ class FixedFormat:
 
     def __post_init__(self) -> None:
         if self.record_length <= 0:
-            raise UsageError(
-                f"option {self.option} must be a positive number of bytes", seen=str(self.record_length),
-                fix=f"set {self.option} to the length of one record in bytes", code="bad-option",
-            )  # fmt: skip
+            raise bad_option(
+                f"option {self.option} must be a positive number of bytes",
+                str(self.record_length),
+                f"set {self.option} to the length of one record in bytes",
+            )
 
     def needs_head(self, start: int) -> bool:
         """Never: the first byte of the file is the first byte of a record."""

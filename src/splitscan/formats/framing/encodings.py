@@ -11,7 +11,7 @@ import codecs
 from dataclasses import dataclass
 from typing import Literal
 
-from splitscan.errors import UsageError
+from splitscan.errors import UsageError, bad_option
 
 CR, LF = 0x0D, 0x0A  # as code units, in every encoding
 MAX_BOM_BYTES = 4  # the longest byte order mark, that of UTF-32
@@ -89,10 +89,11 @@ class Encoding:
         try:
             return text.encode(self.codec)
         except UnicodeEncodeError as error:
-            raise UsageError(
-                f"text cannot be written in encoding {self.name}", seen=repr(text),
-                fix="use characters of the file's encoding, or set option encoding to the right one", code="bad-option",
-            ) from error  # fmt: skip
+            raise bad_option(
+                f"text cannot be written in encoding {self.name}",
+                repr(text),
+                "use characters of the file's encoding, or set option encoding to the right one",
+            ) from error
 
     def text(self, data: bytes) -> str:
         r"""The text of a record. What is no text becomes U+FFFD, and never takes a mark with it.
@@ -125,12 +126,12 @@ class Encoding:
             UsageError: If it may be.
         """
         if mark and not self.tells_apart(mark):
-            raise UsageError(
+            raise bad_option(
                 f"option {option} must not be, or begin with, what may be part of another character of {self.name}",
-                seen=repr(mark), code="bad-option",
-                fix=f"choose another {option} (comma, semicolon, tab, quotes and line ends are safe; as escape, the "
+                repr(mark),
+                f"choose another {option} (comma, semicolon, tab, quotes and line ends are safe; as escape, the "
                 "quote itself or none), or convert the file to UTF-8",
-            )  # fmt: skip
+            )
 
     def units(self, data: bytes) -> tuple[int, ...]:
         r"""The code units that *data* consists of, independent of byte order.
@@ -237,10 +238,10 @@ def _display_name(codec: str) -> str:
 
 def _refuse(name: str) -> UsageError:
     """The error for an encoding that does not work here, listing those that do."""
-    return UsageError(
-        "option encoding names no encoding that can be read in parallel", seen=repr(name),
-        fix="use UTF-8, US-ASCII, ISO-8859-1 to -16, windows-1250 to -1258, another single-byte encoding that extends "
+    return bad_option(
+        "option encoding names no encoding that can be read in parallel",
+        repr(name),
+        "use UTF-8, US-ASCII, ISO-8859-1 to -16, windows-1250 to -1258, another single-byte encoding that extends "
         "ASCII (KOI8-R, IBM850 ...), GB2312, GBK, GB18030, Shift_JIS, windows-31j, EUC-KR, Big5, UTF-16, UTF-16LE, "
         "UTF-16BE, UTF-32, UTF-32LE or UTF-32BE; convert others first",
-        code="bad-option",
-    )  # fmt: skip
+    )

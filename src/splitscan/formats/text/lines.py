@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.formats.framing.contract import EncodedRecords, Need, Splittability
 from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding, resolve_encoding
 from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, as_units, native_framing
@@ -209,10 +209,11 @@ class LineFormat(TerminatedRecords):
 
     def __post_init__(self) -> None:
         if _check_escape(self.escape, self.encoding) in (CR, LF):
-            raise UsageError(
-                "option escape must not be a line terminator", seen=repr(self.escape),
-                fix="choose another escape character, usually a backslash", code="bad-option",
-            )  # fmt: skip
+            raise bad_option(
+                "option escape must not be a line terminator",
+                repr(self.escape),
+                "choose another escape character, usually a backslash",
+            )
 
     def in_encoding(self, encoding: Encoding) -> LineFormat:
         return replace(self, encoding=encoding, escape=_rewrite(self.escape, self.encoding, encoding))
@@ -267,21 +268,24 @@ class DelimitedFormat(TerminatedRecords):
     def __post_init__(self) -> None:
         width = self.encoding.unit_bytes
         if not self.delimiter or len(self.delimiter) % width or len(self.delimiter) > MAX_DELIMITER_UNITS * width:
-            raise UsageError(
+            raise bad_option(
                 f"option lineSep must be 1 to {MAX_DELIMITER_UNITS} code units of {self.encoding.name}",
-                seen=f"{len(self.delimiter)} bytes", fix="leave it out to split at line ends", code="bad-option",
-            )  # fmt: skip
+                f"{len(self.delimiter)} bytes",
+                "leave it out to split at line ends",
+            )
         self.encoding.check_mark("lineSep", self.delimiter)
         if self.encoding.bom and self.encoding.bom in self.delimiter:
-            raise UsageError(
-                "option lineSep must not contain a byte order mark", seen=repr(self.delimiter),
-                fix="remove the character U+FEFF from it", code="bad-option",
-            )  # fmt: skip
+            raise bad_option(
+                "option lineSep must not contain a byte order mark",
+                repr(self.delimiter),
+                "remove the character U+FEFF from it",
+            )
         if _check_escape(self.escape, self.encoding) in self.encoding.units(self.delimiter):
-            raise UsageError(
-                "option lineSep must not contain the escape character", seen=f"{self.delimiter!r} and {self.escape!r}",
-                fix="choose another escape, or leave it out", code="bad-option",
-            )  # fmt: skip
+            raise bad_option(
+                "option lineSep must not contain the escape character",
+                f"{self.delimiter!r} and {self.escape!r}",
+                "choose another escape, or leave it out",
+            )
 
     def in_encoding(self, encoding: Encoding) -> DelimitedFormat:
         delimiter = encoding.write_units(self.encoding.units(self.delimiter))
@@ -385,9 +389,8 @@ def _check_escape(escape: bytes | None, encoding: Encoding) -> int | None:
     if escape is None:
         return None
     if len(escape) != encoding.unit_bytes or encoding.units(escape)[0] >= 0x80:
-        raise UsageError(
-            "option escape must be one ASCII character", seen=repr(escape),
-            fix="choose an ASCII character, usually a backslash", code="bad-option",
-        )  # fmt: skip
+        raise bad_option(
+            "option escape must be one ASCII character", repr(escape), "choose an ASCII character, usually a backslash"
+        )
     encoding.check_mark("escape", escape)
     return encoding.units(escape)[0]
