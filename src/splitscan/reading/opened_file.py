@@ -161,7 +161,7 @@ class CountingSource(Lent):
     What was not read by others is read when a number needs it.
 
     Args:
-        stop: First byte behind it; ``None`` for the end of the file.
+        stop: First byte after it; ``None`` for the end of the file.
         is_whole: Whether the range is counted to its end when the source is closed, if others read no further.
     """
 
