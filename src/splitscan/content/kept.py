@@ -1,8 +1,9 @@
 """Caches kept from one scan to the next: small JSON files in the user's cache directory.
 
 That is ``$SPLITSCAN_CACHE``, else ``$XDG_CACHE_HOME/splitscan``, else ``~/.cache/splitscan``. Boundary indexes tell
-where the records of each block begin, seek indexes where a compressed file can be entered, directories what an archive
-holds, summaries which columns files show: each takes reading all of a file. Who cannot write here simply pays again.
+where the records of each block begin, and how many there are if they were counted, seek indexes where a compressed file
+can be entered, directories what an archive holds, summaries which columns files show: each takes reading all of a file.
+Who cannot write here simply pays again.
 
 What is assumed: a file with the same path, length, modification time (or ETag) and bytes at the places that an index
 tells of (a summary tells of none) is the same file. Who edits in place and sets the modification time back should set
@@ -19,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from splitscan.blocks import BlockMetadata, FileMetadata, SeekPoint
 from splitscan.content.archives.directory import Archive
@@ -112,6 +113,20 @@ def _cache_directory() -> Path:
     return (Path(shared) if shared else Path("~/.cache").expanduser()) / "splitscan"
 
 
+class KeptIndex(NamedTuple):
+    """A boundary index, as it was kept.
+
+    Attributes:
+        blocks: All blocks of the file, with their first record starts.
+        records: How many records the file has, if they were counted on the way and there is nothing to be said of them.
+        counted: What the count depends on besides the index.
+    """
+
+    blocks: list[BlockMetadata]
+    records: int | None = None
+    counted: str = ""
+
+
 class IndexStore:
     """The boundary indexes in the user's cache directory.
 
@@ -126,22 +141,30 @@ class IndexStore:
 
     def load(
         self, source: ByteSource, blocks: Sequence[BlockMetadata], grammar: str, max_record_bytes: int
-    ) -> list[BlockMetadata] | None:
-        """The blocks with their first record starts, or ``None`` when there is no index to believe."""
+    ) -> KeptIndex | None:
+        """The index that was kept of the blocks, or ``None`` when there is no index to believe."""
         kept = self._kept.read(_index_key(blocks, grammar, max_record_bytes))
         starts = None if kept is None else kept.get("starts")
         if kept is None or not isinstance(starts, list) or not _are_plausible(blocks, starts):
             return None
         if kept.get("witness") != _witness_of_starts(source, blocks, starts):
             return None
-        return [block.starting_at(start) for block, start in zip(blocks, starts, strict=True)]
+        found = [block.starting_at(start) for block, start in zip(blocks, starts, strict=True)]
+        records, counted = kept.get("records"), kept.get("counted")
+        if type(records) is not int or records < 0 or not isinstance(counted, str):
+            return KeptIndex(found)
+        return KeptIndex(found, records, counted)
 
-    def save(self, source: ByteSource, blocks: Sequence[BlockMetadata], grammar: str, max_record_bytes: int) -> None:
-        """Keep the index that *blocks* carry."""
+    def save(self, source: ByteSource, index: KeptIndex, grammar: str, max_record_bytes: int) -> None:
+        """Keep an index."""
+        blocks = index.blocks
         if not is_settled(blocks[0].file):
             return
         starts = [block.first_record_start for block in blocks]
-        kept = {"file": blocks[0].file.name, "starts": starts, "witness": _witness_of_starts(source, blocks, starts)}
+        witness = _witness_of_starts(source, blocks, starts)
+        kept: dict[str, Any] = {"file": blocks[0].file.name, "starts": starts, "witness": witness}
+        if index.records is not None:
+            kept |= {"records": index.records, "counted": index.counted}
         self._kept.write(_index_key(blocks, grammar, max_record_bytes), kept)
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, FileMetadata
 from splitscan.content.codecs.contract import ContainerError
-from splitscan.content.kept import IndexStore
+from splitscan.content.kept import IndexStore, KeptIndex
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, Where
 from splitscan.formats.framing.contract import Preamble, RecordFormat, Splittability, has
@@ -131,8 +131,8 @@ def index_files(
 ) -> Iterator[FileIndex]:
     """The index of every file, in order: the blocks of one file are neighbours in *blocks*.
 
-    ``records`` is known only where the file was summarised now: neither for one block, nor with a kept index, nor
-    unless it is wanted where the start of every block can be told by what is right before it.
+    ``records`` is known only where the file was summarised, now or when its index was kept by a count: neither for one
+    block, nor unless it is wanted where the start of every block can be told by what is right before it.
     """
     files = [
         _Indexing(list(group), format, options, wants_records=wants_records)
@@ -241,6 +241,7 @@ class _Indexing:
         self._options = options
         self._wants_records = wants_records
         self._preamble: Preamble | None = None
+        self._counted: FileIndex | None = None
 
     @property
     def blocks(self) -> Sequence[BlockMetadata]:
@@ -262,10 +263,10 @@ class _Indexing:
         if not all(one and other and one[2] == other[1] >= block.start for one, other, block in pairs):
             return False
         with suppress(SourceMissingError), closing(self._open()) as source:
-            starts = [read_preamble(source, self._blocks[0].file, self._format).data_start]
+            starts = [self._read_preamble(source).data_start]
             starts += [answer[2] for answer in answers[:-1]]
             self._blocks = [block.starting_at(start) for block, start in zip(self._blocks, starts, strict=True)]
-            self._keep(source, self._blocks)
+            self._keep(source, KeptIndex(self._blocks))
         return True
 
     def prepare(self) -> list[IndexTask]:
@@ -289,7 +290,7 @@ class _Indexing:
         with closing(self._open()) as source:
             if self._take_kept(source):
                 return []
-            preamble = read_preamble(source, self._blocks[0].file, self._format)
+            preamble = self._read_preamble(source)
         files = self._options.files
         suspects = self._suspects(preamble) if self._wants_records else None
         tasks = [IndexTask(block, preamble, max_record_bytes, files, suspects) for block in self._blocks]
@@ -305,8 +306,26 @@ class _Indexing:
         """Use the index that was kept, if there is one."""
         self._check_unchanged(source)
         kept = IndexStore().load(source, self._blocks, repr(self._format), self._options.reading.max_record_bytes)
-        self._blocks = self._blocks if kept is None else kept
-        return kept is not None
+        if kept is None:
+            return False
+        self._blocks = kept.blocks
+        if self._wants_records and self._keeps_counts and kept.records is not None:
+            preamble = self._read_preamble(source)
+            if kept.counted == self._counted_by(preamble):
+                self._counted = FileIndex(self._blocks, kept.records, preamble)
+        return True
+
+    @property
+    def _keeps_counts(self) -> bool:
+        """True if a file that is not as it was listed is an error: a count depends on every byte of it."""
+        return self._options.files.on_file_change is OnFileChange.FAIL
+
+    def _counted_by(self, preamble: Preamble) -> str:
+        """Describe all a count depends on besides the index: where records begin, what would have been odd in them."""
+        return repr((preamble.data_start, self._suspects(preamble)))
+
+    def _read_preamble(self, source: ByteSource) -> Preamble:
+        return read_preamble(source, self._blocks[0].file, self._format)
 
     def _finds_starts(self, tasks: Sequence[IndexTask]) -> bool:
         """Find all starts by what is right before each block; ``False`` if that does not tell one of them.
@@ -327,7 +346,7 @@ class _Indexing:
     def finish(self, results: Iterator[Summarised]) -> FileIndex:
         """Compose the summaries of this file, which are next in *results*; where one is missing, the file is."""
         if self._preamble is None:
-            return FileIndex(self._blocks)
+            return self._counted or FileIndex(self._blocks)
         summarised = list(islice(results, len(self._blocks)))
         known = [pieces for pieces in summarised if pieces is not None]
         if len(known) < len(summarised):
@@ -348,12 +367,16 @@ class _Indexing:
                 max_record_bytes=reading.max_record_bytes,
                 read_bytes=reading.read_bytes,
             )
-            self._keep(source, index.blocks)
+            plain = not (index.suspect or index.given_up.records)
+            if self._wants_records and self._keeps_counts and plain:
+                self._keep(source, KeptIndex(index.blocks, index.records, self._counted_by(self._preamble)))
+            else:
+                self._keep(source, KeptIndex(index.blocks))
         return index
 
-    def _keep(self, source: ByteSource, blocks: Sequence[BlockMetadata]) -> None:
+    def _keep(self, source: ByteSource, index: KeptIndex) -> None:
         self._check_unchanged(source)
-        IndexStore().save(source, blocks, repr(self._format), self._options.reading.max_record_bytes)
+        IndexStore().save(source, index, repr(self._format), self._options.reading.max_record_bytes)
 
     def _check_unchanged(self, source: ByteSource) -> None:
         """An index of another version of the file would be no index."""

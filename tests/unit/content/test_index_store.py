@@ -9,6 +9,7 @@ from backports import zstd
 import splitscan as ss
 from splitscan.content.kept import JsonCache
 from splitscan.reading import boundaries
+from splitscan.scans import counting, index
 
 ROWS = b"".join(b'%d,"a\nb ""%d"""\n' % (i, i) for i in range(400))
 
@@ -41,6 +42,78 @@ def test_a_second_scan_does_not_summarise_again(kept):
     assert len(list(directory.glob("*.json"))) == 1
     again = _scan(path).plan(indexer=_refuse)
     assert again == first
+
+
+def _options(**changed):
+    return {"multi_line": True, "escape": '"', "block_size": 100, **changed}
+
+
+def _refuse_reading(*_args):
+    raise AssertionError("the file was read again")
+
+
+def test_a_second_count_reads_no_block(kept, monkeypatch):
+    path, directory = kept
+    assert _scan(path).count() == 400
+    (file,) = directory.glob("*.json")
+    assert json.loads(file.read_text())["records"] == 400
+    with monkeypatch.context() as patch:
+        patch.setattr(counting, "count_blocks", _refuse_reading)
+        patch.setattr(index.IndexTask, "run", _refuse_reading)
+        assert _scan(path).count() == 400
+    file.write_text(json.dumps({**json.loads(file.read_text()), "records": 7}))
+    assert _scan(path).count() == 7  # so the answer was the kept one
+    assert ss.scan_csv(str(path), "n int, t string", **_options(on_file_change="ignore")).count() == 400
+
+
+@pytest.mark.parametrize("damaged", [{"records": -1}, {"records": "400"}, {"records": True}, {"counted": "other"}])
+def test_a_damaged_count_is_not_believed(kept, damaged):
+    path, directory = kept
+    _scan(path).count()
+    (file,) = directory.glob("*.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), "records": 7, **damaged}))
+    assert _scan(path).count() == 400
+
+
+def test_no_count_is_kept_of_a_file_with_a_record_that_is_given_up(kept, caplog):
+    path, directory = kept
+    path.write_bytes(ROWS + b'400,"never closed\n')
+    _age(path)
+    first = _scan(path).count()
+    assert all("records" not in json.loads(file.read_text()) for file in directory.glob("*.json"))
+    said = [record.message for record in caplog.records]
+    assert any("given up" in text or "unclosed" in text or "never closed" in text for text in said)
+    caplog.clear()
+    assert _scan(path).count() == first
+    assert [record.message for record in caplog.records] == said
+
+
+def test_a_count_with_a_header_is_kept_and_one_without_is_another(kept, monkeypatch):
+    path, _ = kept
+    path.write_bytes(b"n,t\n" + ROWS)
+    _age(path)
+
+    def count(header):
+        return ss.scan_csv(str(path), **_options(schema="n int, t string", header=header)).count()
+
+    assert [count(True), count(False)] == [400, 401]
+    monkeypatch.setattr(counting, "count_blocks", _refuse_reading)
+    monkeypatch.setattr(index.IndexTask, "run", _refuse_reading)
+    assert count(True) == 400
+
+
+def test_a_header_that_comes_again_is_told_of_by_every_count(kept, caplog):
+    path, _ = kept
+    path.write_bytes(b"n,t\n" + ROWS + b"n,t\n" + ROWS)
+    _age(path)
+    said = []
+    for _count in range(2):
+        caplog.clear()
+        scan = ss.scan_csv(str(path), **_options(schema="n int, t string", header=True))
+        assert scan.count() == 801
+        said.append([record.getMessage() for record in caplog.records if "header" in record.getMessage()])
+    assert said[0]
+    assert said[0] == said[1]
 
 
 def test_another_grammar_another_limit_and_other_cuts_have_indexes_of_their_own(kept):
