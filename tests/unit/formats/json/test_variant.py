@@ -14,9 +14,10 @@ import splitscan as ss
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.contract import VARIANT, is_variant
 from splitscan.formats.decoding.variant import VariantError, VariantRules
-from splitscan.formats.json.text import JsonDialect, parse_json
+from splitscan.formats.json.text import JsonDialect, NotJsonError, parse_json
 from splitscan.formats.json.variant import encode_variant
 from splitscan.formats.json.writing import json_values
+from splitscan.testing import check_block_law
 
 NO_KEYS = "010000"
 
@@ -116,6 +117,53 @@ def test_every_line_is_a_row(tmp_path: Path) -> None:
     ] * 3
     allowed = ss.scan_json(path, single_variant_column="v", variant_allow_duplicate_keys=True).to_arrow()
     assert values(allowed)[5] == "02010000020c02"
+
+
+SHAPES = """{"id":1,"at":{"x":1,"y":[{"k":1,"l":2},{"l":3,"k":4}]}}
+{"id":2,"at":{"x":1,"y":[{"k":1,"l":2}]}}
+{"at":{"y":1,"x":2},"id":3}
+{"id":4,"id":4}
+{"id":[ ]  ,"at":{  ]}
+{"id":5,"at":{"x":"},","z":"\u00e9"},"more":true}
+{"id":6
+{}
+[{"id":7},{"at":8,"id":9}]
+"""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"single_variant_column": "v"},
+        {"single_variant_column": "v", "variant_allow_duplicate_keys": True},
+        {"single_variant_column": "v", "max_variant_bytes": "20 B"},
+        {"single_variant_column": "v", "multi_line": True},
+    ],
+    ids=lambda options: list(options)[-1],
+)
+def test_the_law_of_cuts_holds_for_records_of_many_shapes(tmp_path: Path, options: dict[str, Any]) -> None:
+    text = SHAPES if "multi_line" not in options else "[" + SHAPES.split("\n", 1)[0] + ',\n{"id":1,"id":2},{},\n[null]]'
+    path = written(tmp_path, text)
+    scan = ss.scan_json(path, **options)
+    rows = check_block_law(scan, range(1, len(text.encode()) + 2))
+    assert rows == (4 if "multi_line" in options else 9)
+
+
+def test_the_law_of_cuts_holds_where_some_members_are_variants(tmp_path: Path) -> None:
+    path = written(tmp_path, SHAPES)
+    assert check_block_law(ss.scan_json(path, "id variant, at struct<x: variant, y: variant>"), range(1, 60)) == 9
+
+
+def test_a_variant_does_not_depend_on_the_records_before_it(tmp_path: Path) -> None:
+    lines = [line for line in SHAPES.splitlines() for _ in range(2)]
+    lines += reversed(lines)
+    table = ss.scan_json(written(tmp_path, "\n".join(lines)), single_variant_column="v").to_arrow()
+    for line, row in zip(lines, table["v"].to_pylist(), strict=True):
+        try:
+            expected = encode_variant(parse_json(line, JsonDialect()), VariantRules())
+        except (NotJsonError, VariantError):
+            expected = None
+        assert row == expected, line
 
 
 def test_broken_lines_in_three_modes(tmp_path: Path) -> None:
