@@ -25,7 +25,28 @@ LOST = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class WalkedRecords(CobolRecords):
-    """Base of records that only the record before tells the start of.
+    """Base of records that only the record before tells the start of."""
+
+    splittability: ClassVar[Splittability] = Splittability.CONTEXT
+
+    is_walked: ClassVar[bool] = True
+
+    def safe_cut(self, before: bytes, after: bytes) -> int | Need:
+        return 0
+
+    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
+        """Nothing: only a walk from record to record tells where they are."""
+        return Summary(len(data), ())
+
+    def state_after(self, data: Buffer) -> int:
+        """How many bytes of the last record are still to come, or of its header, at least."""
+        frames = self.frame(data, at_end=False)
+        return 0 if frames.next_start == len(data) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class SizedRecords(WalkedRecords):
+    """Base of records that tell where they end.
 
     Where the first bytes of a record say no length, the rest of the file is one record that is flagged.
 
@@ -33,10 +54,6 @@ class WalkedRecords(CobolRecords):
         is_lost: Whether bytes were dropped, so that nothing tells where another record is before the trailer.
         rest_bytes: How many bytes of the record that is given up are still to come, where that is known.
     """
-
-    splittability: ClassVar[Splittability] = Splittability.CONTEXT
-
-    is_walked: ClassVar[bool] = True
 
     is_lost: bool = False
     rest_bytes: int = 0
@@ -82,23 +99,9 @@ class WalkedRecords(CobolRecords):
         rest = 0 if length is None else length - dropped
         return dropped, replace(self, is_lost=length is None, rest_bytes=rest)
 
-    # ------------------------------------------------------------- the index
-
-    def safe_cut(self, before: bytes, after: bytes) -> int | Need:
-        return 0
-
-    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """Nothing: only a walk from record to record tells where they are."""
-        return Summary(len(data), ())
-
-    def state_after(self, data: Buffer) -> int:
-        """How many bytes of the last record are still to come, or of its header, at least."""
-        frames = self.frame(data, at_end=False)
-        return 0 if frames.next_start == len(data) else 1
-
 
 @dataclass(frozen=True, slots=True)
-class MeasuredRecords(WalkedRecords):
+class MeasuredRecords(SizedRecords):
     """Base of records whose first bytes say how long they are."""
 
     @property
@@ -192,7 +195,7 @@ class FieldRecords(MeasuredRecords):
 
 
 @dataclass(frozen=True, slots=True)
-class ShiftedRecords(WalkedRecords):
+class ShiftedRecords(SizedRecords):
     """Records whose lists have only the items that there are.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from splitscan.errors import InvariantError
 from splitscan.formats.cobol.framing import CobolRecords
-from splitscan.formats.cobol.headers import WalkedRecords
+from splitscan.formats.cobol.headers import SizedRecords, WalkedRecords
 from splitscan.formats.cobol.nodes import Leaf, SegmentKind
 from splitscan.formats.cobol.notation import Notation, Segments
 from splitscan.formats.framing.contract import Skipping, drop
@@ -70,7 +70,7 @@ class RootedRecords(WalkedRecords):
     def _passed(self, content: memoryview, *, at_end: bool) -> tuple[int, int | None]:
         """End of the complete records that belong to the one at hand, and the start of the next root, if it is seen."""
         inner, seeks_root, end = self._inner, self.seeks_root, 0
-        if isinstance(inner, WalkedRecords) and (inner.rest_bytes or inner.is_lost):
+        if isinstance(inner, SizedRecords) and (inner.rest_bytes or inner.is_lost):
             if inner.is_lost or inner.rest_bytes > len(content):
                 return 0, None
             seeks_root, end, inner = True, inner.rest_bytes, replace(inner, rest_bytes=0)
@@ -99,7 +99,7 @@ class RootedRecords(WalkedRecords):
         content, inner = self.content(data), self._inner
         end, root = self._passed(content, at_end=False)
         if end:
-            fresh = replace(inner, rest_bytes=0) if isinstance(inner, WalkedRecords) else inner
+            fresh = replace(inner, rest_bytes=0) if isinstance(inner, SizedRecords) else inner
             return end, replace(self, inner=fresh, seeks_root=True)
         is_open = self.seeks_root and len(content) < self._roots.stop
         if root is not None or (is_open and not _is_inside(inner)):
@@ -112,7 +112,7 @@ class RootedRecords(WalkedRecords):
 
 def _is_inside(records: CobolRecords) -> bool:
     """True if the first bytes of a record were dropped."""
-    return isinstance(records, WalkedRecords) and (records.rest_bytes > 0 or records.is_lost)
+    return isinstance(records, SizedRecords) and (records.rest_bytes > 0 or records.is_lost)
 
 
 class Base(NamedTuple):
