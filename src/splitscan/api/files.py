@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 import pyarrow as pa
 
 from splitscan.formats.csv.sniffing.found import Dialect
+from splitscan.formats.registry import named_format
 from splitscan.reading.block_scan import scan_blocks
 from splitscan.reading.new_columns import OnNewColumns
 from splitscan.reading.own_formats import OwnFormat, name_of_own
@@ -213,6 +214,7 @@ def scan(
         UsageError: If an option is unknown or has no meaning.
     """
     inputs = as_paths(paths)
+    format, options = named_format(format, options)
     found, named = find_format(inputs, format, options)
     pinned, dialect = pin_dialect(inputs, found, named)
     tell_guesses(inputs, dialect, has_schema=schema is not None)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from splitscan.api.ingest_page import check_page_file, write_page
 from splitscan.errors import bad_option
+from splitscan.formats.registry import named_format
 from splitscan.jar import connector_jar
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.reports import IngestReport, OnProgress
@@ -208,7 +209,7 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
     from splitscan.spark.session import in_session_zone  # noqa: PLC0415 - Spark is optional
 
     stream, named = parse_stream_options(options)
-    found, others = find_format(paths, format, named)
+    found, others = find_format(paths, *named_format(format, named))
 
     def build() -> ScanPlanner:
         return in_session_zone(ScanPlanner.of(paths, found, schema, others), spark)

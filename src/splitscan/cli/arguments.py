@@ -16,7 +16,7 @@ from splitscan.cli.output import show_name, show_values, write_note
 from splitscan.errors import SourceMissingError, bad_option
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
-from splitscan.formats.registry import FORMATS, finds_dialect, options_of
+from splitscan.formats.registry import FORMATS, finds_dialect, named_format, options_of
 from splitscan.options.table import declared_options
 from splitscan.scans.dialects import needed_options, pin_dialect
 from splitscan.scans.files import NamedPaths, as_paths
@@ -203,6 +203,11 @@ class ScanArguments:
         if not isinstance(self.sources, NamedPaths):  # else they are another's, who has perhaps listed them
             expanded = [os.path.expanduser(source) for source in self.sources]  # noqa: PTH111 -- URIs, globs
             object.__setattr__(self, "sources", as_paths(expanded))
+        if self.options:
+            format, others = named_format(self.format, self.named_options())
+            if len(others) < len(self.named_options()):
+                object.__setattr__(self, "format", format)
+                object.__setattr__(self, "options", [f"{name}={value}" for name, value in others.items()])
 
     @property
     def has_block_size(self) -> bool:

@@ -130,6 +130,23 @@ def resolve_format(record_format: str) -> str:
     return name
 
 
+def named_format(format: Any, raw: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The record format that is given, as an argument or as an option, and the other options.
+
+    Example:
+        >>> named_format(None, {"record_format": "text", "limit": 3})
+        ('text', {'limit': 3})
+    """
+    if format is not None:
+        return format, dict(raw)
+    said = next((value for name, value in raw.items() if _names_format(name) and value is not None), None)
+    return said, {name: value for name, value in raw.items() if not _names_format(name)}
+
+
+def _names_format(name: str) -> bool:
+    return name.lower().replace("_", "") == "recordformat"
+
+
 def finds_dialect(record_format: object) -> bool:
     """True if *record_format* names one whose dialect can be found by a look at the files."""
     name = record_format.strip().lower() if isinstance(record_format, str) else ""
@@ -159,6 +176,14 @@ def check_foreign(name: str, value: Any, format_name: str, asker: str | None) ->
         UsageError: ``[unknown-option]``, ``[bad-option]``.
     """
     if is_listed(name, ACCEPTED_UNUSED):
+        return
+    if _names_format(name):
+        if value is not None and resolve_format(value) != format_name:
+            raise bad_option(
+                "two record formats are named",
+                f"{format_name}, and {name}={show_value(value)}",
+                "keep one of the two",
+            )
         return
     own = FORMATS[format_name].options_class
     if check_refused(name, value, {**REFUSED, **own.refused}, {**REFUSED_IF_TRUE, **own.refused_if_true}):

@@ -17,7 +17,6 @@ ACCEPTED_UNUSED = MappingProxyType(
     {
         "path": "the caller's: where the files are",
         "paths": "the caller's: where the files are",
-        "recordFormat": "the caller's: which record format this is",
         "samplingRatio": "schema inference reads `sampleBytes` of a file, not a share of all rows",
         "columnPruning": "what counts as a broken record never depends on the columns read",
         "inputBufferSize": "see `readBytes`",

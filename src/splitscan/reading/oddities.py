@@ -38,7 +38,7 @@ SAID = {
     ),
     "skipped-record": (
         "line is", "lines are", "skipped at the head of a file, with the fields of a record",
-        "samples of other files have shown the option skipRows or header: read this file by itself, or give them",
+        "samples have shown the option skipRows or header: where only other files need it, read this one by itself",
     ),
     "header-record": (
         "record looks", "records look", "like the header of a file",

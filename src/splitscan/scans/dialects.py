@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
@@ -217,7 +217,7 @@ _ADVICE_BYTES = 16 * KIB  # every scan pays for a look at them, however short it
 def advise(
     options: ReadOptions, files: Sequence[FileMetadata], *, has_schema: bool, by_name: frozenset[str] | None = None
 ) -> str | None:
-    """Look at the head of the first file, and log a warning when an option is probably not what its text needs.
+    """Look at the head and the end of the first file, and log what its text probably needs and the options do not say.
 
     Text of two or four bytes for each character, read as if it had one, becomes rows of rubbish. And Spark's default
     escape is a backslash, where others double quotes (RFC 4180): read with the wrong one, fields keep their quotes, and
@@ -231,60 +231,89 @@ def advise(
     try:
         with closing(open_file(first, options.files, record_format(options))) as source:
             head = bytes(source.read_at(0, HEAD_BYTES))
+            samples = [_shown(head, first.size_bytes)]
+            rest = max(len(samples[0].data), first.size_bytes - _ADVICE_BYTES) // 4 * 4  # where a character begins
+            if not samples[0].is_end and first.compression is None and not has_schema:
+                data = bytes(source.read_at(rest, _ADVICE_BYTES + 4))
+                samples.append(RawSample(data, rest, is_end=rest + len(data) >= first.size_bytes))
     except SourceError:
         return None  # whoever reads the file decides what that means
     advice = about_beginning(options.record_format, head, encoding, options.given)
     if advice is None and by_name is not None:
         advice = about_name(first.path, head, options.record_format, is_end=first.size_bytes <= len(head))
     if advice is None:
-        advice = format_of(options).advice(options.format, head.decode(lenient(encoding), "replace"))
-    if advice is None:
-        is_short = head.count(b"\n", 0, _ADVICE_BYTES) > _LEAST_LINES
-        shown = head[:_ADVICE_BYTES] if is_short else head
-        sample = RawSample(shown, 0, is_end=first.size_bytes <= len(shown))
-        advice = _about_dialect(
-            options, sample, separator_of(first.path) if by_name and "sep" in by_name else None, has_schema
-        )
+        named = separator_of(first.path) if by_name and "sep" in by_name else None
+        advice = _about_options(options, head, samples, named, has_schema)
     if advice is None:
         return None
     _LOG.warning("%s %s", redact(first.path), Advice(advice))
     return f"{redact(first.path)} {advice}"
 
 
-def _about_dialect(options: ReadOptions, head: RawSample, named: str | None, has_schema: bool) -> str | None:
-    """All that the head of a file shows against the options, and all of them that nobody gave and it leaves open."""
-    own = options.format
-    if not type(own).finds_dialect:
-        return None
+def _shown(head: bytes, size_bytes: int) -> RawSample:
+    """So much of the head of a file as every scan looks at."""
+    is_short = head.count(b"\n", 0, _ADVICE_BYTES) > _LEAST_LINES
+    shown = head[:_ADVICE_BYTES] if is_short else head
+    return RawSample(shown, 0, is_end=size_bytes <= len(shown))
+
+
+def _about_options(
+    options: ReadOptions, head: bytes, samples: Sequence[RawSample], named: str | None, has_schema: bool
+) -> str | None:
+    """All that the head and the end of a file say of the options: one advice does not take the place of another."""
+    text = head.decode(lenient(options.format.text_encoding or "utf-8"), "replace")
+    own = format_of(options).advice(options.format, text)
+    told = {"escape"} if own else frozenset[str]()
+    notes = _about_dialect(options, samples, named, has_schema, told) if options.format.finds_dialect else []
+    return "; ".join(filter(None, (own, *notes))) or None
+
+
+def _about_dialect(
+    options: ReadOptions, samples: Sequence[RawSample], named: str | None, has_schema: bool, told: Set[str]
+) -> Iterator[str]:
+    """Notes of all that samples show against the options, and of those that nobody gave and they leave open.
+
+    Nothing is said of options that were *told* of.
+    """
+    own, head = options.format, samples[0]
     read = _of_dialect(options, ATTRIBUTES)
     is_even = "header" in options.given and _is_even(own, head)
     if is_even and (has_schema or not read["header"]):
-        return None
+        return
     known = {**(read if is_even else _known(options)), "encoding": own.text_encoding}
     if named is not None:
         known.pop("sep", None)
-    found = _find_once(head, named, tuple(known.items()))
+    found = _find_once(tuple(samples), named, tuple(known.items()))
     if not found.columns and not head.is_end:  # the first record is longer than the head
-        found = _find_once(replace(head, is_end=True), named, tuple(known.items()))
+        found = _find_once((replace(head, is_end=True),), named, tuple(known.items()))
     if found.objections:
-        return f"contradicts the options: {' '.join(found.objections)}"
+        yield f"contradicts the options: {' '.join(found.objections)}"
     if is_even or not found.columns:
-        return None
+        return
     if not found.is_clear:
-        return None if has_schema else f"may be read wrong: {found.doubts[0]}"
-    others = {name: each for name, each in found.settings.items() if each.value != read[name] and each.is_shown}
+        if not has_schema:
+            yield f"may be read wrong: {found.doubts[0]}"
+        return
+    others = {
+        name: each
+        for name, each in found.settings.items()
+        if each.value != read[name] and each.is_shown and name not in told
+    }
     said = ", ".join(f"{name}={_spelled(setting.value)}" for name, setting in others.items())
     because = "; ".join(setting.evidence for setting in others.values())
-    wanted = [f"probably wants option{'s' * (len(others) > 1)} {said} ({because})"] if others else []
+    if others:
+        yield f"probably wants option{'s' * (len(others) > 1)} {said} ({because})"
+    passed = {*others, *told}
+    if has_schema:
+        passed.add("sep")  # records that do not fit a schema are rejects, which are told
     guesses = found.read_with(read).guesses(has_schema=has_schema)
-    told = {*others, "sep"} if has_schema else others  # records that do not fit a schema are rejects, which are told
-    return "; ".join([*wanted, *(note for name, note in guesses.items() if name not in told)]) or None
+    yield from (note for name, note in guesses.items() if name not in passed)
 
 
 @lru_cache(maxsize=16)
-def _find_once(head: RawSample, named: str | None, known: tuple[tuple[str, Any], ...]) -> Dialect:
-    """The dialect of a head: the queries of a session ask for that of the same file again and again."""
-    return find_dialect([head], dict(known), named)
+def _find_once(samples: tuple[RawSample, ...], named: str | None, known: tuple[tuple[str, Any], ...]) -> Dialect:
+    """The dialect of samples: the queries of a session ask for that of the same file again and again."""
+    return find_dialect(samples, dict(known), named)
 
 
 def _is_even(own: Any, sample: RawSample) -> bool:

@@ -15,6 +15,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.content.storage import locate, redact
 from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError, bad_option
 from splitscan.formats.decoding.contract import format_ddl
+from splitscan.formats.registry import named_format
 from splitscan.options.stream import parse_stream_options
 from splitscan.options.table import show_value
 from splitscan.reading.block_documents import for_tasks
@@ -36,7 +37,7 @@ _VIEW_INSTEAD = (
     "call splitscan.register(spark) for the connector, whose tables keep their options, or write CREATE TEMPORARY VIEW "
     f"name USING {NAME} OPTIONS (path '...', recordFormat '...')"
 )
-_OWN = ("path", "paths", "recordformat", "source")
+_OWN = ("path", "paths", "source")
 _FILES = "files"
 _ARTIFACTS = "SPARK_JOB_ARTIFACT_UUID"  # Spark's Python processes start in the folder of these artifacts
 _NO_ARTIFACTS = "default"
@@ -75,8 +76,8 @@ class SplitscanDataSource(DataSource):
             return
         self._paths = _paths(options)
         _check_absolute(self._paths)
-        self._said = next((value for key, value in options.items() if key.lower() == "recordformat"), None)
-        named = {key: value for key, value in options.items() if key.lower() not in _OWN}
+        self._said, others = named_format(None, options)
+        named = {key: value for key, value in others.items() if key.lower() not in _OWN}
         self._stream, raw = parse_stream_options(named)
         self._format, found = find_format(self._paths, self._said, raw)
         self._by_name = found.keys() - raw.keys()

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from splitscan.errors import UsageError, bad_option
 from splitscan.formats.decoding.contract import format_ddl
+from splitscan.formats.registry import named_format
 from splitscan.messages import MessageSpec, make_message_spec, scan_messages
 from splitscan.messages.kafka import KafkaCluster, MessageRange, TopicPartition, cut_ranges
 from splitscan.messages.spec import parse_kafka_options
@@ -151,9 +152,6 @@ class SplitscanStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         return {**self.__dict__, "_planner": None}
 
 
-_OWN = ("source", "recordformat")
-
-
 class MessageSource:
     """Messages of Kafka under the options of a user.
 
@@ -163,8 +161,8 @@ class MessageSource:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._format = next((value for key, value in options.items() if key.lower() == "recordformat"), None)
-        self._raw = {key: value for key, value in options.items() if key.lower() not in _OWN}
+        self._format, others = named_format(None, options)
+        self._raw = {key: value for key, value in others.items() if key.lower() != "source"}
 
     def schema(self) -> StructType:
         """The columns for which the user gave none.

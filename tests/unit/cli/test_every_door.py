@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import splitscan as ss
-from splitscan.errors import SplitscanError
+from splitscan.errors import SplitscanError, UsageError
 from splitscan.formats.csv.sniffing import found
 from splitscan.spark.source import SplitscanDataSource
 
@@ -76,6 +76,13 @@ CERTAIN = {
     "single quotes": ("a.csv", "id,title\n" + lines("{n},'{w}, b'"), "quote"),
     "doubled quotes": ("a.csv", "id,title\n" + lines('{n},"a ""{w}"", b"'), "escape"),
     "quotes over lines": ("a.csv", "id,title\n" + lines('{n},"{w}\nb"'), "multiLine"),
+    "a header above doubled quotes": ("a.csv", "id,say,v\n" + lines('{n},"a ""b"" c",{n}.5'), "header=true"),
+    "tabs and doubled quotes": ("a.dat", "id\tsay\tv\n" + lines('{n}\t"a ""b"" c"\t{n}.5'), "sep=tab"),
+    "semicolons and doubled quotes": ("a.csv", "id;say;v\n" + lines('{n};"a ""b"" c";{n}.5'), "sep=;"),
+    "pipes and one doubled quote": ("a.txt", "id|v|s\n" + lines("{n}|{n}.5|x") + '99|1.5|"a ""b"" c"\n', r"sep=\|"),
+    "comments and doubled quotes": ("a.csv", "# made by hand\n" + lines('{n},"a ""b"" c",{n}.5'), "comment=#"),
+    "lines above doubled quotes": ("a.csv", "Report\n\nid,say,v\n" + lines('{n},"a ""b"" c",{n}.5'), "skipRows|header"),
+    "no table, and doubled quotes": ("a.txt", lines('{w}{n} is "the ""{w}"" <U00{n}>" /,{s}'), "is probably data"),
 }  # fmt: skip
 """Files that show for certain how they are written, and that the defaults read otherwise."""
 
@@ -139,6 +146,27 @@ def test_the_defaults_read_nothing_otherwise_in_silence(run, caplog, kind):
     assert silent_doors(run, caplog, *CERTAIN[kind], DEFAULTS) == []
 
 
+WITH_HEADER = {
+    "ss.scan": lambda path: ss.scan(path, header=True).count(),
+    "ss.scan_csv": lambda path: ss.scan_csv(path, header=True).to_arrow(),
+    "Spark": lambda path: spark(path=str(path), header="true"),
+    "ss.scan, dialect=auto": lambda path: ss.scan(path, dialect="auto", header=True).count(),
+}
+FILLED = "id,a,b,c,d\n" + "".join(f"{n},{n}.5,x{n},y,{n}\n" for n in range(3000))
+NOTES = [
+    ",Computational note:,,,",
+    ",  For large values the numerical,,,",
+    ",,,,",
+    ",  precision is not enough,,,",
+]
+
+
+@pytest.mark.parametrize("repeated", [1, 12])
+def test_notes_below_a_large_table_are_told_with_a_header_that_is_given(run, caplog, repeated):
+    text = FILLED + "\n".join([",,,,", *NOTES * repeated]) + "\n"
+    assert silent_doors(run, caplog, "a.csv", text, "The file ends with", WITH_HEADER) == []
+
+
 def test_a_guess_that_is_kept_back_is_seen(run, caplog, without_spark, monkeypatch):
     monkeypatch.setattr(found.Dialect, "guesses", lambda self, has_schema=False: {})
     assert len(silent_doors(run, caplog, *ODD["words"], PLACES)) > len(COMMANDS)
@@ -161,3 +189,20 @@ def test_the_hint_about_a_single_column_reads_it_in_silence(caplog, tmp_path, hi
     options = {**hint, "header": False} if format == "csv" else hint
     assert ss.scan(tmp_path / "a.txt", format, **options).count() == len(ROWS)
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize("name", ["recordFormat", "record_format"])
+def test_the_option_record_format_is_obeyed(tmp_path, run, name):
+    path = tmp_path / "a.csv"
+    path.write_text("id,note\n1,x\n")
+    assert ss.scan(path, **{name: "text"}).schema.names == ["value"]
+    assert [ss.scan(path, **{name: each}).count() for each in ("text", "csv")] == [2, 2]
+    assert run("count", path, "-o", f"{name}=text")[1] == run("count", path, "-f", "text")[1] == "2\n"
+    with pytest.raises(UsageError, match="option recordFormat takes one of"):
+        ss.scan(path, **{name: "nonsense"})
+    for another in (ss.scan_text, ss.scan_csv, lambda path, **options: ss.scan(path, "csv", **options)):
+        with pytest.raises(UsageError, match="two record formats are named"):
+            another(path, **{name: "json"})
+    code, _, said = run("count", path, "-f", "csv", "-o", f"{name}=text")
+    assert code == 2
+    assert "two record formats are named" in said

@@ -188,6 +188,15 @@ def test_an_unknown_record_format_is_refused(name):
     assert caught.value.fix == ("did you mean csv?" if name == "cvs" else "name one of them")
 
 
+@pytest.mark.parametrize("name", ["recordFormat", "record_format", "RECORDFORMAT"])
+def test_the_record_format_may_be_named_again_but_not_another(name):
+    assert parse_options("csv", {name: "Csv"}) == parse_options("csv", {name: None}) == parse_options("csv", {})
+    with pytest.raises(UsageError, match=rf"two record formats are named(.|\n)*csv, and {name}='text'"):
+        parse_options("csv", {name: "text"})
+    with pytest.raises(UsageError, match="did you mean text"):
+        parse_options("csv", {name: "txt"})
+
+
 @pytest.mark.thin(40)
 @pytest.mark.parametrize("name", [*ACCEPTED_UNUSED, "SAMPLINGRATIO", "sampling_ratio"])
 @pytest.mark.parametrize("record_format", FORMATS)

@@ -29,6 +29,7 @@ ONE_COLUMN = "\x1f"
 """A separator that no text has: each line is one value."""
 
 _SHOWN_CELLS = 3
+_SHOWN_CHARACTERS = 60  # of one
 COMMENTS_ONLY = "lines that begin with it are no records of the table"
 """Evidence for comments among which nothing is told about names."""
 
@@ -177,9 +178,8 @@ class Dialect:
         header = self.settings.get("header")
         if header is None or header.confidence not in _GUESSED or not self.first_record:
             return None
-        cells = ", ".join(map(repr, self.first_record[:_SHOWN_CELLS])) + ", ..." * (
-            len(self.first_record) > _SHOWN_CELLS
-        )
+        cells = ", ".join(map(_cell, self.first_record[:_SHOWN_CELLS]))
+        cells += ", ..." * (len(self.first_record) > _SHOWN_CELLS)
         kind = "a header" if header.value else "data"
         if header.confidence is Confidence.LIKELY:
             return f"the first record ({cells}) is probably {kind}, and is read as such: {header.evidence}"
@@ -242,6 +242,10 @@ class Dialect:
         said = ", ".join(f"{name}={value!r}" for name, value in self.options().items())
         state = "" if self.is_clear else f"; unclear: {' '.join(self.doubts)}"
         return f"Dialect({said or 'the defaults'}; {self.columns} columns, score {self.score:.2f}{state})"
+
+
+def _cell(value: str) -> str:
+    return repr(value if len(value) <= _SHOWN_CHARACTERS else value[: _SHOWN_CHARACTERS - 3] + "...")
 
 
 def shown(text: str | None) -> str:

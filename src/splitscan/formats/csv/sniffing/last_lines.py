@@ -34,6 +34,9 @@ _NOTE = re.compile(
 )
 _LEAST_BODY = 3  # records of a table, before lines that are none
 _MOST_LAST = 12  # of these
+_SHARE_OF_VALUES = 8  # lines of text have values in at most one of so many columns
+_LEAST_COLUMNS = 4  # of a table in which they are told
+_LEAST_WORDS = 3  # of one of these
 _KNOWN_RECORDS = 500  # before them, which say how records look
 _PLACES = re.compile(rb"\.(\d+)\Z")
 
@@ -118,7 +121,9 @@ class _End:
 
     def no_records(self) -> list[tuple[int, str]]:
         """Number and kind of the records at the end that are none; nothing where all of these will be rejects."""
-        records, found = self.reading.records, list[tuple[int, str]]()
+        records, found = self.reading.records, self._texts()
+        if found:
+            return found
         least = max(len(records) - _MOST_LAST, 1 + _LEAST_BODY)
         gap = next((number for number in range(least, len(records)) if self._begins_block(number)), len(records))
         for number in range(len(records) - 1, least - 1, -1):
@@ -130,6 +135,29 @@ class _End:
             del found[0]  # a line without a value is a record, with nothing in it
         is_silent = any(len(records[number]) == self.columns and kind != _NOTHING for number, kind in found)
         return found if is_silent else []
+
+    def _texts(self) -> list[tuple[int, str]]:
+        """Lines of text at the end, filled up with separators, however many: the table has none with so few values."""
+        records = self.reading.records
+        most = max(1, self.columns // _SHARE_OF_VALUES) if self.columns >= _LEAST_COLUMNS else 0
+        first = len(records)
+        while first and sum(bool(value.strip()) for value, _ in records[first - 1]) <= most:
+            first -= 1
+        before = self._table_before(first)
+        if not most or first == len(records) or len(before) < max(_LEAST_BODY, len(records) - first):
+            return []
+        if any(sum(bool(value.strip()) for value, _ in record) <= most for record in before):
+            return []
+        texts = [[value.strip() for value, _ in record] for record in records[first:] if len(record) == self.columns]
+        body = _Body(before, self.columns)
+        is_prose = any(len(value.split()) >= _LEAST_WORDS for values in texts for value in values)
+        if not is_prose or any(map(body.has_typed, texts)):
+            return []
+        kinds = ("text" if any(value.strip() for value, _ in record) else _NOTHING for record in records[first:])
+        found = list(enumerate(kinds, first))
+        while found[0][1] == _NOTHING:
+            del found[0]
+        return found
 
     def _begins_block(self, number: int) -> bool:
         """True if a rule, or a gap such as the table has nowhere else, is before a record."""
@@ -187,6 +215,10 @@ class _Body:
         if _SUM.fullmatch(word) and any(kind_of(value) is ValueKind.NUMBER for value in others):
             return not any(_word(value) == word for value in self._columns[place])
         return is_whole and self._lacks(values) and any(map(self._adds_up, range(len(values)), values))
+
+    def has_typed(self, values: Sequence[bytes]) -> bool:
+        """True if a value is typed as those of its column."""
+        return any(is_typed(values[i]) for i in range(len(values)) if self._is_typed(i))
 
     def is_noted_by(self, record: Record, line: bytes, *, is_below_gap: bool) -> bool:
         """True if a record has the words of a note, or stands below a gap, and no value where all others have one."""

@@ -113,6 +113,35 @@ def test_records_like_these_are_read(text):
     assert found(text).is_clear, found(text).doubts
 
 
+FILLED = "id,a,b,c,d,e,f,g,h\n" + "".join(f"{n},{n}.5,x{n},y,{n},z,{n}0,w,v\n" for n in range(40))
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        ["Remember that these are large,,,,,,,,"] * 20, [",,,,,,,,", ",the values may be wrong,,,,,,,", ",,,,,,,,"],
+        [",,,* computed by two programs,,,,,", ",,,** computed by one,,,,,"], [",,,,,,,,all of it is estimated"],
+        ['"All values, but the last, are estimated",,,,,,,,'], ["short text,,,,,,,,", "a longer text below,,,,,,,,"],
+    ],
+)  # fmt: skip
+def test_text_in_a_table_without_such_records_is_no_record(last):
+    told = doubt(FILLED + "\n".join(last) + "\n")
+    assert "The file ends with" in told
+    assert "text, and no record" in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FILLED + "40,,,,,,,,\n", FILLED + "word,,,,,,,,\n", FILLED + "40,the last of them all,,,,,,,\n",
+        FILLED.replace("3,3.5,x3,y,3,z,30,w,v", "a text of words,,,,,,,,") + "a text of more words,,,,,,,,\n",
+        "a,b,c\n" + "1,2,x\n" * 9 + "a text of words,,\n",
+    ],
+)  # fmt: skip
+def test_records_with_few_values_are_read(text):
+    assert found(text).is_clear
+
+
 @pytest.mark.parametrize("rows", [3500, 9000, 40_000])
 def test_the_end_of_a_large_file_is_looked_at(tmp_path, rows):
     path = tmp_path / "a.csv"
