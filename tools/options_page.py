@@ -56,7 +56,8 @@ Options have Spark's own names and mean what they mean in Spark, except for what
 A format that is given stands: as the argument, as the option `recordFormat`, or as `--format`. Where the first bytes
 contradict the name or the format, a warning says so. XML needs `rowTag`; without it the error names elements that may
 be meant. One JSON object around an array of records is one record, and a warning names the array. ARFF, SAM and stanzas
-as of Debian are refused with the options that read them. A stream decides once, by the files that are there when it begins: give it the format.
+as of Debian are refused with the options that read them. A stream decides once, by the files that are there when it
+begins: give it the format.
 """
 
 
