@@ -37,7 +37,7 @@ from splitscan.errors import SchemaError, bad_option
 from splitscan.formats.csv.sniffing.found import Dialect, shown
 from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.first_bytes import TOLD_BY_FIRST_BYTES
-from splitscan.formats.registry import DEFAULT_FORMAT, FORMATS, describe_options, resolve_format
+from splitscan.formats.registry import DEFAULT_FORMAT, FORMATS, describe_options, finds_dialect, resolve_format
 from splitscan.options import OptionDescription
 from splitscan.redaction import redact
 from splitscan.scans import ScanPlanner
@@ -315,6 +315,8 @@ def sniff(sources: Sources, option: Options = None, as_json: Json = False) -> No
     if format in TOLD_BY_FIRST_BYTES:  # lines of a log have a dialect of CSV, if they have any
         _write_other(arguments.looked_at(), format, as_json=as_json)
         return
+    if not finds_dialect(format):
+        write_note(f"other commands read it as {format}: this is its dialect as a table, which --format csv reads")
     arguments = replace(arguments, format=DEFAULT_FORMAT)
     found = sniff_csv(arguments.paths(), **arguments.named_options())
     if as_json:

@@ -206,3 +206,15 @@ def test_the_option_record_format_is_obeyed(tmp_path, run, name):
     code, _, said = run("count", path, "-f", "csv", "-o", f"{name}=text")
     assert code == 2
     assert "two record formats are named" in said
+
+
+def test_sniffing_lines_of_a_log_tells_that_other_commands_read_text(run, tmp_path):
+    path = tmp_path / "a.log"
+    path.write_text("id,v,w\n" + lines("{n},{n}.5,{w}"))
+    _, shown, said = run("sniff", path)
+    assert "other commands read it as text" in said
+    assert "header=True" in shown
+    assert run("count", path)[1] == "13\n"
+    assert run("count", path, "-f", "csv")[1] == "12\n"
+    path.rename(tmp_path / "a.csv")
+    assert "other commands" not in run("sniff", tmp_path / "a.csv")[2]
