@@ -8,6 +8,7 @@ import tarfile
 import threading
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -306,8 +307,21 @@ def test_every_thread_and_new_session_of_a_running_one_reads(spark: SparkSession
     for thread in threads:
         thread.join()
     assert counted == [2, 2, 2]
-    jars = spark.sparkContext._jsc.sc().listJars().mkString(",")
-    assert jars.count("splitscan-connector.jar") == 1
+    assert spark.sparkContext._jsc.sc().listJars().isEmpty()  # executors in the same JVM have its classes
+
+
+@pytest.mark.parametrize(("is_local", "sent"), [(True, 0), (False, 1)])
+def test_executors_in_other_processes_are_sent_the_jar_once(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_local: bool, sent: int
+) -> None:
+    jars: list[str] = []
+    found = Mock(isLocal=lambda: is_local, listJars=lambda: Mock(mkString=lambda sep: sep.join(jars)))
+    context = Mock(wraps=spark.sparkContext, _jvm=spark.sparkContext._jvm, _gateway=spark.sparkContext._gateway)
+    context._jsc = Mock(sc=lambda: found, addJar=jars.append)
+    monkeypatch.setattr(connector, "classic_context", lambda _: context)
+    assert connector.attach(spark)
+    assert connector.attach(spark)
+    assert [Path(jar).name for jar in jars] == ["splitscan-connector.jar"] * sent
 
 
 def test_another_version_that_is_attached_is_refused(

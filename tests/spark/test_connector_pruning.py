@@ -189,6 +189,23 @@ def test_planning_counts_rows_on_the_way_to_the_index(
         frame.count()
 
 
+def test_a_second_count_reads_no_block(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "in" / "a.csv"
+    path.parent.mkdir()
+    path.write_text("".join(f'{i},"x\n{i}"\n' for i in range(2_000)))
+    os.utime(path, (1_000_000_000, 1_000_000_000))  # of a file that has just changed nothing is kept
+    monkeypatch.setenv("SPLITSCAN_CACHE", str(tmp_path / "cache"))
+    options = {"recordFormat": "csv", "multiLine": True, "escape": '"', "blockSize": "1 KiB", "openCostInBytes": 0}
+
+    def load() -> DataFrame:
+        return spark.read.format("splitscan").options(**options).schema("k int, v string").load(str(path))
+
+    assert (load().count(), _read_bytes(spark)) == (2_000, 0)
+    (kept,) = (tmp_path / "cache").rglob("*.json")
+    kept.write_text(kept.read_text().replace('"records": 2000', '"records": 7'))
+    assert (load().count(), _read_bytes(spark)) == (7, 0)  # so neither planning nor a task has read the file again
+
+
 # ------------------------------------------------------------- _metadata
 
 

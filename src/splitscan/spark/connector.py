@@ -313,11 +313,16 @@ def attach(spark: SparkSession, python: Any = None) -> bool:
         _log.info("Python workers read for Spark: %s", reason)
         return False
     if context is not None:
-        known = context._jsc.sc().listJars()  # noqa: SLF001 - for executors that are other processes
-        if JAR not in known.mkString("/").split("/"):
-            context._jsc.addJar(str(jar))  # noqa: SLF001
+        _send_to_executors(context, str(jar))
         _answer_with(context, python)
     return True
+
+
+def _send_to_executors(context: SparkContext, jar: str) -> None:
+    """Give a jar to executors that are other processes; one in the JVM itself has its classes already."""
+    sc: Any = context._jsc.sc()  # noqa: SLF001
+    if not sc.isLocal() and JAR not in sc.listJars().mkString("/").split("/"):
+        context._jsc.addJar(jar)  # noqa: SLF001
 
 
 def _add_to_server(spark: SparkSession, jar: Path) -> str | None:
