@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 _LETTERS = "ABCxyz019 .é"
@@ -289,6 +290,8 @@ def random_case(draw: random.Random) -> tuple[dict[str, Any], bytes, list[dict[s
         records = [_with_header(each, 4 * counts_itself, big=order is not False) for each in records]
         if draw.random() < 0.5:
             records = _in_blocks(draw, records, options)
+        elif order is not False and draw.random() < 0.7:
+            records = [_in_segments(draw, each, 4 * counts_itself) for each in records]
     rows = [row for _, row in parts]
     if "recordLengthField" in options:
         return options, b"H" * header + b"".join(records) + b"T" * trailer, rows
@@ -339,6 +342,19 @@ def _in_blocks(draw: random.Random, records: list[bytes], options: dict[str, Any
     return blocks
 
 
+def _in_segments(draw: random.Random, record: bytes, more: int) -> bytes:
+    """The same record, which has a header, as some segments."""
+    data = record[4:]
+    cuts = sorted(draw.randint(0, len(data)) for _ in range(draw.choice([0, 1, 1, 2, 5])))
+    texts = [data[start:stop] for start, stop in pairwise([0, *cuts, len(data)])]
+    if len(texts) == 1 or not all(len(text) + more for text in texts):
+        return record
+    parts = [1, *[3] * (len(texts) - 2), 2]
+    return b"".join(
+        (len(text) + more).to_bytes(2, "big") + bytes([part, 0]) + text for part, text in zip(parts, texts, strict=True)
+    )
+
+
 def _with_header(record: bytes, more: int, *, big: bool) -> bytes:
     length = len(record) + more
     return (length.to_bytes(2, "big") + bytes(2) if big else bytes(2) + length.to_bytes(2, "little")) + record
@@ -362,13 +378,28 @@ def _ends_in_blocks(data: bytes, options: dict[str, Any]) -> list[int]:
     return ends
 
 
+def _ends(data: bytes, options: dict[str, Any]) -> list[int]:
+    """Where a record, or a segment of one, ends."""
+    position, stop = options["fileStartOffset"], len(data) - options["fileEndOffset"]
+    ends = []
+    while position < stop:
+        head = data[position : position + 4]
+        number = int.from_bytes(head[:2], "big") or int.from_bytes(head[2:], "little")
+        position += 4 + number - 4 * options["isRdwPartOfRecordLength"]
+        ends.append(position)
+    return ends
+
+
 def damaged(draw: random.Random, data: bytes, options: dict[str, Any]) -> bytes:
     """The same with other bytes in it, or without its end, which may be cut off between records of a block."""
     if options.get("recfm") == "VB" and draw.random() < 0.2 and (ends := _ends_in_blocks(data, options)):
         return data[: draw.choice(ends)] + data[len(data) - options["fileEndOffset"] :]
+    if options.get("recfm") == "V" and draw.random() < 0.5 and (ends := _ends(data, options)):
+        start, stop = sorted(draw.choices([options["fileStartOffset"], *ends], k=2))
+        data = data[:start] + draw.choice([b"", 2 * data[start:stop]]) + data[stop:]  # segments are missing, or twice
     changed = bytearray(data)
     for _ in range(draw.choice([0, 1, 5]) if data else 0):
         changed[draw.randrange(len(data))] = draw.choice(
-            [0, 0x40, 0x4B, 0x60, 0xC1, 0xD5, 0xFF, 0x1A, draw.randrange(256)]
+            [0, 1, 2, 3, 0x40, 0x4B, 0x60, 0xC1, 0xD5, 0xFF, 0x1A, draw.randrange(256)]
         )
     return bytes(changed[: draw.randint(0, len(data))] if draw.random() < 0.3 else changed)

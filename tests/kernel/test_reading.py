@@ -29,7 +29,7 @@ MET = {
     reading_cases.check_xml: ("rescued", "bad-xml", "bad-value"),
     reading_cases.check_width: ("rescued", "short-record", "bad-value"),
     reading_cases.check_text: (),
-    reading_cases.check_cobol: ("rescued", "short-record", "cut-off block", "bad-value"),
+    reading_cases.check_cobol: ("rescued", "short-record", "cut-off block", "missing-segment", "bad-value"),
 }
 
 

@@ -789,6 +789,16 @@ def _(place):
     )
 
 
+@case("missing-segment", "correct the record")
+def _(place):
+    path, book = write(place / "a.dat", b"\0\1\1\0\xf1\0\1\0\0\xf2"), "       01 R.\n          05 A PIC 9(2).\n"
+    fixed = write(place / "b.dat", b"\0\1\1\0\xf1\0\1\2\0\xf2")
+    return (
+        lambda: ss.scan_cobol(path, book, recfm="V", mode="FAILFAST").to_arrow(),
+        lambda: ss.scan_cobol(fixed, book, recfm="V", mode="FAILFAST").to_arrow(),
+    )
+
+
 @case("short-record", "correct the record")
 def _(place):
     path = write(place / "a.bin", b"abcdefgh12")

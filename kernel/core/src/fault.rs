@@ -44,6 +44,8 @@ pub enum Code {
     PathNotFound = 17,
     /// The file ends between two records of a block.
     MissingBytes = 18,
+    /// Segments are no record.
+    MissingSegment = 19,
 }
 
 /// A record that breaks a rule; at most one for each record, the first by: structure before values, then file order.

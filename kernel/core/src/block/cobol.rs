@@ -7,7 +7,7 @@ use std::cell::Cell;
 use super::engine::{Engine, Skipping};
 use super::error::BlockError;
 use super::lines::Lines;
-use crate::cobol::{CobolSpec, Finder, Parser, Way};
+use crate::cobol::{CobolSpec, Ending, Finder, Header, Parser, Way};
 use crate::fault::Code;
 use crate::frames::{Counted, Frames};
 use crate::lines::Bounds;
@@ -85,14 +85,19 @@ impl Engine for Cobol {
     }
 
     fn skipping(&self) -> Option<Box<dyn Skipping + '_>> {
-        let passing = || match self.finder.root_bytes() {
-            Some(root_bytes) => Box::new(PassingChildren {
+        let passing = || match (self.finder.root_bytes(), self.finder.way()) {
+            (Some(root_bytes), _) => Box::new(PassingChildren {
                 finder: &self.finder,
                 root_bytes,
                 seeks_root: false,
                 rest: Some(0),
             }) as Box<dyn Skipping>,
-            None => Box::new(Passing {
+            (None, Way::Spanned(header)) => Box::new(PassingSegments {
+                finder: &self.finder,
+                header: *header,
+                place: Place::Start,
+            }),
+            (None, _) => Box::new(Passing {
                 engine: self,
                 rest: None,
             }),
@@ -159,6 +164,59 @@ impl Skipping for Passing<'_> {
         let dropped = finder.content(data).len();
         self.rest = Some(rest.saturating_sub(dropped));
         dropped
+    }
+}
+
+/// Goes past a record of some segments; to the end of all, where nothing tells how long one is.
+struct PassingSegments<'e> {
+    finder: &'e Finder,
+    header: Header,
+    place: Place,
+}
+
+/// Where the bytes are that are shown.
+#[derive(Clone, Copy)]
+enum Place {
+    /// The record begins with them.
+    Start,
+    /// So many more are those of a segment, after which others may follow or not.
+    Inside(usize, bool),
+    /// Nothing tells where another record is.
+    Lost,
+}
+
+impl PassingSegments<'_> {
+    fn extent(&self, content: &[u8]) -> Option<(usize, Ending)> {
+        match self.place {
+            Place::Start => self.header.extent(content),
+            Place::Inside(rest, true) => Some(self.header.follow(content, rest)),
+            Place::Inside(rest, false) => Some((rest, Ending::Whole)),
+            Place::Lost => None,
+        }
+    }
+}
+
+impl Skipping for PassingSegments<'_> {
+    fn resume_after(&self, data: &[u8], at_end: bool) -> Option<usize> {
+        let content = self.finder.content(data);
+        match self.extent(content) {
+            Some((stop, Ending::Whole | Ending::Broken)) if stop <= content.len() => Some(stop),
+            _ => at_end.then_some(content.len()),
+        }
+    }
+
+    fn drop_bytes(&mut self, data: &[u8]) -> usize {
+        let content = self.finder.content(data);
+        if let Some((stop, ending)) = self.extent(content) {
+            let dropped = stop.min(content.len());
+            self.place = Place::Inside(stop - dropped, ending == Ending::Open);
+            return dropped;
+        }
+        if self.finder.told_length(data, 0).is_none() && !matches!(self.place, Place::Lost) {
+            return 0;
+        }
+        self.place = Place::Lost;
+        content.len()
     }
 }
 

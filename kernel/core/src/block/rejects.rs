@@ -70,6 +70,7 @@ fn code_of(fault: &Fault) -> &'static str {
         Code::TooLong => "record-too-long",
         Code::NotOneRecord => "not-one-record",
         Code::BadRecordHeader => "bad-record-header",
+        Code::MissingSegment => "missing-segment",
         Code::NotAnArray => "not-an-array",
         Code::PathNotFound => "record-path-not-found",
     }
@@ -161,6 +162,9 @@ impl Words {
                 format!("the value of a message is one record, and this one has {seen}{hint}")
             }
             ("bad-record-header", _) => "nothing tells how long a record is".into(),
+            ("missing-segment", _) => {
+                "a record has a first segment, those in the middle, and a last one".into()
+            }
             ("no-match", _) => "the record does not match the pattern".into(),
             ("before-first-record", _) => "nothing before it begins a record".into(),
             ("bad-json", _) => format!("the record is no JSON value: {seen}"),

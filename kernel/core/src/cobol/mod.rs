@@ -5,8 +5,10 @@ mod hierarchy;
 mod layout;
 mod parse;
 mod records;
+mod spanned;
 mod value;
 
 pub use layout::{CobolSpec, Notation};
 pub use parse::Parser;
-pub use records::{Finder, FindingSpec, Way};
+pub use records::{Finder, FindingSpec, Header, Way};
+pub use spanned::Ending;

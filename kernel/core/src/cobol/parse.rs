@@ -7,6 +7,7 @@ use arrow_schema::{DataType, SchemaRef};
 use super::expand::expand;
 use super::hierarchy::Hierarchy;
 use super::layout::{CobolSpec, Coding, Leaf, Node, Notation, Piece, Table};
+use super::records::{Header, Way};
 use super::value::{Digits, NoValue, Read, binary, float};
 use crate::columns::{Column, Shape};
 use crate::fault::{Code, Fault, shown};
@@ -31,6 +32,7 @@ pub struct Parser {
     notation: Notation,
     record_start: usize,
     segment: Option<Leaf>,
+    spans: Option<Header>, // where records may have several segments: how these are told
     pieces: Option<Vec<Piece>>,
     hierarchy: Option<Hierarchy>,
     rescue: Option<Rescue>,
@@ -122,6 +124,10 @@ impl Parser {
             name_bytes: nodes.iter().map(|node| node.name_bytes(0, 1)).sum(),
             record_start: spec.record_start,
             segment: spec.segment.clone(),
+            spans: match &spec.finding.records {
+                Way::Spanned(header) => Some(*header),
+                _ => None,
+            },
             pieces: spec.pieces.clone(),
             hierarchy: Hierarchy::new(spec)?,
             schema,
@@ -161,7 +167,10 @@ impl Parser {
             let is_lost = |row: usize| {
                 let found = malformed.binary_search(&(row as u32)).ok();
                 let code = found.and_then(|place| codes.get(place));
-                matches!(code, Some(Code::BadRecordHeader | Code::NotBegun))
+                matches!(
+                    code,
+                    Some(Code::BadRecordHeader | Code::NotBegun | Code::MissingSegment)
+                )
             };
             let bases = (from..to).filter_map(|row| {
                 let (start, stop) = span(&frames, row)?;
@@ -190,6 +199,9 @@ impl Parser {
                 path: Vec::new(),
                 refused: Vec::new(),
             };
+            if let Some(header) = self.spans {
+                tile.join(header, self.record_start);
+            }
             if let Some(hierarchy) = &self.hierarchy {
                 tile.grow(hierarchy, &self.notation, self.record_start);
             }
@@ -656,6 +668,31 @@ impl Planned {
 impl Tile<'_> {
     fn bases(&self) -> &[Base] {
         self.levels.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Put in the place of records of several segments those of one.
+    fn join(&mut self, header: Header, record_start: usize) {
+        let record = |base: &Base| {
+            let start = base.at.checked_sub(record_start)?;
+            self.data
+                .get(start..base.stop)
+                .filter(|_| base.at < base.stop)
+        };
+        if !self
+            .bases()
+            .iter()
+            .filter_map(record)
+            .any(Header::has_segments)
+        {
+            return;
+        }
+        let (mut joined, mut bases) = (Vec::new(), self.bases().to_vec());
+        for base in &mut bases {
+            let start = joined.len();
+            joined.extend_from_slice(&header.joined(record(base).unwrap_or_default()));
+            (base.at, base.stop) = (start + record_start, joined.len());
+        }
+        (self.data, self.levels) = (joined.into(), vec![bases]);
     }
 
     /// Put in the place of the records those that have room for all items of lists.

@@ -13,7 +13,7 @@ use crate::lines::{Bounds, Records, Taking};
 use crate::parsed::{Parsed, Stopped};
 
 /// Bytes in front of a record, or of a block, that say how long it is.
-const HEADER_BYTES: usize = 4;
+pub(super) const HEADER_BYTES: usize = 4;
 /// How many bytes of a block are still to come, where nothing tells that: those up to the end of the file.
 const LOST: usize = usize::MAX;
 
@@ -40,6 +40,8 @@ pub enum Way {
     Fixed(NonZero<usize>),
     /// Four bytes in front say how many; see the Python class `HeaderRecords`.
     Headers(Header),
+    /// The same, of one segment or of several; see the Python class `SpannedRecords`.
+    Spanned(Header),
     /// The same in blocks, whose lengths are in front of them; see the Python class `BlockedRecords`.
     Blocks(Header, Header),
     /// An item says how many; see the Python class `FieldRecords`.
@@ -72,7 +74,7 @@ pub struct ShiftedSpec {
 
 /// Length of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Length {
+pub(super) enum Length {
     /// So many bytes.
     Known(usize),
     /// Nothing says it.
@@ -102,7 +104,7 @@ pub struct Header {
 
 impl Header {
     /// Bytes after those of a header; `None` if they say none.
-    fn length(self, header: [u8; HEADER_BYTES]) -> Option<usize> {
+    pub(super) fn length(self, header: [u8; HEADER_BYTES]) -> Option<usize> {
         let [a, b, c, d] = header;
         let (high, low) = (u16::from_be_bytes([a, b]), u16::from_le_bytes([c, d]));
         if (high > 0) == (low > 0) || self.big_endian.is_some_and(|big| big != (high > 0)) {
@@ -243,8 +245,11 @@ impl Finder {
 
     /// Whether a record is read.
     fn is_read(&self, record: &[u8], code: Option<Code>) -> bool {
-        match &self.segments {
-            Some(kinds) if code.is_none() => kinds.has(record),
+        match (&self.segments, &self.way) {
+            (Some(kinds), Way::Spanned(header)) if code.is_none() => {
+                kinds.has(&header.joined(record))
+            }
+            (Some(kinds), _) if code.is_none() => kinds.has(record),
             _ => true,
         }
     }
@@ -257,6 +262,7 @@ impl Finder {
     /// Length of the record that some content begins with, with what is in front of it.
     fn length(&self, content: &[u8]) -> Length {
         let length = match (&self.way, &self.notation) {
+            (Way::Spanned(header), _) => return header.span(content).0,
             (Way::Fixed(length), _) => Some(length.get()),
             (Way::Headers(header) | Way::Blocks(header, _), _) => match content.first_chunk() {
                 Some(&bytes) => header.length(bytes).map(|length| length + HEADER_BYTES),
@@ -379,10 +385,13 @@ impl Finder {
         }
         while start < size {
             let rest = content.get(start..).unwrap_or_default();
-            let length = self.length(rest);
+            let (length, broken) = match &self.way {
+                Way::Spanned(header) => header.span(rest),
+                _ => (self.length(rest), None),
+            };
             if let Some(length) = length.known().filter(|&length| length <= rest.len()) {
                 let stop = start + length;
-                if !take((start, stop, stop), None) {
+                if !take((start, stop, stop), broken) {
                     return start;
                 }
                 start = stop;

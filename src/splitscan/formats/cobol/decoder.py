@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from splitscan.formats.cobol.framing import BAD_RECORD_HEADER
+from splitscan.formats.cobol.framing import BAD_RECORD_HEADER, CobolRecords
 from splitscan.formats.cobol.hierarchy import Base, Hierarchy
 from splitscan.formats.cobol.nodes import Children, Group, Leaf, Node, Pieces, Table
 from splitscan.formats.cobol.notation import Notation, NoValueError, expand
+from splitscan.formats.cobol.spanned import MISSING_SEGMENT
 from splitscan.formats.decoding.contract import Decoded, Faults, FaultTemplate, type_name, wrong_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
 from splitscan.formats.decoding.values import SHORT_RECORD, SHORT_WORDING
@@ -169,6 +170,7 @@ class CobolDecoder:
     columns: Sequence[Node]
     fields: tuple[pa.Field, ...]
     notation: Notation
+    records: CobolRecords
     start: int = 0
     segment: Leaf | None = None
     pieces: Pieces = ()
@@ -180,7 +182,7 @@ class CobolDecoder:
         rows, faults, rescued = [], [], []
         for number, found in enumerate(records_of(data, frames)):
             broken = frames.malformed.get(number)
-            record = b"" if broken in {BAD_RECORD_HEADER, BEFORE_FIRST_RECORD} else found
+            record = b"" if broken in _UNREAD else self.records.joined(found)
             if self.pieces:
                 record = record[: self.start] + expand(self.pieces, self.notation, record[self.start :]).data
             reader = RecordReader(self.notation, record)
@@ -195,8 +197,7 @@ class CobolDecoder:
             if broken is not None:
                 missing = broken.partition(" ")[2]
                 short = BLOCK_WORDING if missing else SHORT_WORDING
-                wording = {BAD_RECORD_HEADER: HEADER_WORDING, BEFORE_FIRST_RECORD: NOT_BEGUN_WORDING}.get(broken, short)
-                faults.append(wording.fault(number, missing))
+                faults.append(_UNREAD.get(broken, short).fault(number, missing))
             elif problems and self.rescue is None:
                 first = problems[0]
                 faults.append(wrong_value(first.path, first.kind).fault(number, first.seen))
@@ -219,6 +220,14 @@ STRANGER = "child of a segment before it"
 
 HEADER_WORDING = FaultTemplate(BAD_RECORD_HEADER, "nothing tells how long a record is")
 """Said of the rest of a file in which nothing tells where records are."""
+
+SEGMENT_WORDING = FaultTemplate(MISSING_SEGMENT, "a record has a first segment, those in the middle, and a last one")
+"""Said of segments that are no record."""
+
+_UNREAD = {
+    BAD_RECORD_HEADER: HEADER_WORDING, BEFORE_FIRST_RECORD: NOT_BEGUN_WORDING, MISSING_SEGMENT: SEGMENT_WORDING,
+}  # fmt: skip
+"""Said of records of which nothing is read, by their codes."""
 
 BLOCK_WORDING = FaultTemplate(SHORT_RECORD, "the file ends inside a block: by its length ", " more bytes follow")
 """Said at the end of a file that is cut off between two records of a block."""

@@ -15,6 +15,7 @@ from splitscan.formats.cobol.hierarchy import Hierarchy, RootedRecords
 from splitscan.formats.cobol.nodes import Children, Group, Leaf, Node, Table, spelled_pieces
 from splitscan.formats.cobol.notation import Notation, Segments
 from splitscan.formats.cobol.options import CobolOptions, Recfm, Trimming
+from splitscan.formats.cobol.spanned import SpannedRecords
 from splitscan.formats.column_rules import block_fields, filled, rescue_for, spelled_rescue
 from splitscan.formats.contract import NOTHING, BlockSpelling, Format, FoundSchema, Heads, Projection
 from splitscan.formats.decoding.contract import Decoder, type_name
@@ -36,6 +37,7 @@ class Cobol(Format[CobolOptions]):
             columns=_nodes(own, wanted),
             fields=tuple(column.remove_metadata() for column in wanted.decoded),
             notation=_notation(own),
+            records=_records(own),
             start=_start(own),
             segment=own.segment,
             pieces=own.layout.pieces,
@@ -105,7 +107,7 @@ def _single_records(own: CobolOptions) -> CobolRecords:
         adjustment = own.rdw_adjustment - (HEADER_BYTES if own.is_rdw_part_of_record_length else 0)
         around |= {"big_endian": own.is_rdw_big_endian, "adjustment": adjustment}
         if own.recfm is Recfm.VARIABLE:
-            return HeaderRecords(**around)
+            return HeaderRecords(**around) if own.layout.hierarchy else SpannedRecords(**around)
         blocks: dict[str, Any] = {"blocks_big_endian": own.is_bdw_big_endian, "blocks_adjustment": own.bdw_adjustment}
         return BlockedRecords(**around, **blocks)
     if own.recfm is Recfm.LINES:

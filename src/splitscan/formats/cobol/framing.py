@@ -60,6 +60,10 @@ class CobolRecords(ABC):
         """Bytes in front of all records that *content* has, which a reader may pass alone."""
         return 0
 
+    def joined(self, record: bytes) -> bytes:
+        """A record without what lies between its parts."""
+        return record
+
     def spelled(self) -> dict[str, Any]:
         """Words in which the kernel is told of it."""
         segments = None if self.segments is None else self.segments.spelled()
@@ -92,7 +96,7 @@ class CobolRecords(ABC):
         passed = self.gap_in_front(view)
         for start, stop, next_start, code in self.each(view, at_end=at_end):
             passed = next_start
-            if self._is_read(view[start:stop], code):
+            if self.is_read(view[start:stop], code):
                 malformed |= {} if code is None else {len(starts): code}
                 starts.append(start)
                 stops.append(stop)
@@ -106,15 +110,16 @@ class CobolRecords(ABC):
         frames = self.frame(data, at_end=False)
         return CountedRecords(len(frames), frames.next_start)
 
-    def _is_read(self, record: memoryview, code: str | None) -> bool:
-        return self.segments is None or code is not None or self.segments.has(bytes(record))
+    def is_read(self, record: memoryview, code: str | None) -> bool:
+        """True if a record, or what is flagged with a code, is one of those that are read."""
+        return self.segments is None or code is not None or self.segments.has(self.joined(bytes(record)))
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         view = self.content(data)
         if self.segments is None and (view or not self.trailer):
             return 0
         for start, stop, _, code in self.each(view, at_end=at_end):
-            if self._is_read(view[start:stop], code):
+            if self.is_read(view[start:stop], code):
                 return start
         return len(data) if at_end else Need.AFTER
 
@@ -210,11 +215,8 @@ class CobolReferenceFramer:
     def finish(self) -> None:
         content = self._format.content(bytes(self._data))
         found = self._format.each(content, at_end=True)
-        segments = self._format.segments
         self.records = [
-            (start, stop)
-            for start, stop, _, code in found
-            if segments is None or code is not None or segments.has(bytes(content[start:stop]))
+            (start, stop) for start, stop, _, code in found if self._format.is_read(content[start:stop], code)
         ]
 
 
