@@ -83,7 +83,7 @@ def random_fields(draw: random.Random) -> tuple[pa.Field, ...]:
 def random_decoder(draw: random.Random) -> JsonDecoder:
     """The definition, with options of all kinds."""
     fields = random_fields(draw)
-    rules = Rules(time_zone=draw.choice(["UTC", "UTC", "Europe/Berlin"]))
+    rules = Rules(time_zone=draw.choice(["UTC", "UTC", "Europe/Berlin"]), locale=draw.choice(["en-US", "en-US", "de"]))
     own = {f.name: Rules(date_format="dd.MM.yyyy", timestamp_format="yyyy") for f in fields if draw.random() < 0.1}
     rescue = draw.choice([None, None, Rescue('a/é\\".json', wanted=draw.random() < 0.8)])
     return JsonDecoder(UTF_8, fields, random_dialect(draw), rules, own, rescue)

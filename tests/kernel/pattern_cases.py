@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+
+from splitscan.options.locales import names_of
 
 NAMED_ZONES = [
     "Z", "UTC", "GMT", "+01:00", "-0330", "+5", "UTC+2", "GMT-11:45", "+18:00", "+18:01", "-19", "+01:60", "utc", "z",
@@ -22,13 +24,23 @@ _LETTERS = [
     "k", "kk", "h", "hh", "K", "KK", "a", "m", "mm", "s", "ss", "S", "SSS", "SSSSSS", "SSSSSSSSS", "X", "XX", "XXX",
     "x", "xx", "xxx", "Z", "ZZZZZ", "VV", "z", "zzz",
 ]  # fmt: skip
-_MONTHS = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-]  # fmt: skip
-_DAYS = [
-    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-]  # fmt: skip
+LOCALES = [
+    "en-US",
+    "en-US",
+    "en-US",
+    "en-GB",
+    "de",
+    "fr-CA",
+    "ru",
+    "ar-EG",
+    "hi",
+    "bn",
+    "ur",
+    "ja",
+    "zh",
+    "tr",
+    "pt-PT",
+]
 
 
 def random_digits(rng: random.Random, least: int, most: int) -> str:
@@ -37,10 +49,10 @@ def random_digits(rng: random.Random, least: int, most: int) -> str:
     return rng.choice(["0", "9"]) * count if rng.random() < 0.1 else "".join(rng.choices("0123456789", k=count))
 
 
-def random_pattern(rng: random.Random) -> tuple[str, Callable[[random.Random], str]]:
-    """A pattern and texts for it; sometimes one that has no meaning."""
+def random_pattern(rng: random.Random, locale: str) -> tuple[str, Callable[[random.Random], str]]:
+    """A pattern and texts for it in the words of a locale; sometimes one that has no meaning."""
     pattern = rng.choice(PATTERNS) if rng.random() < 0.5 else generated_pattern(rng)
-    return pattern, lambda rng: spoken(rng, pattern)
+    return pattern, lambda rng: spoken(rng, pattern, names_of(locale))
 
 
 def generated_pattern(rng: random.Random) -> str:
@@ -60,7 +72,7 @@ def generated_pattern(rng: random.Random) -> str:
     return "".join(parts) + "]" * depth
 
 
-def spoken(rng: random.Random, pattern: str) -> str:
+def spoken(rng: random.Random, pattern: str, names: Mapping[str, tuple[str, ...]]) -> str:
     """A text that the pattern might match: each run of letters becomes something like it, brackets are kept or left."""
     text, at, skip = "", 0, 0
     while at < len(pattern):
@@ -76,18 +88,15 @@ def spoken(rng: random.Random, pattern: str) -> str:
         elif letter.isascii() and letter.isalpha():
             while at < len(pattern) and pattern[at] == letter:
                 at += 1
-            part = _said(rng, pattern[start:at])
-        text += "" if skip else rng.choice([part] * 9 + [part.upper()])
+            part = _said(rng, pattern[start:at], names)
+        text += "" if skip else rng.choice([part] * 9 + [part.upper(), part.lower()])
     return text
 
 
-def _said(rng: random.Random, run: str) -> str:
+def _said(rng: random.Random, run: str, names: Mapping[str, tuple[str, ...]]) -> str:
     letter, count = run[0], len(run)
-    if (letter in "ML" and count > 2) or letter == "E":
-        name = rng.choice(_MONTHS if letter in "ML" else _DAYS)
-        return name if count == 4 else name[:3]
-    if letter == "a":
-        return rng.choice(["am", "pm", "AM", "Pm"])
+    if (letter in "ML" and count > 2) or letter in "Ea":
+        return rng.choice(names[run if run in names else "E"])
     if letter in "XxZ":
         return rng.choice(["Z", "+00:00", "+0000", "-03:30", "+0130", "+01", "-0000", "+19:00", "+01:60"])
     if letter in "Vz":

@@ -170,7 +170,7 @@ def _check_json(draw: random.Random, decoder: JsonDecoder, data: bytes, **option
     }
     common = _common(draw) | ({"singleVariantColumn": "v", "rescuedDataColumn": None} if decoder.is_whole else {})
     return check_reading(
-        draw, "json", data, pa.schema(decoder.fields), timeZone=decoder.rules.time_zone,
+        draw, "json", data, pa.schema(decoder.fields), timeZone=decoder.rules.time_zone, locale=decoder.rules.locale,
         columnOptions=_written(draw, decoder.fields), variantAllowDuplicateKeys=draw.random() < 0.5,
         maxVariantBytes=draw.choice([None, None, None, draw.randint(1, 40)]), **options,
         **allowed, **common,
@@ -187,7 +187,8 @@ def check_xml(seed: int) -> Counter[str]:
         rowTag=own.row_tag, attributePrefix=own.attribute_prefix, valueTag=own.value_tag,
         excludeAttribute=own.exclude_attribute, ignoreNamespace=own.ignore_namespace,
         ignoreSurroundingSpaces=own.ignore_surrounding_spaces, nullValue=own.null_value,
-        timeZone=decoder.rules.time_zone, columnOptions=_written(draw, decoder.fields), **_common(draw),
+        timeZone=decoder.rules.time_zone, locale=decoder.rules.locale, columnOptions=_written(draw, decoder.fields),
+        **_common(draw),
     )  # fmt: skip
 
 
@@ -242,7 +243,7 @@ def check_text(seed: int) -> Counter[str]:
 def _rules(rules: Rules) -> dict[str, Any]:
     return {
         "dateFormat": rules.date_format, "timestampFormat": rules.timestamp_format,
-        "timestampNTZFormat": rules.timestamp_ntz_format, "timeZone": rules.time_zone,
+        "timestampNTZFormat": rules.timestamp_ntz_format, "timeZone": rules.time_zone, "locale": rules.locale,
     }  # fmt: skip
 
 

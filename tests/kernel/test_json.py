@@ -99,4 +99,4 @@ def test_what_is_not_supported_is_refused() -> None:
     with pytest.raises(splitscan_kernel.Unsupported, match="inference"):
         splitscan_kernel.MemberSummary("{}")
     with pytest.raises(splitscan_kernel.Unsupported, match="csv"):
-        splitscan_kernel.MemberSummary(inference_document({"csv": vars(Rules())}))
+        splitscan_kernel.MemberSummary(inference_document({"csv": Rules().spelled}))

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import pyarrow as pa
-from tests.kernel.pattern_cases import NAMED_ZONES, random_digits, random_pattern
+from tests.kernel.pattern_cases import LOCALES, NAMED_ZONES, random_digits, random_pattern
 
 from splitscan.formats.decoding.conversions import Rules, is_number
+from splitscan.options.locales import NumberSymbols
 
 ZONES = [
     "UTC", "+01:30", "-18:00", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Africa/Casablanca", "Asia/Tokyo",
@@ -70,14 +71,21 @@ def random_case(rng: random.Random) -> Case:
         names = rng.sample(["NA", "-1", "0", "inf", "+", "nan", "-Inf", "∞", "1e5", "NaN", ""], 3)
         rules = Rules(nan_value=names[0], positive_inf=names[1], negative_inf=names[2])
     if is_number(kind):
-        rules = replace(rules, exact_numbers=rng.random() < 0.2)
+        rules = replace(rules, exact_numbers=rng.random() < 0.2, locale=rng.choice(LOCALES))
     if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and rng.random() < 0.6:
-        pattern, sample = random_pattern(rng)
+        locale = rng.choice(LOCALES)
+        pattern, sample = random_pattern(rng, locale)
         rules = Rules(
-            date_format=pattern, timestamp_format=pattern, timestamp_ntz_format=pattern, time_zone=rules.time_zone
+            date_format=pattern,
+            timestamp_format=pattern,
+            timestamp_ntz_format=pattern,
+            time_zone=rules.time_zone,
+            locale=locale,
         )
         return Case(kind, rules, sample)
-    return Case(kind, rules, SAMPLERS.get(kind, decimal_text if pa.types.is_decimal(kind) else any_text))
+    if pa.types.is_decimal(kind):
+        return Case(kind, rules, lambda rng: decimal_of(rng, rules.symbols))
+    return Case(kind, rules, SAMPLERS.get(kind, any_text))
 
 
 def random_texts(rng: random.Random, case: Case, count: int) -> list[str | None]:
@@ -166,6 +174,19 @@ def decimal_text(rng: random.Random) -> str:
     if rng.random() < 0.02:
         text = "0" * rng.randint(380, 402) + text
     return text
+
+
+def decimal_of(rng: random.Random, symbols: NumberSymbols | None) -> str:
+    """A decimal, most often with the symbols of a locale."""
+    text = decimal_text(rng)
+    if symbols is None or rng.random() < 0.1:
+        return text
+    if rng.random() < 0.2:
+        text = f"{random_digits(rng, 1, 2)},{random_digits(rng, 2, 2)},{random_digits(rng, 3, 3)}.{rng.randint(0, 99)}"
+    said = {"-": symbols.minus, ".": symbols.decimal, ",": symbols.grouping}
+    if rng.random() < 0.5:
+        said |= {str(digit): chr(ord(symbols.zero) + digit) for digit in range(10)}
+    return "".join(said.get(each, each) for each in text)
 
 
 def boolean_text(rng: random.Random) -> str:

@@ -109,7 +109,7 @@ def random_decoder(draw: random.Random) -> XmlDecoder:
     """The definition, with options of all kinds."""
     names = draw.sample(sorted({*NAMES, "_b", "_x:a"}), draw.randint(0, 5))
     fields = tuple(pa.field(name, random_kind(draw)) for name in names)
-    rules = Rules(time_zone=draw.choice(["UTC", "UTC", "Europe/Berlin"]))
+    rules = Rules(time_zone=draw.choice(["UTC", "UTC", "Europe/Berlin"]), locale=draw.choice(["en-US", "en-US", "de"]))
     own_rules = {
         f.name: Rules(date_format="dd.MM.yyyy", timestamp_format="yyyy") for f in fields if draw.random() < 0.1
     }

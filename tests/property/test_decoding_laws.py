@@ -92,6 +92,7 @@ def cases(draw: Any) -> Case:
             date_format=draw(st.sampled_from([None, None, "dd/MM/yyyy"])),
             timestamp_format=draw(st.sampled_from([None, None, "yyyy-MM-dd HH:mm:ss"])),
             exact_numbers=draw(st.sampled_from([False, False, True])),
+            locale=draw(st.sampled_from(["en-US", "en-US", "de"])),
         ),
         null_value,
         draw(st.sampled_from(["", "EMPTY", null_value])),

@@ -60,7 +60,8 @@ _OPTIONS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "max_record_bytes": st.integers(1, 12),
         "encoding": st.sampled_from(["UTF-8", "ISO-8859-1", "windows-1252", "UTF-16LE", "UTF-32BE", "GB18030"]),
         "time_zone": st.sampled_from(["UTC", "Europe/Berlin", "-03:00"]),
-        "date_format": st.sampled_from(["dd/MM/yyyy", "yyyy-MM-dd"]),
+        "date_format": st.sampled_from(["dd/MM/yyyy", "yyyy-MM-dd", "d MMM"]),
+        "locale": st.sampled_from(["de", "fr", "hi", "ar-EG"]),
         "rescued_data_column": st.just("_rescued"),
     },
 )

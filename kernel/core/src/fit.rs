@@ -58,17 +58,20 @@ pub struct Fitter {
     date: Option<Pattern>,
     time: Option<Pattern>,
     clock: Clock,
+    has_points: bool,
 }
 
 impl Fitter {
     /// By these rules; an error says what is wrong with a pattern.
     pub fn new(rules: &Rules) -> Result<Fitter, String> {
-        let pattern = |text: &Option<String>| text.as_deref().map(Pattern::new).transpose();
+        let compile = |text: &String| Pattern::new(text, &rules.names);
+        let pattern = |text: &Option<String>| text.as_ref().map(compile).transpose();
         Ok(Fitter {
             named: Named::new(rules),
             date: pattern(&rules.date_format)?,
             time: pattern(&rules.timestamp_format)?,
             clock: Clock::new(rules.zone.clone()),
+            has_points: rules.has_points(),
         })
     }
 
@@ -97,7 +100,7 @@ impl Fitter {
             [b'-' | b'+', rest @ ..] => rest,
             rest => rest,
         };
-        if loses_digits(bare) {
+        if loses_digits(bare) || self.loses_point(bare) {
             return 0;
         }
         let has_blanks = bare.len() < text.len();
@@ -144,6 +147,16 @@ impl Fitter {
             found |= TIMESTAMP;
         }
         found
+    }
+
+    /// Whether a point in a number is not what stands before its fraction, so that a double would be another.
+    #[inline]
+    pub(crate) fn loses_point(&self, text: &str) -> bool {
+        !self.has_points
+            && text
+                .as_bytes()
+                .windows(2)
+                .any(|pair| matches!(pair, [b'.', b'0'..=b'9'] | [b'0'..=b'9', b'.']))
     }
 
     /// Whether a text is a fraction, or a whole number.

@@ -1,6 +1,11 @@
 //! How values are written: the options that values depend on.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Names by the run of letters that stands for them in patterns: of months from January on, of days from Monday on, and of
+/// half days.
+pub type Names = BTreeMap<String, Vec<String>>;
 
 /// Rules for the values of one column. Names and meaning as in the Python class `Rules`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +26,35 @@ pub struct Rules {
     pub zone: Arc<Zone>,
     /// Whether a number that would lose digits of its text is none; see [`loses_digits`](crate::value::loses_digits).
     pub exact_numbers: bool,
+    /// Names in the locale of the patterns, as far as those have any.
+    pub names: Arc<Names>,
+    /// Symbols of decimals; `None` for a point, and commas between groups of digits.
+    pub symbols: Option<NumberSymbols>,
+}
+
+/// How a locale writes decimals; the Python class of that name says more.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NumberSymbols {
+    /// Stands before the fraction.
+    pub decimal: char,
+    /// Stands between groups of digits.
+    pub grouping: char,
+    /// Stands before negative numbers.
+    pub minus: String,
+    /// The first of ten digits.
+    pub zero: char,
+    /// Whether groups have two digits, all but the last one.
+    pub pairs: bool,
+}
+
+impl Rules {
+    /// Whether a point stands before the fraction of every number.
+    pub(crate) fn has_points(&self) -> bool {
+        self.symbols
+            .as_ref()
+            .is_none_or(|symbols| symbols.decimal == '.')
+    }
 }
 
 /// Which values are variants.
@@ -73,6 +107,8 @@ impl Default for Rules {
             timestamp_ntz_format: None,
             zone: Arc::new(Zone::Fixed(0)),
             exact_numbers: false,
+            names: Arc::default(),
+            symbols: None,
         }
     }
 }

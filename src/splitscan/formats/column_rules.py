@@ -252,7 +252,7 @@ def block_fields(wanted: Projection, written: Callable[[pa.Field], str] = lambda
             {
                 "name": column.name,
                 "type": type_name(column.type),
-                "rules": vars(rules_of(column, rules)),
+                "rules": rules_of(column, rules).spelled,
                 "written": written(column),
                 "is_required": not column.nullable,
                 "default": default,

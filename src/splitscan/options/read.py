@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from splitscan.options.files import ZONE, FileOptions, parse_zone
+from splitscan.options.locales import ENGLISH, LANGUAGES, find_locale
 from splitscan.options.table import (
     FLAG,
     PATHS,
@@ -60,12 +61,15 @@ _NAMES = {
 
 
 def _parse_locale(value: Any) -> str:
-    if isinstance(value, str) and value.replace("_", "-").lower().partition("-")[0] == "en":
-        return value
-    raise ValueRefusedError("read numbers, month and day names of other languages as text and convert them in Spark")
+    found = find_locale(value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueRefusedError("read numbers, month and day names of other locales as text and convert them in Spark")
+    return found
 
 
-LOCALE = OptionKind("locale", "an English locale such as en-US", _parse_locale)
+LOCALE = OptionKind(
+    "locale", f"one of {', '.join(LANGUAGES)}, or one of their regions that Java has, such as de-AT", _parse_locale
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +189,7 @@ class TypedOptions(EncodedOptions):
     time_zone: str = option(
         ZONE, "Zone of times that name none; that of the session if not given, and UTC without one.", "UTC"
     )
-    locale: str = option(LOCALE, "Language of month and day names.", "en-US")
+    locale: str = option(LOCALE, "Language of decimals in texts, and of month and day names.", ENGLISH)
 
 
 class Mode(enum.Enum):

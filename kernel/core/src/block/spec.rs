@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZero;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use crate::charsets::Charset;
 use crate::cobol::CobolSpec;
 use crate::codes::{CodeTables, Codes};
 use crate::json::Dialect;
-use crate::rules::{Rules, Variants};
+use crate::rules::{Names, NumberSymbols, Rules, Variants};
 use crate::value::zone;
 use crate::xml::Naming;
 
@@ -322,6 +323,8 @@ pub struct RulesSpec {
     pub timestamp_ntz_format: Option<String>,
     pub time_zone: String,
     pub exact_numbers: bool,
+    pub names: Names,
+    pub symbols: Option<NumberSymbols>,
 }
 
 /// A column of a batch.
@@ -582,6 +585,8 @@ impl RulesSpec {
             timestamp_ntz_format: self.timestamp_ntz_format.clone(),
             zone,
             exact_numbers: self.exact_numbers,
+            names: Arc::new(self.names.clone()),
+            symbols: self.symbols.clone(),
         })
     }
 }

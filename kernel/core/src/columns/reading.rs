@@ -7,7 +7,7 @@ use arrow_schema::{DataType, TimeUnit};
 use super::cells::{Cells, fill, fill_texts};
 use super::nulls::Nulls;
 use super::{Column, Data, Pushed};
-use crate::rules::Rules;
+use crate::rules::{NumberSymbols, Rules};
 use crate::value::clock::{Clock, within_years};
 use crate::value::float::{Float, Named};
 use crate::value::pattern::Pattern;
@@ -23,8 +23,8 @@ pub(super) enum Reading {
     Plain,
     /// Numbers that have names.
     Float(Named),
-    /// Digits, and how many of them are decimals.
-    Decimal(u8, i8),
+    /// Digits, and how many of them are decimals; symbols of a locale that writes them otherwise than in English.
+    Decimal(u8, i8, Option<NumberSymbols>),
     /// A pattern, or none.
     Date(Option<Pattern>),
     /// A pattern, or none; the clock of times that name no zone, or none where no time may name one.
@@ -34,10 +34,13 @@ pub(super) enum Reading {
 impl Reading {
     /// For columns of a type; an error says what is wrong with a pattern.
     pub(super) fn new(kind: &DataType, rules: &Rules) -> Result<Reading, String> {
-        let pattern = |text: &Option<String>| text.as_deref().map(Pattern::new).transpose();
+        let compile = |text: &String| Pattern::new(text, &rules.names);
+        let pattern = |text: &Option<String>| text.as_ref().map(compile).transpose();
         Ok(match kind {
             DataType::Float32 | DataType::Float64 => Reading::Float(Named::new(rules)),
-            DataType::Decimal128(precision, scale) => Reading::Decimal(*precision, *scale),
+            DataType::Decimal128(precision, scale) => {
+                Reading::Decimal(*precision, *scale, rules.symbols.clone())
+            }
             DataType::Date32 => Reading::Date(pattern(&rules.date_format)?),
             DataType::Timestamp(TimeUnit::Microsecond, None) => {
                 Reading::Time(pattern(&rules.timestamp_ntz_format)?, None)
@@ -81,7 +84,19 @@ impl Column {
             (Data::Float64(values), Reading::Float(named)) => {
                 fill_floats::<EXACT, _, C>(values, nulls, cells, refuse, named)
             }
-            (Data::Decimal(values), Reading::Decimal(precision, scale)) => {
+            (Data::Decimal(values), Reading::Decimal(precision, scale, Some(symbols))) => {
+                let loses = |text: &str| {
+                    EXACT
+                        && (loses_digits(text)
+                            || decimal::is_written_otherwise(text.as_bytes(), *scale))
+                };
+                let read = |text: &str| {
+                    let plain = decimal::in_english(text, symbols).filter(|text| !loses(text))?;
+                    decimal::parse(&plain, *precision, *scale)
+                };
+                fill(values, nulls, cells, refuse, never, read)
+            }
+            (Data::Decimal(values), Reading::Decimal(precision, scale, None)) => {
                 let (precision, scale) = (*precision, *scale);
                 let is_other = |text: &[u8]| EXACT && decimal::is_written_otherwise(text, scale);
                 let quick = |bytes: &[u8], start, stop| match bytes.get(start..stop) {
@@ -151,6 +166,16 @@ impl Column {
     /// * `allow_named`: whether strings such as `"NaN"` are numbers.
     #[inline]
     pub fn push_json(&mut self, written: &str, is_text: bool, allow_named: bool) -> Pushed {
+        if let Reading::Decimal(_, _, symbols @ Some(_)) = &mut self.reading
+            && !is_text
+        {
+            let kept = symbols.take(); // numbers of JSON have a point in every locale
+            let pushed = self.push_text(written);
+            if let Reading::Decimal(_, _, symbols) = &mut self.reading {
+                *symbols = kept;
+            }
+            return pushed;
+        }
         let nulls = &mut self.nulls;
         match (&mut self.data, is_text) {
             (Data::Text(_), _) => self.push_text(written),

@@ -1,6 +1,7 @@
 //! Decimal fractions of fixed precision.
 
 use super::{digits, without_blanks};
+use crate::rules::NumberSymbols;
 
 const MOST_CHARS: usize = 400; // of a number, commas apart
 const MOST_DIGITS: i64 = 38; // of any type
@@ -27,6 +28,52 @@ pub fn parse(text: &str, precision: u8, scale: i8) -> Option<i128> {
             |value| fitting(value, precision),
         ),
         _ => None,
+    }
+}
+
+/// A number as it is written in English; `None` for a text with symbols that the locale does not have.
+pub fn in_english(text: &str, symbols: &NumberSymbols) -> Option<String> {
+    let text = without_blanks(text);
+    let (sign, rest) = match text.strip_prefix(symbols.minus.as_str()) {
+        Some(rest) => ("-", rest),
+        None => ("", text),
+    };
+    let mut plain = String::from(sign);
+    for symbol in rest.chars() {
+        let digit = u32::from(symbol).wrapping_sub(u32::from(symbols.zero));
+        plain.push(match symbol {
+            _ if symbol == symbols.decimal => '.',
+            _ if symbol == symbols.grouping => ',',
+            '.' | ',' => return None,
+            _ => char::from_digit(digit, 10).unwrap_or(symbol),
+        });
+    }
+    if symbols.pairs && is_in_pairs(&plain) {
+        plain.retain(|symbol| symbol != ',');
+    }
+    Some(plain)
+}
+
+/// Whether commas stand between groups of two digits, and before the last one, of three.
+fn is_in_pairs(text: &str) -> bool {
+    let (_, digits) = signed(text.as_bytes());
+    let mut parts = digits.splitn(2, |&byte| byte == b'.');
+    let groups: Vec<&[u8]> = parts
+        .next()
+        .unwrap_or_default()
+        .split(|&byte| byte == b',')
+        .collect();
+    let are_digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+    let is_fraction = parts.next().is_none_or(are_digits);
+    match groups.as_slice() {
+        [first, pairs @ .., last] if !pairs.is_empty() => {
+            (1..=2).contains(&first.len())
+                && pairs.iter().all(|pair| pair.len() == 2)
+                && last.len() == 3
+                && groups.iter().all(|group| are_digits(group))
+                && is_fraction
+        }
+        _ => false,
     }
 }
 

@@ -7,6 +7,7 @@ mod said;
 use super::calendar::SECOND_US;
 use super::clock::{Clock, within_years};
 use super::zone;
+use crate::rules::Names;
 use letters::Form;
 use said::{Said, Spoken};
 
@@ -51,16 +52,16 @@ enum Node {
 }
 
 /// A run of letters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Piece {
     said: Said,
     form: Form,
 }
 
 impl Pattern {
-    /// Compile a pattern; an error says where it has no meaning.
-    pub fn new(text: &str) -> Result<Pattern, String> {
-        let (nodes, pieces) = compile::compile(text)?;
+    /// Compile a pattern with the names of a locale; an error says where it has no meaning.
+    pub fn new(text: &str, names: &Names) -> Result<Pattern, String> {
+        let (nodes, pieces) = compile::compile(text, names)?;
         let spans = vec![None; pieces.len()];
         Ok(Pattern {
             nodes,
@@ -153,7 +154,8 @@ impl Matching<'_> {
                 },
                 Node::Piece(number) => {
                     let rest = self.text.get(at..)?;
-                    let form = self.pieces.get(*number)?.form;
+                    let pieces = self.pieces;
+                    let form = &pieces.get(*number)?.form;
                     let mut length = form.longest(rest)?;
                     if form.is_final() {
                         self.keep(*number, at, at + length);
@@ -199,8 +201,23 @@ impl Matching<'_> {
 mod tests {
     use super::*;
 
+    fn english() -> Names {
+        let of = |names: &[&str]| names.iter().map(|name| String::from(*name)).collect();
+        Names::from([
+            ("MMM".into(), of(&["Jan", "Feb"])),
+            ("MMMM".into(), of(&["January", "February"])),
+            (
+                "EEEE".into(),
+                of(&["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"]),
+            ),
+            ("a".into(), of(&["AM", "PM"])),
+        ])
+    }
+
     fn read<'t>(pattern: &str, text: &'t str) -> Option<Moment<'t>> {
-        Pattern::new(pattern).expect("a pattern").parse(text)
+        Pattern::new(pattern, &english())
+            .expect("a pattern")
+            .parse(text)
     }
 
     fn shown(pattern: &str, text: &str) -> Option<i64> {
@@ -253,6 +270,26 @@ mod tests {
     }
 
     #[test]
+    fn names_are_those_of_a_locale_and_the_longest_one_counts() {
+        let named = |run: &str, names: &[&str], text: &str| {
+            let names = names.iter().map(|name| String::from(*name)).collect();
+            let names = Names::from([(run.into(), names)]);
+            Pattern::new(run, &names).expect("a pattern").day(text)
+        };
+        let months = ["tháng 1", "Şubat", "mayıs", "tháng 1x"];
+        for (text, day) in [
+            ("THÁNG 1", Some(0)),
+            ("şubat", Some(31)),
+            ("MAYIS", Some(59)),
+            ("mayis", Some(59)),
+            ("tháng 1X", Some(90)),
+            ("thang 1", None),
+        ] {
+            assert_eq!(named("MMMM", &months, text), day, "{text}");
+        }
+    }
+
+    #[test]
     fn zones_are_offsets_or_regions() {
         for (pattern, text, offset) in [
             ("yyyy XXX", "1970 +01:30", 5400),
@@ -265,7 +302,7 @@ mod tests {
             assert_eq!(said, Some(SaidZone::Offset(offset)), "{pattern} {text}");
         }
         let moment = |pattern: &str, text| {
-            let new = || Pattern::new(pattern).expect("a pattern");
+            let new = || Pattern::new(pattern, &english()).expect("a pattern");
             let utc = &mut Clock::utc();
             (
                 new().day(text),
@@ -317,7 +354,7 @@ mod tests {
         for pattern in [
             "Q", "yyyyy", "[yyyy", "yyyy]", "yyyy'", "y{", "y#", "ZZZZ", "'a''yyyy",
         ] {
-            assert!(Pattern::new(pattern).is_err(), "{pattern}");
+            assert!(Pattern::new(pattern, &english()).is_err(), "{pattern}");
         }
     }
 }

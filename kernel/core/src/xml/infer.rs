@@ -234,7 +234,8 @@ impl Types {
         let unsigned = written.strip_prefix(['+', '-']).unwrap_or(written);
         // a leading zero is lost in any number
         let is_number = !(matches!(unsigned.as_bytes(), [b'0', b'0'..=b'9', ..])
-            || written.starts_with('+') && loses_digits(written));
+            || written.starts_with('+') && loses_digits(written)
+            || self.fitter.loses_point(written));
         if is_number && let Some(number) = self.exact(written, unsigned) {
             return Some(number);
         }

@@ -10,7 +10,14 @@ import pyarrow.compute as pc
 
 from splitscan.formats.contract import Summaries
 from splitscan.formats.csv.options import CsvOptions
-from splitscan.formats.decoding.conversions import LOST, NANOSECONDS, Rules, all_convert, outgrows_double
+from splitscan.formats.decoding.conversions import (
+    LOST,
+    NANOSECONDS,
+    NUMBER_WITH_POINT,
+    Rules,
+    all_convert,
+    outgrows_double,
+)
 from splitscan.formats.framing.frames import native
 from splitscan.formats.members import inference_document
 from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE, WIDE
@@ -64,7 +71,8 @@ class TypeSummary(NamedTuple):
         if _all_match(values, _WHOLE):
             digits = pc.max(pc.binary_length(pc.ascii_trim(values, "+- \t"))).as_py()
             kinds |= _DECIMAL if digits <= MOST_DIGITS else 0
-        if pc.any(pc.match_substring_regex(values, LOST)).as_py():
+        with_point = _matching(values, NUMBER_WITH_POINT) if rules.symbols else []
+        if pc.any(pc.match_substring_regex(values, LOST)).as_py() or any(map(rules.loses_point, with_point)):
             kinds &= ~_NUMBERS
         if kinds & _DOUBLE and any(map(outgrows_double, _matching(values, _MAY_OUTGROW))):
             kinds &= ~_DOUBLE
@@ -121,14 +129,16 @@ KEPT_TYPES: Summaries[list[TypeSummary]] = Summaries(
 
 
 def _summarise(batch: pa.RecordBatch, csv: CsvOptions, kinds: list[int]) -> list[TypeSummary]:
-    found = native("fit_texts", inference_document({"csv": vars(_rules(csv))}), batch, kinds) if kinds else []
+    found = native("fit_texts", inference_document({"csv": _rules(csv).spelled}), batch, kinds) if kinds else []
     if found is None:
         return [TypeSummary.of(column, csv) for column in batch.columns]
     return [TypeSummary(*each) for each in found]
 
 
 def _rules(csv: CsvOptions) -> Rules:
-    return Rules(csv.nan_value, csv.positive_inf, csv.negative_inf, csv.date_format, csv.timestamp_format)
+    return Rules(
+        csv.nan_value, csv.positive_inf, csv.negative_inf, csv.date_format, csv.timestamp_format, locale=csv.locale
+    )
 
 
 def _matching(values: pa.Array, pattern: str) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from splitscan.errors import UsageError
+from splitscan.options.locales import ENGLISH
 from splitscan.options.read import LOCALE, TypedOptions, line_separator
 from splitscan.options.table import (
     ANY_TEXT,
@@ -184,7 +185,7 @@ class CsvOptions(TypedOptions):
     nan_value: str = option(ANY_TEXT, "Text of a number that is none.", "NaN")
     positive_inf: str = option(ANY_TEXT, "Text of positive infinity.", "Inf")
     negative_inf: str = option(ANY_TEXT, "Text of negative infinity.", "-Inf")
-    locale: str = option(LOCALE, "Language of numbers and of month and day names.", "en-US")
+    locale: str = option(LOCALE, "Language of decimals, and of month and day names.", ENGLISH)
     ignore_leading_white_space: bool = option(FLAG, "Removes white space before values.", False)
     ignore_trailing_white_space: bool = option(FLAG, "Removes white space after values.", False)
     max_columns: int = option(whole(1), "Most fields in a record; one with more is broken.", 20480)

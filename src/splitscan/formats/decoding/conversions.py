@@ -4,6 +4,8 @@ The fast path is Arrow's cast over whole columns. Values that Arrow refuses are 
 time; the outcome for a value never depends on its neighbours.
 """
 
+# Over 400 lines: the rules of values, and the parser of each type by them, are read together.
+
 from __future__ import annotations
 
 import re
@@ -23,6 +25,7 @@ import pyarrow.compute as pc
 from splitscan.arrays import text_scalar
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.options.files import zone_of
+from splitscan.options.locales import ENGLISH, NumberSymbols, names_of, symbols_of
 
 BLANKS = " \t"  # what may surround a number
 
@@ -52,6 +55,9 @@ DOUBLE_DIGITS = 15
 NANOSECONDS = r"\.[0-9]{6}0*[1-9][^.]*$"
 """A moment with digits that microseconds do not hold."""
 
+NUMBER_WITH_POINT = r"[0-9]\.|\.[0-9]"
+"""A point next to a digit."""
+
 _TOO_WIDE = r"^[ \t]*[+-]?[0-9]{16,}([.][0-9]*)?[ \t]*$"
 _MAY_VANISH = r"^[ \t]*[+-]?[0-9]*[.]?[0-9]*[eE]"
 
@@ -76,6 +82,25 @@ class Rules:
     timestamp_ntz_format: str | None = None
     time_zone: str = "UTC"
     exact_numbers: bool = False
+    locale: str = ENGLISH
+
+    @property
+    def symbols(self) -> NumberSymbols | None:
+        """Symbols of decimals; ``None`` for a point, and commas between groups of digits."""
+        return symbols_of(self.locale)
+
+    def loses_point(self, text: str) -> bool:
+        """True if a point in a number is not what stands before its fraction, so that a double would be another."""
+        return bool(self.symbols and self.symbols.decimal != "." and re.search(NUMBER_WITH_POINT, text))
+
+    @property
+    def spelled(self) -> dict[str, Any]:
+        """These rules as the kernel is told them, with what it needs to know of the locale: JSON values."""
+        plain = {name: value for name, value in vars(self).items() if name != "locale"}
+        patterns = "".join(filter(None, (self.date_format, self.timestamp_format, self.timestamp_ntz_format)))
+        names = names_of(self.locale) if patterns else {}
+        used = {letters: each for letters, each in names.items() if letters in patterns}
+        return plain | {"names": used, "symbols": self.symbols and vars(self.symbols)}
 
     def written(self, kind: pa.DataType, *, own: bool = False) -> str:
         """Which option says how values of a type are written, for the end of a message; empty where none does."""
@@ -145,7 +170,9 @@ def all_convert(strings: pa.Array, kind: pa.DataType, rules: Rules) -> bool:
 
 def _plain_form(kind: pa.DataType, rules: Rules) -> str | None:
     """Pattern of texts that Arrow's cast reads as the parser of the type does; ``None`` where that is not known."""
-    form = _plain_decimal(kind) if pa.types.is_decimal(kind) else _PLAIN.get(kind)
+    if pa.types.is_decimal(kind):
+        return None if rules.symbols else _plain_decimal(kind)
+    form = _PLAIN.get(kind)
     return None if form is None or (pa.types.is_floating(kind) and _names_a_number(rules, form)) else form
 
 
@@ -201,11 +228,22 @@ def _parser(kind: pa.DataType, rules: Rules) -> Parse:
     elif pa.types.is_decimal(kind):
         parse = _decimal_parser(kind.precision, kind.scale)
     elif pa.types.is_date32(kind):
-        parse = _date_parser(rules.date_format)
+        parse = _date_parser(rules.date_format, rules.locale)
     elif pa.types.is_timestamp(kind):
         pattern = rules.timestamp_ntz_format if kind.tz is None else rules.timestamp_format
-        parse = _timestamp_parser(pattern, None if kind.tz is None else rules.time_zone)
-    return _exact(parse, kind) if _is_exact(kind, rules) else parse
+        parse = _timestamp_parser(pattern, None if kind.tz is None else rules.time_zone, rules.locale)
+    parse = _exact(parse, kind) if _is_exact(kind, rules) else parse
+    return _localized(parse, rules.symbols) if rules.symbols and pa.types.is_decimal(kind) else parse
+
+
+def _localized(parse: Parse, symbols: NumberSymbols) -> Parse:
+    """A parser of decimals that are written with other symbols than English ones."""
+
+    def parse_localized(text: str) -> Any:
+        plain = symbols.in_english(text)
+        return None if plain is None else parse(plain)
+
+    return parse_localized
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -319,9 +357,9 @@ def _decimal_parser(precision: int, scale: int) -> Parse:
     return parse
 
 
-def _date_parser(pattern: str | None) -> Parse:
+def _date_parser(pattern: str | None, locale: str) -> Parse:
     if pattern is not None:
-        return _pattern_parser(pattern, lambda moment: (moment.date() - _EPOCH_DAY).days)
+        return _pattern_parser(pattern, locale, lambda moment: (moment.date() - _EPOCH_DAY).days)
 
     def parse(text: str) -> int | None:
         match = _DATE.fullmatch(text.strip())
@@ -335,7 +373,7 @@ def _date_parser(pattern: str | None) -> Parse:
     return parse
 
 
-def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
+def _timestamp_parser(pattern: str | None, zone_name: str | None, locale: str) -> Parse:
     zone = UTC if zone_name is None else zone_of(zone_name)
 
     def count(moment: datetime) -> int | None:
@@ -349,7 +387,7 @@ def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
         return micros if FIRST_US <= micros <= LAST_US else None
 
     if pattern is not None:
-        return _pattern_parser(pattern, count)
+        return _pattern_parser(pattern, locale, count)
 
     def parse(text: str) -> int | None:
         match = _TIMESTAMP.fullmatch(text.strip())
@@ -369,8 +407,8 @@ def _timestamp_parser(pattern: str | None, zone_name: str | None) -> Parse:
     return parse
 
 
-def _pattern_parser(pattern: str, count: Callable[[datetime], int | None]) -> Parse:
-    matching = compiled(pattern)
+def _pattern_parser(pattern: str, locale: str, count: Callable[[datetime], int | None]) -> Parse:
+    matching = compiled(pattern, locale)
 
     def parse(text: str) -> int | None:
         moment = matching.parse(text)

@@ -11,11 +11,8 @@ from typing import Any
 
 from splitscan.errors import UsageError, bad_option
 from splitscan.options.files import zone_of
+from splitscan.options.locales import ENGLISH, names_of
 
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-           "december")  # fmt: skip
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_SHORT = 3  # letters of a short name
 _CENTURY = 2000  # years of two digits belong to it, as in Java
 _NOON = 12
 
@@ -46,7 +43,17 @@ class _Letters:
 
 
 def _names(name: str, names: tuple[str, ...], first: int) -> _Letters:
-    return _Letters(name, "|".join(names), lambda text: names.index(text.lower()) + first)
+    """One of some names in any case; of two of which one begins the other, the longer one."""
+    forms = [(re.compile(_in_any_case(each)), number) for number, each in enumerate(names, first)]
+    longest = sorted(names, key=len, reverse=True)
+    alternatives = "|".join(map(_in_any_case, longest))
+    return _Letters(name, f"(?>{alternatives})", lambda text: next(n for form, n in forms if form.fullmatch(text)))
+
+
+def _in_any_case(name: str) -> str:
+    """Characters of which one form in small or capital letters is the same, as far as that is one character."""
+    forms = ({each, each.lower(), each.upper(), each.upper().lower(), each.lower().upper()} for each in name)
+    return "".join(f"[{re.escape(''.join(sorted(form for form in each if len(form) == 1)))}]" for each in forms)
 
 
 def _numbers(letter: str, name: str) -> dict[str, _Letters]:
@@ -62,25 +69,30 @@ def _zone(text: str) -> tzinfo:
     return zone_of(_ABBREVIATIONS.get(text.upper(), text))
 
 
-_LETTERS: Mapping[str, _Letters] = {
-    **{letter * 4: _Letters("year", "[0-9]{4}", int, 4) for letter in "yu"},
-    **{letter * 2: _Letters("year", "[0-9]{2}", lambda text: _CENTURY + int(text), 2) for letter in "yu"},
-    **{letter: _Letters("year", _ANY, int, 0) for letter in "yu"},
-    **_numbers("M", "month"), **_numbers("L", "month"),
-    **{letter * 3: _names("month", tuple(name[:_SHORT] for name in _MONTHS), 1) for letter in "ML"},
-    **{letter * 4: _names("month", _MONTHS, 1) for letter in "ML"},
-    **_numbers("d", "day"), "D": _Letters("day_of_year", _ANY, int, 0),
-    "DDD": _Letters("day_of_year", "[0-9]{3}", int, 3),
-    **{"E" * count: _names("weekday", tuple(name[:_SHORT] for name in _DAYS), 0) for count in (1, 2, 3)},
-    "EEEE": _names("weekday", _DAYS, 0),
-    **_numbers("H", "hour"), **_numbers("k", "hour_from_1"), **_numbers("h", "half_hour"),
-    **_numbers("K", "half_hour_from_0"), "a": _names("half", ("am", "pm"), 0),
-    **_numbers("m", "minute"), **_numbers("s", "second"),
-    **{"S" * count: _fraction(count) for count in range(1, 10)},
-    **{letters: _Letters("zone", form, zone_of) for letters, form in _OFFSETS.items()},
-    "VV": _Letters("zone", _REGION, zone_of),
-    **{"z" * count: _Letters("zone", _REGION, _zone) for count in (1, 2, 3)},
-}  # fmt: skip
+@lru_cache(maxsize=64)
+def _letters_of(locale: str) -> Mapping[str, _Letters]:
+    """Each run of letters that has a meaning."""
+    names = names_of(locale)
+    months, days = "month", "weekday"
+    return {
+        **{letter * 4: _Letters("year", "[0-9]{4}", int, 4) for letter in "yu"},
+        **{letter * 2: _Letters("year", "[0-9]{2}", lambda text: _CENTURY + int(text), 2) for letter in "yu"},
+        **{letter: _Letters("year", _ANY, int, 0) for letter in "yu"},
+        **_numbers("M", months), **_numbers("L", months),
+        **{letters: _names(months, names[letters], 1) for letters in ("MMM", "LLL", "MMMM", "LLLL")},
+        **_numbers("d", "day"), "D": _Letters("day_of_year", _ANY, int, 0),
+        "DDD": _Letters("day_of_year", "[0-9]{3}", int, 3),
+        **{"E" * count: _names(days, names["E"], 0) for count in (1, 2, 3)}, "EEEE": _names(days, names["EEEE"], 0),
+        **_numbers("H", "hour"), **_numbers("k", "hour_from_1"), **_numbers("h", "half_hour"),
+        **_numbers("K", "half_hour_from_0"), "a": _names("half", names["a"], 0),
+        **_numbers("m", "minute"), **_numbers("s", "second"),
+        **{"S" * count: _fraction(count) for count in range(1, 10)},
+        **{letters: _Letters("zone", form, zone_of) for letters, form in _OFFSETS.items()},
+        "VV": _Letters("zone", _REGION, zone_of),
+        **{"z" * count: _Letters("zone", _REGION, _zone) for count in (1, 2, 3)},
+    }  # fmt: skip
+
+
 _RANGES = {"hour": (0, 23), "half_hour": (1, 12), "half_hour_from_0": (0, 11), "hour_from_1": (1, 24)}
 _DEFAULTS = {"year": 1970, "month": 1, "day": 1, "minute": 0, "second": 0, "micros": 0}
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([\[\]])|([^A-Za-z'\[\]{}#]+)")
@@ -90,8 +102,8 @@ class DateTimePattern:
     """A compiled pattern of Java's ``DateTimeFormatter``.
 
     A text matches as a whole or not at all: numbers have as many digits as the pattern has letters (any number for one
-    letter), fractions of a second up to as many. Names and quoted text match in any case. What stands in brackets may
-    be missing. Parts that the pattern does not have are those of 1970-01-01 00:00:00.
+    letter), fractions of a second up to as many. Names, which are those of a locale, and quoted text match in any case.
+    What stands in brackets may be missing. Parts that the pattern does not have are those of 1970-01-01 00:00:00.
 
     Raises:
         UsageError: If it uses letters that have no meaning here, or its brackets or quotes do not match.
@@ -103,8 +115,9 @@ class DateTimePattern:
         True
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, locale: str = ENGLISH) -> None:
         self._text = text
+        self._meanings = _letters_of(locale)
         self._letters: list[_Letters] = []
         parts: list[str] = []
         depth = position = 0
@@ -129,14 +142,14 @@ class DateTimePattern:
 
     def _letters_form(self, start: int, stop: int) -> str:
         """A run of letters as a group of the regular expression."""
-        meaning = _LETTERS.get(self._text[start:stop])
+        meaning = self._meanings.get(self._text[start:stop])
         if meaning is None:
             raise self._refused(start)
         self._letters.append(meaning)
         if meaning.digits != 0:
             return f"({meaning.form})"
         behind = re.match(r"([A-Za-z])\1*", self._text[stop:])
-        follower = None if behind is None else _LETTERS.get(behind.group())
+        follower = None if behind is None else self._meanings.get(behind.group())
         # a number of any length leaves digits only to numbers of a fixed length that stand right after it
         return f"({meaning.form})" if follower is not None and follower.digits else f"({meaning.form}+)"
 
@@ -144,7 +157,7 @@ class DateTimePattern:
         return bad_option(
             "a date or time pattern uses letters that are not supported",
             f"{self._text!r} at {self._text[position:]!r}",
-            f"use {', '.join(_LETTERS)}, quoted text, and brackets around what may be missing",
+            f"use {', '.join(self._meanings)}, quoted text, and brackets around what may be missing",
         )
 
     def parse(self, text: str) -> datetime | None:
@@ -163,9 +176,9 @@ class DateTimePattern:
 
 
 @lru_cache(maxsize=256)
-def compiled(text: str) -> DateTimePattern:
+def compiled(text: str, locale: str = ENGLISH) -> DateTimePattern:
     """The pattern *text*, compiled once."""
-    return DateTimePattern(text)
+    return DateTimePattern(text, locale)
 
 
 def _moment(said: Mapping[str, Any]) -> datetime | None:

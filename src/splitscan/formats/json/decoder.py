@@ -7,7 +7,7 @@ import binascii
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +32,7 @@ from splitscan.formats.json.envelope import BAD_ENVELOPE
 from splitscan.formats.json.reference import JsonShape
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 from splitscan.formats.json.variant import encode_variant
+from splitscan.options.locales import ENGLISH
 
 _DIGITS = frozenset("0123456789")
 _INTEGER = re.compile(r"-?[0-9]+")
@@ -50,7 +51,7 @@ class JsonValueReader:
 
     Args:
         text: The record.
-        rules: How times are written.
+        rules: How times, and decimals in strings, are written.
         allow_non_numeric_numbers: Whether ``"NaN"`` and the like are numbers.
         variants: Which values are variants.
 
@@ -145,7 +146,7 @@ def scalar_value(written: str, kind: pa.DataType, rules: Rules, *, is_text: bool
     Args:
         written: The number as it is written, or the string.
         kind: Type of the column.
-        rules: How times are written.
+        rules: How times, and decimals in strings, are written.
         is_text: Whether it is a string. A number may be a decimal too, or a timestamp in seconds since 1970.
         allow_named: Whether ``"NaN"`` and the like are numbers.
 
@@ -160,7 +161,7 @@ def scalar_value(written: str, kind: pa.DataType, rules: Rules, *, is_text: bool
     if pa.types.is_binary(kind):
         return _bytes(written) if is_text else None
     if is_text or pa.types.is_decimal(kind):
-        return stored_value(written, kind, rules)
+        return stored_value(written, kind, rules if is_text else replace(rules, locale=ENGLISH))
     if pa.types.is_timestamp(kind) and kind.tz is not None and _INTEGER.fullmatch(written):
         return _from_seconds(written)
     return None
@@ -320,7 +321,7 @@ class JsonDecoder:
         encoding: Of the file.
         fields: Columns to deliver, in order.
         dialect: Leniencies.
-        rules: How times are written.
+        rules: How times, and decimals in strings, are written.
         own_rules: The same for columns that have a pattern of their own, by name.
         rescue: Where given, values and members that do not fit are kept, and are no faults.
         shape: Of the file, where records are values.

@@ -57,7 +57,7 @@ class XmlMembers:
             "attribute_prefix", "value_tag", "exclude_attribute", "ignore_namespace", "null_value", "prefers_decimal",
             "prefer_date",
         )  # fmt: skip
-        return {"xml": {name: getattr(self.own, name) for name in names} | {"rules": vars(self.rules)}}
+        return {"xml": {name: getattr(self.own, name) for name in names} | {"rules": self.rules.spelled}}
 
     def settled(self, kind: pa.DataType) -> pa.DataType:
         return bounded(settled(kind))
@@ -81,7 +81,7 @@ class XmlMembers:
         written = text.strip()
         if not written or written == self.own.null_value:
             return NO_VALUE
-        is_number = not re.match(LOST, written)
+        is_number = not re.match(LOST, written) and not self.rules.loses_point(written)
         if is_number and _INTEGER.fullmatch(written) and (digits := len(written.lstrip("+-"))) <= MOST_DIGITS:
             if stored_value(written, pa.int64(), self.rules) is None:
                 return pa.decimal256(digits)

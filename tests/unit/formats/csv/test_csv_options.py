@@ -141,14 +141,22 @@ def test_two_handlings_of_stray_quotes_are_supported():
         assert "leave it out, or give SKIP_VALUE" in error.fix
 
 
-@pytest.mark.parametrize("value", ["en", "en-US", "en_GB", "EN-us"], ids=repr)
-def test_english_locales_are_accepted(value):
-    assert csv(locale=value).locale == value
+@pytest.mark.parametrize(
+    ("value", "locale"),
+    [("en", "en"), ("en-US", "en-US"), ("en_GB", "en-GB"), ("EN-us", "en-US"), ("zh-hant-tw", "zh-Hant-TW")],
+)
+def test_locales_are_spelled_as_java_spells_them(value, locale):
+    assert csv(locale=value).locale == locale
 
 
-@pytest.mark.parametrize("value", ["de-DE", "", "eng", "fr", 1], ids=repr)
-def test_other_locales_are_refused(value):
-    assert refused(locale=value).rule == "option locale takes an English locale such as en-US"
+@pytest.mark.parametrize("value", ["de-XX", "", "eng", "fi", "de-", 1], ids=repr)
+def test_other_locales_are_refused_with_those_that_are_known(value):
+    error = refused(locale=value)
+    assert error.rule == (
+        "option locale takes one of ar, bn, de, en, es, fr, hi, id, it, ja, ko, nl, pl, pt, ru, tr, ur, zh, "
+        "or one of their regions that Java has, such as de-AT"
+    )
+    assert error.fix == "read numbers, month and day names of other locales as text and convert them in Spark"
 
 
 @pytest.mark.parametrize(("value", "mapping"), [("byName", HeaderMapping.NAME), ("BYPOSITION", HeaderMapping.POSITION)])

@@ -72,12 +72,17 @@ def test_a_column_has_the_narrowest_type_that_all_its_values_fit(texts, kind):
 @pytest.mark.skipif(kernel() is None, reason="there is nothing to compare")
 @pytest.mark.parametrize(
     "csv",
-    [CSV, CsvOptions(date_format="dd/MM/yyyy", timestamp_format="dd/MM/yyyy HH:mm"), CsvOptions(nan_value="0")],
-    ids=["plain", "patterns", "names"],
+    [
+        CSV,
+        CsvOptions(date_format="dd/MM/yyyy", timestamp_format="dd/MM/yyyy HH:mm"),
+        CsvOptions(nan_value="0"),
+        CsvOptions(locale="de", date_format="d. MMMM yyyy"),
+    ],
+    ids=["plain", "patterns", "names", "locale"],
 )
 def test_the_kernel_finds_the_types_that_the_reference_finds(csv):
     draw = random.Random(11)
-    texts = [*TEXTS, "31/01/2020", "31/01/2020 10:00", "31/02/2020"]
+    texts = [*TEXTS, "31/01/2020", "31/01/2020 10:00", "31/02/2020", "1. März 2020", "1. MÄRZ 2020", "1.", "n.a."]
     columns = [[text] for text in texts]
     columns += [[draw.choice(texts) for _ in range(draw.randrange(1, 4))] for _ in range(600)]
     for column in columns:
@@ -86,6 +91,18 @@ def test_the_kernel_finds_the_types_that_the_reference_finds(csv):
         expected = summary(column, csv)
         assert found.kind(csv) == expected.kind(csv), column
         assert found.kinds == expected.kinds, column
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["1", "20"], pa.int32()), (["1.234"], pa.string()), (["1", ".5"], pa.string()), (["1,5"], pa.string()),
+        (["1e5"], pa.float64()), (["1. März 2020"], pa.date32()),
+    ],
+)  # fmt: skip
+def test_a_point_makes_no_double_where_a_comma_stands_before_fractions(texts, kind):
+    csv = CsvOptions(locale="de", date_format="d. MMMM yyyy")
+    assert spoken(TypeSummary.of(pa.array(texts), csv).kind(csv)) == kind
 
 
 def test_parts_show_together_what_the_whole_shows_in_any_order():

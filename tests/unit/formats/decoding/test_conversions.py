@@ -124,3 +124,30 @@ def test_a_number_that_stands_for_none_is_not_plain_in_either():
     strings, rules = pa.array(["-999", "1"]), Rules(nan_value="-999")
     assert math.isnan(convert(strings, pa.float64(), rules)[0][0].as_py())
     assert all_convert(strings, pa.float64(), rules)
+
+
+@pytest.mark.parametrize(
+    ("locale", "kind", "text", "expected"),
+    [
+        ("de", "decimal(9,2)", "1.234,56", Decimal("1234.56")), ("de", "decimal(9,2)", "-1.234", Decimal(-1234)),
+        ("de", "decimal(9,2)", "1.5", BAD), ("de", "decimal(9,2)", "1,5", Decimal("1.5")),
+        ("de", "decimal(9,2)", "12", Decimal(12)), ("de", "double", "1.5", 1.5), ("de", "double", "1,5", BAD),
+        ("hi", "decimal(9,2)", "12,34,567.5", Decimal("1234567.5")), ("hi", "decimal(9,2)", "1,2,3", BAD),
+        ("fr", "decimal(9,2)", "1\u202f234,5", Decimal("1234.5")),
+        ("ar-EG", "decimal(9,2)", "\u0661\u0662\u066b\u0665", Decimal("12.5")),
+        ("de-AT", "date", "1. JÄNNER 2020", date(2020, 1, 1)), ("de", "date", "1. Jänner 2020", BAD),
+        ("tr", "date", "1. MAYIS 2020", date(2020, 5, 1)), ("ru", "date", "1. Мая 2020", date(2020, 5, 1)),
+        ("zh", "date", "1. 十二月 2020", date(2020, 12, 1)), ("zh", "date", "1. 十三月 2020", BAD),
+    ],
+)  # fmt: skip
+def test_a_locale_says_how_decimals_and_names_are_written(locale: str, kind: str, text: str, expected: Any) -> None:
+    rules = Rules(date_format="d. MMMM yyyy", locale=locale)
+    column, bad = convert(pa.array([text], pa.string()), parse_ddl(f"x {kind}").types[0], rules)
+    assert column[0].as_py() == (None if expected is BAD else expected)
+    assert (bad is not None) == (expected is BAD)
+
+
+def test_digits_that_would_be_lost_are_looked_for_in_the_symbols_of_the_locale() -> None:
+    rules = Rules(exact_numbers=True, locale="de")
+    column, _ = convert(pa.array(["1,25", "1,255", "1.234,5", "01,5"]), pa.decimal128(9, 2), rules)
+    assert column.to_pylist() == [Decimal("1.25"), None, None, None]

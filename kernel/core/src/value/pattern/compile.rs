@@ -2,9 +2,10 @@
 
 use super::letters::{Form, meaning};
 use super::{Node, Piece};
+use crate::rules::Names;
 
 /// The steps of a pattern, and the pieces in them; an error says where it has no meaning.
-pub(super) fn compile(text: &str) -> Result<(Vec<Node>, Vec<Piece>), String> {
+pub(super) fn compile(text: &str, names: &Names) -> Result<(Vec<Node>, Vec<Piece>), String> {
     let mut pieces = Vec::new();
     let mut open: Vec<Vec<Node>> = vec![Vec::new()]; // the steps of each bracket that is open
     let mut rest = text;
@@ -15,7 +16,7 @@ pub(super) fn compile(text: &str) -> Result<(Vec<Node>, Vec<Piece>), String> {
             'a'..='z' | 'A'..='Z' => {
                 length = run_of_letters(rest);
                 let (run, behind) = rest.split_at(length);
-                pieces.push(piece(run, behind).ok_or_else(refused)?);
+                pieces.push(piece(run, behind, names).ok_or_else(refused)?);
                 Node::Piece(pieces.len() - 1)
             }
             '[' => {
@@ -61,12 +62,12 @@ fn run_of_letters(text: &str) -> usize {
 
 /// What a run of letters stands for. A number of any length leaves digits only to a number of fixed length that follows
 /// it immediately.
-fn piece(run: &str, behind: &str) -> Option<Piece> {
-    let mut piece = meaning(run)?;
+fn piece(run: &str, behind: &str, names: &Names) -> Option<Piece> {
+    let mut piece = meaning(run, names)?;
     if let Form::Digits { last, .. } | Form::Fraction { last, .. } = &mut piece.form {
         let (follower, _) = behind.split_at(run_of_letters(behind));
         let leaves = matches!(
-            meaning(follower),
+            meaning(follower, names),
             Some(Piece {
                 form: Form::Fixed { .. },
                 ..

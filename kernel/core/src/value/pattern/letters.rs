@@ -2,34 +2,10 @@
 
 use super::Piece;
 use super::said::{Said, Value};
+use crate::rules::Names;
 use crate::value::digits;
 use crate::value::zone::{self, ZoneText};
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const DAYS: [&str; 7] = [
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-];
-const HALVES: [&str; 2] = ["am", "pm"];
-const SHORT: usize = 3; // letters of a short name
 const SHORT_ZONES: [(&str, &str); 9] = [
     ("EST", "America/New_York"),
     ("EDT", "America/New_York"),
@@ -45,7 +21,7 @@ const MOST_DIGITS: usize = 19;
 const CENTURY: u64 = 2000; // years of two digits belong to it
 
 /// The texts that a run of letters matches.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Form {
     /// So many digits; `base` is added.
     Fixed { digits: usize, base: u64 },
@@ -53,16 +29,67 @@ pub(super) enum Form {
     Digits { last: bool },
     /// Up to so many digits of a fraction of a second.
     Fraction { most: usize, last: bool },
-    /// One of these names, or of their first letters; the first is `first`.
-    Names {
-        names: &'static [&'static str],
-        short: bool,
-        first: u64,
-    },
+    /// One of these names, the longest ones first.
+    Names(Vec<Name>),
     /// Sign and digits, with minutes if need be; `zulu`: or the letter Z.
     Offset { zulu: bool, minutes: Minutes },
     /// A region, or an offset. `short`: short names of zones are read too.
     Region { short: bool },
+}
+
+/// A name in any case.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    text: String,
+    forms: Vec<[char; FORMS]>, // those of each of its characters; none of ASCII
+    value: u64,
+}
+
+const FORMS: usize = 5; // of a character, in small and in capital letters
+
+impl Name {
+    fn new(text: &str, value: u64) -> Name {
+        let forms = match text.is_ascii() {
+            true => Vec::new(),
+            false => text.chars().map(forms).collect(),
+        };
+        Name {
+            text: text.to_string(),
+            forms,
+            value,
+        }
+    }
+
+    /// How long the name is at the front of a text.
+    fn length_in(&self, text: &[u8]) -> Option<usize> {
+        if self.forms.is_empty() {
+            return begins(text, &self.text).then_some(self.text.len());
+        }
+        let text = std::str::from_utf8(text).ok()?; // as a whole: names begin and end at characters
+        let mut symbols = text.chars();
+        for forms in &self.forms {
+            symbols.next().filter(|symbol| forms.contains(symbol))?;
+        }
+        Some(text.len() - symbols.as_str().len())
+    }
+}
+
+/// A character in small and in capital letters, as far as those are one character.
+fn forms(symbol: char) -> [char; FORMS] {
+    let lower = |symbol: char| only(symbol.to_lowercase()).unwrap_or(symbol);
+    let upper = |symbol: char| only(symbol.to_uppercase()).unwrap_or(symbol);
+    [
+        symbol,
+        lower(symbol),
+        upper(symbol),
+        lower(upper(symbol)),
+        upper(lower(symbol)),
+    ]
+}
+
+fn only(mut symbols: impl Iterator<Item = char>) -> Option<char> {
+    let first = symbols.next();
+    first.filter(|_| symbols.next().is_none())
 }
 
 /// How an offset has its minutes.
@@ -73,19 +100,15 @@ pub(super) enum Minutes {
     Colon,
 }
 
-/// What a run of letters stands for; `None` if it has no meaning.
-pub(super) fn meaning(run: &str) -> Option<Piece> {
+/// What a run of letters stands for, with the names of a locale; `None` if it has no meaning.
+pub(super) fn meaning(run: &str, names: &Names) -> Option<Piece> {
     let letter = run.chars().next()?;
     let number = |said| match run.len() {
         1 => Some((said, Form::Digits { last: true })),
         2 => Some((said, Form::Fixed { digits: 2, base: 0 })),
         _ => None,
     };
-    let names = |names, short, first| Form::Names {
-        names,
-        short,
-        first,
-    };
+    let named = |run, said, first| Some((said, Form::Names(longest_first(names.get(run)?, first))));
     let offset = |zulu, minutes| Some((Said::Zone, Form::Offset { zulu, minutes }));
     let (said, form) = match (letter, run.len()) {
         ('y' | 'u', 1) => Some((Said::Year, Form::Digits { last: true })),
@@ -97,19 +120,18 @@ pub(super) fn meaning(run: &str) -> Option<Piece> {
             },
         )),
         ('y' | 'u', 4) => Some((Said::Year, Form::Fixed { digits: 4, base: 0 })),
-        ('M' | 'L', 3) => Some((Said::Month, names(&MONTHS, true, 1))),
-        ('M' | 'L', 4) => Some((Said::Month, names(&MONTHS, false, 1))),
+        ('M' | 'L', 3 | 4) => named(run, Said::Month, 1),
         ('M' | 'L', _) => number(Said::Month),
         ('d', _) => number(Said::Day),
         ('D', 1) => Some((Said::DayOfYear, Form::Digits { last: true })),
         ('D', 3) => Some((Said::DayOfYear, Form::Fixed { digits: 3, base: 0 })),
-        ('E', 1..=3) => Some((Said::Weekday, names(&DAYS, true, 0))),
-        ('E', 4) => Some((Said::Weekday, names(&DAYS, false, 0))),
+        ('E', 1..=3) => named("E", Said::Weekday, 0),
+        ('E', 4) => named(run, Said::Weekday, 0),
         ('H', _) => number(Said::Hour),
         ('k', _) => number(Said::HourFrom1),
         ('h', _) => number(Said::HalfHour),
         ('K', _) => number(Said::HalfHourFrom0),
-        ('a', 1) => Some((Said::Half, names(&HALVES, false, 0))),
+        ('a', 1) => named(run, Said::Half, 0),
         ('m', _) => number(Said::Minute),
         ('s', _) => number(Said::Second),
         ('S', most @ 1..=9) => Some((Said::Micros, Form::Fraction { most, last: true })),
@@ -126,19 +148,28 @@ pub(super) fn meaning(run: &str) -> Option<Piece> {
     Some(Piece { said, form })
 }
 
+fn longest_first(names: &[String], first: u64) -> Vec<Name> {
+    let mut found: Vec<Name> = (first..)
+        .zip(names)
+        .map(|(value, name)| Name::new(name, value))
+        .collect();
+    found.sort_by_key(|name| std::cmp::Reverse(name.text.chars().count()));
+    found
+}
+
 impl Form {
     /// Whether the longest match is the only one that counts.
-    pub(super) fn is_final(self) -> bool {
+    pub(super) fn is_final(&self) -> bool {
         match self {
-            Form::Digits { last } | Form::Fraction { last, .. } => last,
-            Form::Fixed { .. } | Form::Names { .. } => true,
-            Form::Offset { minutes, .. } => minutes != Minutes::May,
+            Form::Digits { last } | Form::Fraction { last, .. } => *last,
+            Form::Fixed { .. } | Form::Names(_) => true,
+            Form::Offset { minutes, .. } => *minutes != Minutes::May,
             Form::Region { .. } => false,
         }
     }
 
     /// The length of the longest match at the front of a text.
-    pub(super) fn longest(self, text: &[u8]) -> Option<usize> {
+    pub(super) fn longest(&self, text: &[u8]) -> Option<usize> {
         let digits = |most: usize| {
             let count = text
                 .iter()
@@ -148,14 +179,10 @@ impl Form {
             (count > 0).then_some(count)
         };
         match self {
-            Form::Fixed { digits: wanted, .. } => digits(wanted).filter(|&count| count == wanted),
+            Form::Fixed { digits: wanted, .. } => digits(*wanted).filter(|count| count == wanted),
             Form::Digits { .. } => digits(MOST_DIGITS),
-            Form::Fraction { most, .. } => digits(most),
-            Form::Names { names, short, .. } => names
-                .iter()
-                .map(|name| head(name, short))
-                .find(|name| begins(text, name))
-                .map(str::len),
+            Form::Fraction { most, .. } => digits(*most),
+            Form::Names(names) => names.iter().find_map(|name| name.length_in(text)),
             Form::Offset { zulu: true, .. } if begins(text, "z") => Some(1),
             Form::Offset {
                 minutes: Minutes::Colon,
@@ -176,7 +203,7 @@ impl Form {
     }
 
     /// The next shorter match after one of `length`, in the order in which Python tries them.
-    pub(super) fn shorter(self, text: &[u8], length: usize) -> Option<usize> {
+    pub(super) fn shorter(&self, text: &[u8], length: usize) -> Option<usize> {
         match (self, text.first()) {
             (Form::Digits { .. } | Form::Fraction { .. }, _) => (length > 1).then(|| length - 1),
             (
@@ -195,7 +222,7 @@ impl Form {
     }
 
     /// What a matched text says; `None` if it is out of range.
-    pub(super) fn read(self, text: &[u8]) -> Option<Value<'_>> {
+    pub(super) fn read<'t>(&self, text: &'t [u8]) -> Option<Value<'t>> {
         match self {
             Form::Fixed { base, .. } => Some(Value::Number(base + digits::all(text)?)),
             Form::Digits { .. } => digits::all(text).map(Value::Number),
@@ -206,18 +233,12 @@ impl Form {
                     micros * 10u64.pow(u32::try_from(missing).ok()?),
                 ))
             }
-            Form::Names {
-                names,
-                short,
-                first,
-            } => {
-                let index = names
-                    .iter()
-                    .position(|name| text.eq_ignore_ascii_case(head(name, short).as_bytes()))?;
-                Some(Value::Number(first + u64::try_from(index).ok()?))
+            Form::Names(names) => {
+                let is = |name: &&Name| name.length_in(text) == Some(text.len());
+                names.iter().find(is).map(|name| Value::Number(name.value))
             }
             Form::Offset { .. } => zone(text, false),
-            Form::Region { short } => zone(text, short),
+            Form::Region { short } => zone(text, *short),
         }
     }
 }
@@ -233,14 +254,6 @@ fn zone(text: &[u8], short: bool) -> Option<Value<'_>> {
         ZoneText::Offset(seconds) => Some(Value::Offset(seconds)),
         ZoneText::Region => Some(Value::Region(name)),
         ZoneText::Bad => None,
-    }
-}
-
-fn head(name: &'static str, short: bool) -> &'static str {
-    if short {
-        name.get(..SHORT).unwrap_or(name)
-    } else {
-        name
     }
 }
 
