@@ -16,7 +16,7 @@ from splitscan.formats.json.text import JsonDialect
 NAMES = ["a", "a", "b", "c", "Name", 'q"', "é", "", "a\n", "long_name_of_a_member", "x1"]
 LEAVES = [
     pa.string(), pa.string(), pa.int32(), pa.int64(), pa.int8(), pa.float64(), pa.float32(), pa.bool_(), pa.date32(),
-    pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.decimal128(5, 2), pa.binary(),
+    pa.time64("us"), pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.decimal128(5, 2), pa.binary(),
 ]  # fmt: skip
 SCALARS = [
     "null", "true", "false", "1", "-0", "12", "0.5", "1e3", "-1.5E-2", "127", "128", "99999999999", "1.555", "1e400",
@@ -164,7 +164,9 @@ class Writer:
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             return draw.choice(["0", "1.5", "-0.25", "3", "1e2", "999.994", "0.1"])
         if pa.types.is_temporal(kind):
-            return draw.choice(['"2020-01-02"', '"1999-12-31 23:59:59.5"', '"2021"', '"02.01.2020"'])
+            times = ['"10:20"', '"1:2:3.4"', '" 11:59 PM "', '"24:00:00"']
+            dates = ['"2020-01-02"', '"1999-12-31 23:59:59.5"', '"2021"', '"02.01.2020"']
+            return draw.choice(times if pa.types.is_time(kind) else dates)
         return draw.choice(['"aGk="', '"AAAA"'])
 
 

@@ -31,7 +31,7 @@ _ENCODINGS = (
 )  # fmt: skip
 _KINDS = [
     pa.string(), pa.string(), pa.string(), pa.binary(), pa.bool_(), pa.int8(), pa.int32(), pa.int64(), pa.float64(),
-    pa.decimal128(9, 2), pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"),
+    pa.decimal128(9, 2), pa.date32(), pa.time64("us"), pa.timestamp("us"), pa.timestamp("us", "UTC"),
 ]  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def check_text(seed: int) -> Counter[str]:
 
 def _rules(rules: Rules) -> dict[str, Any]:
     return {
-        "dateFormat": rules.date_format, "timestampFormat": rules.timestamp_format,
+        "dateFormat": rules.date_format, "timeFormat": rules.time_format, "timestampFormat": rules.timestamp_format,
         "timestampNTZFormat": rules.timestamp_ntz_format, "timeZone": rules.time_zone, "locale": rules.locale,
     }  # fmt: skip
 

@@ -48,8 +48,9 @@ _BAD = [
 
 KINDS: list[pa.DataType] = [
     pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_(), pa.date32(),
-    pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.decimal128(10, 2), pa.decimal128(38, 18), pa.decimal128(38, 0),
-    pa.decimal128(5, 5), pa.decimal128(3, 0), pa.string(), pa.binary(), pa.list_(pa.int32()), pa.null(),
+    pa.time64("us"), pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.decimal128(10, 2), pa.decimal128(38, 18),
+    pa.decimal128(38, 0), pa.decimal128(5, 5), pa.decimal128(3, 0), pa.string(), pa.binary(), pa.list_(pa.int32()),
+    pa.null(),
 ]  # fmt: skip
 TIMES = [kind for kind in KINDS if pa.types.is_temporal(kind)]  # most forms, and so most cases
 
@@ -72,16 +73,11 @@ def random_case(rng: random.Random) -> Case:
         rules = Rules(nan_value=names[0], positive_inf=names[1], negative_inf=names[2])
     if is_number(kind):
         rules = replace(rules, exact_numbers=rng.random() < 0.2, locale=rng.choice(LOCALES))
-    if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and rng.random() < 0.6:
+    if pa.types.is_temporal(kind) and rng.random() < 0.6:
         locale = rng.choice(LOCALES)
         pattern, sample = random_pattern(rng, locale)
-        rules = Rules(
-            date_format=pattern,
-            timestamp_format=pattern,
-            timestamp_ntz_format=pattern,
-            time_zone=rules.time_zone,
-            locale=locale,
-        )
+        formats = dict.fromkeys(("date_format", "time_format", "timestamp_format", "timestamp_ntz_format"), pattern)
+        rules = Rules(**formats, time_zone=rules.time_zone, locale=locale)
         return Case(kind, rules, sample)
     if pa.types.is_decimal(kind):
         return Case(kind, rules, lambda rng: decimal_of(rng, rules.symbols))
@@ -207,6 +203,19 @@ def date_text(rng: random.Random) -> str:
     )
 
 
+def time_text(rng: random.Random) -> str:
+    """A time of day: Spark takes blanks and control characters around it, a letter before it, and AM or PM after it."""
+    most = 61 if rng.random() < 0.1 else 59
+    hour = rng.randint(0, 12 if rng.random() < 0.5 else 25)
+    form = rng.choice(["{:02}:{:02}:{:02}"] * 4 + ["{}:{}", "{}:{}:{}", "{:02}:{:02}:{:02}.", "T{}", "T{}:{}", "{}"])
+    text = form.format(hour, rng.randint(0, most), rng.randint(0, most))
+    if rng.random() < 0.4:
+        text += "." + random_digits(rng, 0, rng.choice([3, 6, 9, 30]))
+    if rng.random() < 0.3:
+        text += rng.choice(["", " ", "\t"]) + rng.choice(["AM", "PM", "am", "pM", "a"])
+    return rng.choice(["", "", "", " ", "\x1f", "\x7f", "\u00a0"]) + text + rng.choice(["", "", "", " ", "\n", "Z"])
+
+
 def time_near_a_change(rng: random.Random) -> str:
     """A second before, at or after a time at which clocks are moved in one of the zones, now or 400 years later."""
     moved = rng.choice(CHANGES) + timedelta(seconds=rng.choice([-3600, -1, 0, 1, 3600]))
@@ -241,7 +250,8 @@ def base64_text(rng: random.Random) -> str:
 SAMPLERS: dict[pa.DataType, Callable[[random.Random], str]] = {
     pa.int8(): integer_text, pa.int16(): integer_text, pa.int32(): integer_text, pa.int64(): integer_text,
     pa.float32(): float_text, pa.float64(): float_text, pa.bool_(): boolean_text, pa.date32(): date_text,
-    pa.timestamp("us"): timestamp_text, pa.timestamp("us", "UTC"): timestamp_text, pa.binary(): base64_text,
+    pa.time64("us"): time_text, pa.timestamp("us"): timestamp_text, pa.timestamp("us", "UTC"): timestamp_text,
+    pa.binary(): base64_text,
 }  # fmt: skip
 
 

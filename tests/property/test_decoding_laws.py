@@ -27,7 +27,8 @@ from .csv_strategies import dialects, quote_field, separators
 INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 KINDS = (
     pa.string(), pa.string(), pa.binary(), *INTEGERS, pa.float32(), pa.float64(), pa.decimal128(5, 2),
-    pa.decimal128(38, 10), pa.decimal128(10, 0), pa.bool_(), pa.date32(), pa.timestamp("us", "UTC"), pa.timestamp("us"),
+    pa.decimal128(38, 10), pa.decimal128(10, 0), pa.bool_(), pa.date32(), pa.time64("us"), pa.timestamp("us", "UTC"),
+    pa.timestamp("us"),
 )  # fmt: skip
 NUMBERS = (
     "0", "1", "-1", "+1", "127", "128", "-128", "-129", "32768", "2147483648", "9223372036854775808", "00012", "1.5",
@@ -37,6 +38,7 @@ NUMBERS = (
     "0.30000000000000004", "4.9e-324",
 )  # fmt: skip
 TIMES = (
+    "10:11:12.5", "1:2", "T7", "24:00:00", " 11:59 PM", "12:00am ", "1:2:3Z", "\t1:2:3.\x1f", "7 AM", "\xa01:2",
     "2020-01-31", "2020-02-30", "2020-1-1", "2020", "2020-02", "0000-01-01", "0001-01-01", "9999-12-31", "1582-10-10",
     "2020-01-01T00:00:00", "2020-01-01 10:11:12", "2020-01-01 10:11", "2020-01-01 10", "2020-01-01T101112",
     "2020-01-01 10:11:12.5", "2020-01-01 10:11:12.1234567", "2020-01-01T10:11:12Z", "2020-01-01T10:11:12+01:00",
@@ -63,6 +65,7 @@ TEXTS = (
     "\x1f",
 )
 EASY = {
+    "time64": ("10:20", "1:2:3", " 10:20:30.5", "T7", "11:59 PM", "24:00"),
     "int": ("1", "-5", "42"), "float": ("1.5", "-2"), "bool": ("true", "False"), "date": ("2020-01-31",),
     "timestamp": ("2020-01-31 10:11:12", "2020-01-01"), "decimal": ("1", "-3"), "string": TEXTS, "binary": TEXTS,
 }  # fmt: skip
@@ -171,7 +174,7 @@ def _values(kind: pa.DataType, hard: bool) -> tuple[str, ...]:
     name = next(name for name in EASY if name in str(kind) or (name == "float" and kind == pa.float64()))
     if not hard or name in {"string", "binary"}:
         return EASY[name]
-    return TIMES if name in {"date", "timestamp"} else NUMBERS
+    return TIMES if name in {"date", "time64", "timestamp"} else NUMBERS
 
 
 def chunks_of(case: Case) -> list[tuple[memoryview, Frames]]:

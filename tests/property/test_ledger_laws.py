@@ -21,7 +21,8 @@ from .csv_strategies import csv_texts, dialects, separators
 pytestmark = pytest.mark.usefixtures("short_looks")
 
 FEW = settings(max_examples=settings().max_examples // 6)
-KINDS = ("string", "int", "double", "date", "timestamp", "boolean", "decimal(6,2)", "binary", "timestamp_ntz")
+KINDS = ("string", "int", "double", "date", "timestamp", "boolean", "decimal(6,2)", "binary", "timestamp_ntz",
+         "time(6)")  # fmt: skip
 ODD = ("1", "x", "2020-01-01", "true", "-1.5", "", '""', "NaN", "é", "\ufeff", "0x1")
 
 

@@ -64,26 +64,6 @@ def test_lines_of_comments_alone_are_no_rows_in_spark(spark: SparkSession, tmp_p
     assert [row["a"] for row in rows] == [1, 3]
 
 
-def test_spark_refuses_times_unless_a_setting_is_given_and_then_keeps_digits_beyond_the_precision(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """As ``docs/differences.md`` says."""
-    path = tmp_path / "a.json"
-    path.write_text('{"a":"10:20:30.123456"}')
-    with pytest.raises(Exception, match="UNSUPPORTED_TIME_TYPE"):
-        spark.read.schema("a time(0)").json(str(path)).collect()
-    spark.conf.set("spark.sql.timeType.enabled", "true")
-    try:
-        row = spark.read.schema("a time(0)").json(str(path)).selectExpr("cast(a as string) a").first()
-    finally:
-        spark.conf.unset("spark.sql.timeType.enabled")
-    assert row is not None
-    assert row["a"] == "10:20:30.123456"
-    with pytest.raises(ss.SplitscanError) as caught:
-        ss.scan_json(str(path), "a time(0)")
-    assert caught.value.reason_code == "unsupported-type"
-
-
 INTERVALS = ["INTERVAL '1-2' YEAR TO MONTH", "1-2", "INTERVAL '1 02:03:04.5' DAY TO SECOND", "1 02:03:04.5", "P1Y2M"]
 
 

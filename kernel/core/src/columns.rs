@@ -8,7 +8,7 @@ mod reading;
 mod texts;
 
 use arrow_array::ArrayRef;
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, TimeUnit};
 
 pub use cells::{Cells, Place, write_text};
 
@@ -52,7 +52,8 @@ enum Data {
     Float64(Vec<f64>),
     Decimal(Vec<i128>),
     Date(Vec<i32>),
-    Time(Vec<i64>),
+    Time(Vec<i64>), // of day
+    Timestamp(Vec<i64>),
     Text(Texts),
     Binary(Texts),
     Variant(Box<[Texts; 2]>), // values, metadata
@@ -96,7 +97,8 @@ impl Column {
             DataType::Float64 => Data::Float64(Vec::new()),
             DataType::Decimal128(..) => Data::Decimal(Vec::new()),
             DataType::Date32 => Data::Date(Vec::new()),
-            DataType::Timestamp(..) => Data::Time(Vec::new()),
+            DataType::Time64(TimeUnit::Microsecond) => Data::Time(Vec::new()),
+            DataType::Timestamp(..) => Data::Timestamp(Vec::new()),
             DataType::Utf8 => Data::Text(Texts::new()),
             DataType::Binary => Data::Binary(Texts::new()),
             kind if is_variant(kind) => Data::Variant(Box::new([Texts::new(), Texts::new()])),
@@ -185,7 +187,9 @@ impl Column {
             Data::Int8(values) => values.reserve(rows),
             Data::Int16(values) => values.reserve(rows),
             Data::Int32(values) | Data::Date(values) => values.reserve(rows),
-            Data::Int64(values) | Data::Time(values) => values.reserve(rows),
+            Data::Int64(values) | Data::Time(values) | Data::Timestamp(values) => {
+                values.reserve(rows)
+            }
             Data::Float32(values) => values.reserve(rows),
             Data::Float64(values) => values.reserve(rows),
             Data::Decimal(values) => values.reserve(rows),
@@ -209,7 +213,7 @@ impl Column {
             Data::Int8(values) => values.push(0),
             Data::Int16(values) => values.push(0),
             Data::Int32(values) | Data::Date(values) => values.push(0),
-            Data::Int64(values) | Data::Time(values) => values.push(0),
+            Data::Int64(values) | Data::Time(values) | Data::Timestamp(values) => values.push(0),
             Data::Float32(values) => values.push(0.0),
             Data::Float64(values) => values.push(0.0),
             Data::Decimal(values) => values.push(0),
@@ -230,7 +234,9 @@ impl Column {
             Data::Int8(values) => values.truncate(rows),
             Data::Int16(values) => values.truncate(rows),
             Data::Int32(values) | Data::Date(values) => values.truncate(rows),
-            Data::Int64(values) | Data::Time(values) => values.truncate(rows),
+            Data::Int64(values) | Data::Time(values) | Data::Timestamp(values) => {
+                values.truncate(rows)
+            }
             Data::Float32(values) => values.truncate(rows),
             Data::Float64(values) => values.truncate(rows),
             Data::Decimal(values) => values.truncate(rows),

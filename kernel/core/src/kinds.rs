@@ -25,6 +25,7 @@ pub fn kind_name(kind: &DataType) -> String {
         DataType::Utf8 => "string".into(),
         DataType::Binary => "binary".into(),
         DataType::Date32 => "date".into(),
+        DataType::Time64(_) => "time(6)".into(),
         DataType::Timestamp(_, None) => "timestamp_ntz".into(),
         DataType::Timestamp(_, Some(_)) => "timestamp".into(),
         DataType::Decimal128(precision, scale) => format!("decimal({precision},{scale})"),

@@ -18,6 +18,8 @@ pub struct Rules {
     pub negative_inf: String,
     /// Pattern of dates, as Java writes it.
     pub date_format: Option<String>,
+    /// Pattern of times of day.
+    pub time_format: Option<String>,
     /// Pattern of timestamps with a time zone.
     pub timestamp_format: Option<String>,
     /// Pattern of timestamps without one.
@@ -103,6 +105,7 @@ impl Default for Rules {
             positive_inf: "Inf".into(),
             negative_inf: "-Inf".into(),
             date_format: None,
+            time_format: None,
             timestamp_format: None,
             timestamp_ntz_format: None,
             zone: Arc::new(Zone::Fixed(0)),

@@ -213,6 +213,8 @@ def rules_of(field: pa.Field, rules: Rules) -> Rules:
         return rules
     if pa.types.is_date(field.type):
         return replace(rules, date_format=pattern)
+    if pa.types.is_time(field.type):
+        return replace(rules, time_format=pattern)
     if field.type.tz is None:
         return replace(rules, timestamp_ntz_format=pattern)
     return replace(rules, timestamp_format=pattern)
@@ -313,9 +315,9 @@ def default_of(field: pa.Field, rules: Rules) -> pa.Scalar | None:
 def _check(field: pa.Field, said: ColumnOptions, options: ReadOptions) -> None:
     kind = field.type
     if said.format is not None:
-        if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        if not (pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind)):
             raise _refused(field, "format", said.format, f"column {field.name!r} is {kind}, and has no pattern",
-                           "give patterns to dates and timestamps")  # fmt: skip
+                           "give patterns to dates, times and timestamps")  # fmt: skip
         compiled(said.format)
     if said.exact_numbers and not _has_numbers(kind):
         raise _refused(field, "exactNumbers", "true", f"column {field.name!r} is {kind}, and has no number",

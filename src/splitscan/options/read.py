@@ -182,6 +182,7 @@ class TypedOptions(EncodedOptions):
     has_columns: ClassVar[bool] = True
 
     date_format: str | None = option(TEXT, "Pattern of dates, in Spark's letters.", None)
+    time_format: str | None = option(TEXT, "Pattern of times of day, in Spark's letters.", None)
     timestamp_format: str | None = option(TEXT, "Pattern of timestamps, in Spark's letters.", None)
     timestamp_ntz_format: str | None = option(
         TEXT, "Pattern of timestamps without time zone.", None, name="timestampNTZFormat"

@@ -127,6 +127,8 @@ class TypedKeywords(ColumnKeywords, total=False):
 
     date_format: Text
     dateFormat: Text
+    time_format: Text
+    timeFormat: Text
     timestamp_format: Text
     timestampFormat: Text
     timestamp_ntz_format: Text

@@ -46,7 +46,6 @@ ACCEPTED_UNUSED = MappingProxyType(
 
 REFUSED = MappingProxyType(
     {
-        "timeFormat": "read the column as string, and convert it in Spark",
         "prefersDate": "write preferDate: Spark ignores this name, so leave it out to read what Spark reads",
         "maxNestingDepth": "leave it out: nesting has no limit; maxRecordBytes bounds a record",
         "maxStringLen": "leave it out: strings have no limit of their own; maxRecordBytes bounds a record",

@@ -245,10 +245,10 @@ def _constant_names(spec: ScanSpec) -> frozenset[str]:
 
 
 def _plain(value: Constant) -> Any:
-    """A value as JSON: dates as days, moments as microseconds, fractions as texts, bytes as numbers."""
+    """A value as JSON: dates as days, times and moments as microseconds, fractions as texts, bytes as numbers."""
     if isinstance(value, OffsetValues):
         return {"starts": value.starts.tolist(), "values": list(map(_plain, value.values))}
-    if pa.types.is_date(value.type) or pa.types.is_timestamp(value.type):
+    if pa.types.is_temporal(value.type):
         return value.value
     plain = value.as_py()
     if isinstance(plain, bytes):

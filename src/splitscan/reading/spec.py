@@ -301,7 +301,7 @@ def make_spec(
         SchemaError: If the schema gives a metadata column another type than it has, or a column one that no value can
             be read as.
     """
-    for option in ("date_format", "timestamp_format", "timestamp_ntz_format"):
+    for option in ("date_format", "time_format", "timestamp_format", "timestamp_ntz_format"):
         compiled(getattr(options.format, option, None) or "")
     corrupt = options.reading.column_name_of_corrupt_record
     found = partitions or Partitions()

@@ -30,7 +30,7 @@ from splitscan.spark.connector import connector_frame, why_python
 from splitscan.spark.indexing import spark_indexer, spark_workers
 from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame
 from splitscan.spark.operators import Applied, BatchFunction, as_applied
-from splitscan.spark.session import check_interpreter, in_session_zone, spark_schema
+from splitscan.spark.session import check_interpreter, for_spark, in_session_zone, spark_schema
 
 _FASTEST = 1  # zlib level: the numbers of neighbouring blocks shrink well at any
 
@@ -101,7 +101,7 @@ def _claimed_frame(
 
     def read(payload: bytes) -> Iterator[pa.RecordBatch]:
         batches = read_claimed(spec, ClaimedPartition(registered, int(payload), secrets))
-        return batches if applied is None else applied(batches)
+        return for_spark(batches if applied is None else applied(batches))
 
     return task_frame(spark, [b"%d" % number for number in range(len(plan.ranges))], read, schema)
 
@@ -114,7 +114,7 @@ def _static_frame(
 
     def read(payload: bytes) -> Iterator[pa.RecordBatch]:
         batches = read_payload(spec, payload)
-        return batches if applied is None else applied(batches)
+        return for_spark(batches if applied is None else applied(batches))
 
     return task_frame(spark, payloads, read, schema)
 

@@ -37,7 +37,7 @@ from splitscan.spark.block_rows import (
     read_path_rows,
 )
 from splitscan.spark.indexing import find_first_start, index_in_turn
-from splitscan.spark.session import arrow_schema, check_interpreter, in_session_zone, spark_schema
+from splitscan.spark.session import arrow_schema, check_interpreter, for_spark, in_session_zone, spark_schema
 
 BatchFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 """From the batches of a task to others, as for ``mapInArrow``."""
@@ -249,7 +249,7 @@ def read_blocks(
                     advise(spec.options, [block.file], has_schema=True)
                     advised = True
                 ready = block if context is None else find_first_start(block, context, spec.options)
-                yield from scan_blocks(spec, [ready])
+                yield from for_spark(scan_blocks(spec, [ready]))
 
     return chosen.mapInArrow(read, spark_schema(spec.schema))
 

@@ -150,7 +150,7 @@ def _of_file(name: str, spec: ScanSpec, file: FileMetadata) -> pa.Scalar:
 def _comparable(scalar: pa.Scalar) -> Any:
     if not scalar.is_valid:
         return None
-    if pa.types.is_date(scalar.type) or pa.types.is_timestamp(scalar.type):
+    if pa.types.is_temporal(scalar.type):
         return scalar.value
     if pa.types.is_floating(scalar.type):  # Spark has rules of its own for NaN and for zeros
         raise _Unknown

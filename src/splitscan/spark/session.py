@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
@@ -29,6 +30,7 @@ from pyspark.sql.types import (
 
 from splitscan.errors import SchemaError, UsageError, Where, bad_option
 from splitscan.formats.column_rules import PREFIX
+from splitscan.formats.decoding.types import holds_time
 from splitscan.options.files import parse_zone
 from splitscan.options.table import ValueRefusedError
 from splitscan.reading.spec import ScanSpec
@@ -118,14 +120,15 @@ def spark_schema(schema: pa.Schema) -> StructType:
         try:
             expected = arrow_schema(from_arrow_schema(pa.schema([field.remove_metadata()]))).field(0).type
         except Exception as error:  # PySpark raises several kinds
-            raise _not_for_spark(field, "a type that Spark has") from error
+            instead = "string: times need Spark 4.1" if holds_time(field.type) else "a type that Spark has"
+            raise _not_for_spark(field, instead) from error
         if not expected.equals(field.type):
             raise _not_for_spark(field, str(expected))
     return from_arrow_schema(schema.remove_metadata())
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The Arrow schema that Spark expects of batches for a schema of its own.
+    """The Arrow schema in which columns of a schema of Spark's are read; :func:`for_spark` hands over such batches.
 
     Of metadata only what says how a column is read is kept.
 
@@ -135,7 +138,33 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     for column in schema:
         _check_readable(column.dataType, column.name)
     plain = to_arrow_schema(schema, **_IN_UTC)
-    return pa.schema([_with_own_metadata(ours, theirs) for ours, theirs in zip(plain, schema, strict=True)])
+    read = pa.schema([_with_own_metadata(ours, theirs) for ours, theirs in zip(plain, schema, strict=True)])
+    return _with_times(read, "us")
+
+
+def for_spark(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches as Spark takes them: its times of day are nanoseconds, ours microseconds."""
+    for batch in batches:
+        wanted = _with_times(batch.schema, "ns")
+        yield batch if wanted is batch.schema else batch.cast(wanted)
+
+
+def _with_times(schema: pa.Schema, unit: str) -> pa.Schema:
+    """The schema with times of day in a unit; the same object if it has none."""
+    for index, field in enumerate(schema):
+        if holds_time(field.type):
+            schema = schema.set(index, field.with_type(_timed(field.type, unit)))
+    return schema
+
+
+def _timed(kind: pa.DataType, unit: str) -> pa.DataType:
+    if not holds_time(kind):
+        return kind
+    if pa.types.is_struct(kind):
+        return pa.struct([inner.with_type(_timed(inner.type, unit)) for inner in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_timed(kind.key_type, unit), _timed(kind.item_type, unit))
+    return pa.list_(_timed(kind.value_type, unit)) if pa.types.is_list(kind) else pa.time64(unit)
 
 
 def _check_readable(kind: DataType, name: str) -> None:

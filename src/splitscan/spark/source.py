@@ -26,7 +26,7 @@ from splitscan.scans.finding_format import find_format
 from splitscan.scans.listing import list_files
 from splitscan.spark.connector import advise
 from splitscan.spark.frames import pack_payload, read_payload
-from splitscan.spark.session import arrow_schema, in_task_zone, in_zone, machine_zone, spark_schema
+from splitscan.spark.session import arrow_schema, for_spark, in_task_zone, in_zone, machine_zone, spark_schema
 
 if TYPE_CHECKING:
     from splitscan.spark.stream import MessageSource
@@ -275,11 +275,11 @@ class SplitscanReader(DataSourceReader):
             return
         spec = in_task_zone(self._spec, self._zone)
         if isinstance(partition.value, bytes):
-            yield from read_payload(spec, partition.value)
+            yield from for_spark(read_payload(spec, partition.value))
             return
         from splitscan.spark.coordination import read_claimed  # noqa: PLC0415 - loaded by who rebalances
 
-        yield from read_claimed(spec, partition.value)
+        yield from for_spark(read_claimed(spec, partition.value))
 
     def _plan_claimed(self, slots: int) -> list[InputPartition] | None:
         """The partitions of a rebalanced scan; ``None`` if there can be no coordinator.

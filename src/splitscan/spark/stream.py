@@ -22,7 +22,7 @@ from splitscan.reading.block_documents import for_tasks
 from splitscan.reading.spec import ScanSpec
 from splitscan.scans import ScanPlanner
 from splitscan.spark.frames import pack_payload, read_payload
-from splitscan.spark.session import arrow_schema, in_task_zone, in_zone, machine_zone, spark_schema
+from splitscan.spark.session import arrow_schema, for_spark, in_task_zone, in_zone, machine_zone, spark_schema
 from splitscan.streaming import Limits, StreamPlanner, read_offset
 from splitscan.streaming.messages import (
     MessageOffset,
@@ -126,7 +126,7 @@ class SplitscanStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task. Spark makes up a partition without a value when there is none."""
         if partition.value is not None:
-            yield from read_payload(in_task_zone(self._spec, self._zone), partition.value)
+            yield from for_spark(read_payload(in_task_zone(self._spec, self._zone), partition.value))
 
     def commit(self, end: dict[str, Any]) -> None:
         """All windows up to *end* were read; Spark says so with the next batch, or in the next run."""
@@ -287,4 +287,4 @@ def _read(spec: MessageSpec, partition: InputPartition, zone: str) -> Iterator[p
     if partition.value is not None:
         spec = replace(spec, values=in_task_zone(spec.values, zone))
         topic, number, start, stop = partition.value
-        yield from scan_messages(spec, [MessageRange(TopicPartition(topic, number), start, stop)])
+        yield from for_spark(scan_messages(spec, [MessageRange(TopicPartition(topic, number), start, stop)]))

@@ -28,7 +28,7 @@ from splitscan.rebalance.client import Claims
 from splitscan.spark.coordination import RegisteredScan, find_jvm, reachable, register_in_planner, register_scan
 from splitscan.spark.jobs import classic_context, default_parallelism, task_frame
 from splitscan.spark.operators import BatchFunction, as_applied
-from splitscan.spark.session import arrow_schema, check_interpreter, spark_schema
+from splitscan.spark.session import arrow_schema, check_interpreter, for_spark, spark_schema
 from splitscan.tables import DatabaseScan, KeyPartition, TableSpec, TableVersion, key_pieces, read_pieces
 
 _Register: TypeAlias = Callable[[Sequence[Segment], Sequence[tuple[int, int]]], RegisteredScan | None]
@@ -146,7 +146,7 @@ def table_to_spark(
 
     def read(payload: bytes) -> Iterator[pa.RecordBatch]:
         batches = reading.read(pickle.loads(payload))
-        return batches if applied is None else applied(batches)
+        return for_spark(batches if applied is None else applied(batches))
 
     frame = task_frame(spark, [pickle.dumps(share) for share in shares], read, schema)
     if reading.version is not None:
@@ -231,4 +231,4 @@ class TableReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one partition."""
         reading, share = partition.value
-        yield from reading.read(share)
+        yield from for_spark(reading.read(share))

@@ -477,7 +477,7 @@ def test_dates_and_zones_come_through_the_options(write: Write) -> None:
     ]
 
 
-@pytest.mark.parametrize("option", ["dateFormat", "timestampFormat", "timestampNTZFormat"])
+@pytest.mark.parametrize("option", ["dateFormat", "timeFormat", "timestampFormat", "timestampNTZFormat"])
 def test_a_pattern_without_meaning_is_refused_before_anything_is_read(write: Write, option: str) -> None:
     scan = ss.scan_csv(write("x\n"), "a date", **{option: "QQ/yyyy"})
     with pytest.raises(UsageError, match="letters that are not supported") as caught:

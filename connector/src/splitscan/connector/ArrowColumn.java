@@ -28,6 +28,7 @@ final class ArrowColumn extends ColumnVector {
   private static final int DECIMAL_BYTES = 16;
 
   private final ArrowColumn[] children;
+  private final long unit; // of a long: Spark's times of day are nanoseconds, ours microseconds
   private int nulls;
   private long validity;
   private long firstValid;
@@ -36,6 +37,7 @@ final class ArrowColumn extends ColumnVector {
 
   ArrowColumn(DataType type) {
     super(type);
+    unit = type.typeName().startsWith("time(") ? 1000 : 1; // Spark 4.0 has no class of such types
     if (type instanceof StructType struct) {
       children = new ArrowColumn[struct.length()];
       for (int i = 0; i < children.length; i++) {
@@ -112,7 +114,7 @@ final class ArrowColumn extends ColumnVector {
 
   @Override
   public long getLong(int row) {
-    return Platform.getLong(null, buffer + 8L * row);
+    return Platform.getLong(null, buffer + 8L * row) * unit;
   }
 
   @Override

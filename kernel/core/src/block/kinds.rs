@@ -112,6 +112,7 @@ fn scalar(kind: &str) -> Option<DataType> {
         "float" => DataType::Float32,
         "double" => DataType::Float64,
         "date" => DataType::Date32,
+        "time(6)" => DataType::Time64(TimeUnit::Microsecond),
         "timestamp" => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         "variant" => crate::kinds::variant(),
         "timestamp_ntz" => DataType::Timestamp(TimeUnit::Microsecond, None),

@@ -500,6 +500,11 @@ fn constant(value: Option<&Value>, field: &Field) -> Result<ArrayRef, BlockError
         DataType::Int64 => whole.map(|value| Arc::new(Int64Array::from(vec![value])) as ArrayRef),
         DataType::Date32 => small(whole)
             .map(|days| Arc::new(arrow_array::Date32Array::from_iter_values([days])) as ArrayRef),
+        DataType::Time64(_) => whole.map(|time| {
+            Arc::new(arrow_array::Time64MicrosecondArray::from_iter_values([
+                time,
+            ])) as ArrayRef
+        }),
         DataType::Timestamp(_, zone) => whole.map(|moment| {
             let moments = TimestampMicrosecondArray::from(vec![moment]);
             Arc::new(moments.with_timezone_opt(zone.clone())) as ArrayRef

@@ -19,7 +19,7 @@ use crate::parsed::Parsed;
 
 fn scan(mode: &str, max_record_bytes: usize) -> Value {
     let rules = json!({"nan_value": "NaN", "positive_inf": "Inf", "negative_inf": "-Inf", "date_format": null,
-        "timestamp_format": null, "timestamp_ntz_format": null, "time_zone": "UTC", "exact_numbers": false,
+        "time_format": null, "timestamp_format": null, "timestamp_ntz_format": null, "time_zone": "UTC", "exact_numbers": false,
         "names": {}, "symbols": null});
     json!({
         "version": 1, "mode": mode, "keeps_given_up": false, "max_record_bytes": max_record_bytes, "read_bytes": 7,

@@ -129,7 +129,7 @@ mod tests {
     /// Offsets of the rows of one block, and of what is given up; and the end of the span.
     fn read(data: &[u8], charset: &Value, block: [usize; 2], first: usize) -> (Vec<u64>, u64) {
         let rules = json!({"nan_value": "NaN", "positive_inf": "Inf", "negative_inf": "-Inf", "date_format": null,
-            "timestamp_format": null, "timestamp_ntz_format": null, "time_zone": "UTC", "exact_numbers": false,
+            "time_format": null, "timestamp_format": null, "timestamp_ntz_format": null, "time_zone": "UTC", "exact_numbers": false,
         "names": {}, "symbols": null});
         let scan = json!({
             "version": 1, "mode": "PERMISSIVE", "keeps_given_up": true, "max_record_bytes": 80, "read_bytes": 12,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type,
-    Int32Type, Int64Type, TimestampMicrosecondType,
+    Int32Type, Int64Type, Time64MicrosecondType, TimestampMicrosecondType,
 };
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, ListArray, MapArray, NullArray, PrimitiveArray,
@@ -32,7 +32,8 @@ pub(super) fn array(column: &mut Column) -> ArrayRef {
         Data::Float64(values) => numbers::<Float64Type>(values, nulls, kind),
         Data::Decimal(values) => numbers::<Decimal128Type>(values, nulls, kind),
         Data::Date(values) => numbers::<Date32Type>(values, nulls, kind),
-        Data::Time(values) => numbers::<TimestampMicrosecondType>(values, nulls, kind),
+        Data::Time(values) => numbers::<Time64MicrosecondType>(values, nulls, kind),
+        Data::Timestamp(values) => numbers::<TimestampMicrosecondType>(values, nulls, kind),
         Data::Text(texts) => {
             let (offsets, bytes) = texts.take();
             Arc::new(strings(offsets, bytes, nulls))

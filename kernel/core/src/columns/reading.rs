@@ -12,7 +12,7 @@ use crate::value::clock::{Clock, within_years};
 use crate::value::float::{Float, Named};
 use crate::value::pattern::Pattern;
 use crate::value::{
-    DOUBLE_DIGITS, base64, boolean, date, decimal, float, int, loses_digits, outgrows_double,
+    DOUBLE_DIGITS, base64, boolean, date, decimal, float, int, loses_digits, outgrows_double, time,
     timestamp, without_blanks,
 };
 
@@ -27,8 +27,10 @@ pub(super) enum Reading {
     Decimal(u8, i8, Option<NumberSymbols>),
     /// A pattern, or none.
     Date(Option<Pattern>),
+    /// A pattern, or none.
+    Time(Option<Pattern>),
     /// A pattern, or none; the clock of times that name no zone, or none where no time may name one.
-    Time(Option<Pattern>, Option<Clock>),
+    Timestamp(Option<Pattern>, Option<Clock>),
 }
 
 impl Reading {
@@ -42,10 +44,11 @@ impl Reading {
                 Reading::Decimal(*precision, *scale, rules.symbols.clone())
             }
             DataType::Date32 => Reading::Date(pattern(&rules.date_format)?),
+            DataType::Time64(_) => Reading::Time(pattern(&rules.time_format)?),
             DataType::Timestamp(TimeUnit::Microsecond, None) => {
-                Reading::Time(pattern(&rules.timestamp_ntz_format)?, None)
+                Reading::Timestamp(pattern(&rules.timestamp_ntz_format)?, None)
             }
-            DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => Reading::Time(
+            DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => Reading::Timestamp(
                 pattern(&rules.timestamp_format)?,
                 Some(Clock::new(rules.zone.clone())),
             ),
@@ -117,7 +120,15 @@ impl Column {
                 let read = |text: &str| pattern.day(text);
                 fill(values, nulls, cells, refuse, never, read)
             }
-            (Data::Time(values), Reading::Time(None, clock)) => {
+            (Data::Time(values), Reading::Time(None)) => {
+                let quick = |bytes: &[u8], start, stop| time::quick(bytes, start, stop);
+                fill(values, nulls, cells, refuse, quick, time::parse)
+            }
+            (Data::Time(values), Reading::Time(Some(pattern))) => {
+                let read = |text: &str| pattern.time(text);
+                fill(values, nulls, cells, refuse, never, read)
+            }
+            (Data::Timestamp(values), Reading::Timestamp(None, clock)) => {
                 let clock = RefCell::new(clock.as_mut()); // each reads on its own
                 let quick = |bytes: &[u8], start, stop| {
                     let shown_us = timestamp::quick(bytes, start, stop)?;
@@ -129,7 +140,7 @@ impl Column {
                 let read = |text: &str| timestamp::parse(text, clock.borrow_mut().as_deref_mut());
                 fill(values, nulls, cells, refuse, quick, read)
             }
-            (Data::Time(values), Reading::Time(Some(pattern), clock)) => {
+            (Data::Timestamp(values), Reading::Timestamp(Some(pattern), clock)) => {
                 let read = |text: &str| pattern.moment(text, clock.as_mut());
                 fill(values, nulls, cells, refuse, never, read)
             }
@@ -193,8 +204,8 @@ impl Column {
                 nulls,
                 float::parse_json(written, is_text, allow_named),
             ),
-            (Data::Time(values), false) => match self.reading {
-                Reading::Time(_, Some(_)) => {
+            (Data::Timestamp(values), false) => match self.reading {
+                Reading::Timestamp(_, Some(_)) => {
                     store(values, nulls, timestamp::parse_seconds(written))
                 }
                 _ => self.push_bad(),
@@ -208,7 +219,7 @@ impl Column {
                     None => self.push_bad(),
                 }
             }
-            (Data::Decimal(_), _) | (Data::Date(_) | Data::Time(_), true) => {
+            (Data::Decimal(_), _) | (Data::Date(_) | Data::Time(_) | Data::Timestamp(_), true) => {
                 self.push_text(written)
             }
             _ => self.push_bad(),

@@ -10,6 +10,7 @@ mod digits;
 pub mod float;
 pub mod int;
 pub mod pattern;
+pub mod time;
 pub mod timestamp;
 pub mod zone;
 
@@ -79,6 +80,14 @@ pub(crate) fn without_space(text: &str) -> &str {
         [first, .., last] if is_clear(first) && is_clear(last) => text,
         _ => text.trim_matches(is_space),
     }
+}
+
+/// The text without the blanks and control characters of ASCII that may surround a time of day.
+pub(crate) fn without_controls(mut text: &[u8]) -> &[u8] {
+    while let [0..=b' ' | 0x7f, rest @ ..] | [rest @ .., 0..=b' ' | 0x7f] = text {
+        text = rest;
+    }
+    text
 }
 
 /// White space of Unicode, and the four separators of ASCII.

@@ -4,7 +4,7 @@ mod compile;
 mod letters;
 mod said;
 
-use super::calendar::SECOND_US;
+use super::calendar::{DAY_US, SECOND_US};
 use super::clock::{Clock, within_years};
 use super::zone;
 use crate::rules::Names;
@@ -77,6 +77,20 @@ impl Pattern {
         match zone {
             Some(SaidZone::Region(name)) => zone::named(name).map(|_| day),
             _ => Some(day),
+        }
+    }
+
+    /// The time of day that a text says, in microseconds; its day, and its zone, do not matter, if there are such.
+    pub fn time(&mut self, text: &str) -> Option<i64> {
+        let Moment {
+            day,
+            shown_us,
+            zone,
+        } = self.parse(text)?;
+        let time = shown_us - i64::from(day) * DAY_US;
+        match zone {
+            Some(SaidZone::Region(name)) => zone::named(name).map(|_| time),
+            _ => Some(time),
         }
     }
 

@@ -137,7 +137,12 @@ def _summarise(batch: pa.RecordBatch, csv: CsvOptions, kinds: list[int]) -> list
 
 def _rules(csv: CsvOptions) -> Rules:
     return Rules(
-        csv.nan_value, csv.positive_inf, csv.negative_inf, csv.date_format, csv.timestamp_format, locale=csv.locale
+        csv.nan_value,
+        csv.positive_inf,
+        csv.negative_inf,
+        date_format=csv.date_format,
+        timestamp_format=csv.timestamp_format,
+        locale=csv.locale,
     )
 
 

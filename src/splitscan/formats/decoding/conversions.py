@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from splitscan.arrays import text_scalar
 from splitscan.formats.decoding.patterns import compiled
+from splitscan.formats.decoding.times_of_day import parse_time, time_of
 from splitscan.options.files import zone_of
 from splitscan.options.locales import ENGLISH, NumberSymbols, names_of, symbols_of
 
@@ -78,6 +79,7 @@ class Rules:
     positive_inf: str = "Inf"
     negative_inf: str = "-Inf"
     date_format: str | None = None
+    time_format: str | None = None
     timestamp_format: str | None = None
     timestamp_ntz_format: str | None = None
     time_zone: str = "UTC"
@@ -106,6 +108,8 @@ class Rules:
         """Which option says how values of a type are written, for the end of a message; empty where none does."""
         if pa.types.is_date(kind):
             option, pattern = "dateFormat", self.date_format
+        elif pa.types.is_time(kind):
+            option, pattern = "timeFormat", self.time_format
         elif pa.types.is_timestamp(kind) and kind.tz is None:
             option, pattern = "timestampNTZFormat", self.timestamp_ntz_format
         elif pa.types.is_timestamp(kind):
@@ -188,7 +192,7 @@ def _plain_decimal(kind: pa.DataType) -> str:
 
 
 def stored_value(text: str, kind: pa.DataType, rules: Rules) -> Any:
-    """One text as :func:`convert` reads it: dates and timestamps as the counts that Arrow stores, ``None`` for none.
+    """One text as :func:`convert` reads it: dates and times as the counts that Arrow stores, ``None`` for none.
 
     Example:
         >>> stored_value("1970-01-03", pa.date32(), Rules())
@@ -209,8 +213,8 @@ def _convert_distinct(strings: pa.Array, kind: pa.DataType, parse: Parse) -> tup
 
 
 def _storage(kind: pa.DataType) -> pa.DataType:
-    """The type in which parsed values are collected: dates and timestamps as counts."""
-    if pa.types.is_timestamp(kind):
+    """The type in which parsed values are collected: dates and times as counts."""
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
         return pa.int64()
     return pa.int32() if pa.types.is_date32(kind) else kind
 
@@ -229,6 +233,8 @@ def _parser(kind: pa.DataType, rules: Rules) -> Parse:
         parse = _decimal_parser(kind.precision, kind.scale)
     elif pa.types.is_date32(kind):
         parse = _date_parser(rules.date_format, rules.locale)
+    elif pa.types.is_time64(kind):
+        parse = parse_time if rules.time_format is None else _pattern_parser(rules.time_format, rules.locale, time_of)
     elif pa.types.is_timestamp(kind):
         pattern = rules.timestamp_ntz_format if kind.tz is None else rules.timestamp_format
         parse = _timestamp_parser(pattern, None if kind.tz is None else rules.time_zone, rules.locale)

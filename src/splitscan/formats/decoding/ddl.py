@@ -88,10 +88,10 @@ _SIMPLE = {
     "float": pa.float32(), "real": pa.float32(), "double": pa.float64(),
     "decimal": pa.decimal128(10, 0), "dec": pa.decimal128(10, 0), "numeric": pa.decimal128(10, 0),
     "date": pa.date32(), "timestamp": pa.timestamp("us", "UTC"), "timestamp_ltz": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"), "variant": VARIANT,
+    "time": pa.time64("us"), "timestamp_ntz": pa.timestamp("us"), "variant": VARIANT,
 }  # fmt: skip
+_MOST_PLACES = 6  # of a second: times are microseconds, in Arrow and in Parquet files of Spark
 _UNREADABLE = {
-    "time": "declare it as string, and cast the column to TIME in Spark",
     "interval": "declare it as string, and cast the column to INTERVAL in Spark",
     "void": "declare it as string, or leave the column out",
 }
@@ -255,6 +255,8 @@ class _DdlParser:
             for mark in ("(", "number", ")"):
                 self._expect(mark)
             return pa.string()
+        if word == "time" and self._tokens.next.text == "(":
+            self._check_time(token)
         if word in _UNREADABLE:
             raise SchemaError(
                 "records cannot be read as a type of Spark", seen=f"{token.text!r} in {self._text!r}",
@@ -263,6 +265,18 @@ class _DdlParser:
         if word not in _SIMPLE:
             raise self.refuse(f"{token.text!r} is no type")
         return _SIMPLE[word]
+
+    def _check_time(self, word: Token) -> None:
+        """Read over the precision of times: their digits are kept whatever it is, as Spark's readers do."""
+        self._expect("(")
+        precision = self._number()
+        self._expect(")")
+        if precision > _MOST_PLACES:
+            raise SchemaError(
+                "times of day have at most six digits after the second",
+                seen=f"{word.text}({precision}) in {self._text!r}",
+                fix=f"declare it as time({_MOST_PLACES}), or as string to keep every digit", code="unsupported-type",
+            )  # fmt: skip
 
     def _decimal(self) -> pa.DataType:
         self._tokens.take()

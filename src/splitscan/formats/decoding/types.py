@@ -16,7 +16,7 @@ _MOST_DIGITS = 38  # of a decimal of 128 bits, and of Spark
 _SCALARS = frozenset(
     {
         pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_(), pa.date32(),
-        pa.string(), pa.binary(),
+        pa.time64("us"), pa.string(), pa.binary(),
     }
 )  # fmt: skip
 
@@ -48,6 +48,13 @@ def _levels(kind: pa.DataType) -> int:
     if _are.is_map(kind):
         return 1 + max(_levels(kind.key_type), _levels(kind.item_type))
     return 1 + max((_levels(kind.field(index).type) for index in range(kind.num_fields)), default=0)
+
+
+def holds_time(kind: pa.DataType) -> bool:
+    """True if a type is that of times of day, or has a part that is."""
+    if not _are.is_nested(kind):
+        return bool(_are.is_time(kind))
+    return any(holds_time(kind.field(index).type) for index in range(kind.num_fields))
 
 
 def deliverable(schema: pa.Schema) -> pa.Schema:
@@ -138,4 +145,4 @@ def _flat(kind: pa.DataType) -> pa.DataType:
         return pa.timestamp("us", None if kind.tz is None else "UTC")
     if _are.is_decimal(kind) and kind.precision <= _MOST_DIGITS:
         return pa.decimal128(kind.precision, kind.scale)
-    return _WIDER.get(kind, kind)
+    return pa.time64("us") if _are.is_time(kind) else _WIDER.get(kind, kind)

@@ -189,7 +189,7 @@ def _is_list(kind: pa.DataType) -> bool:
 def _is_parsed(kind: pa.DataType) -> bool:
     """True if a text can be a value of the type, by the rules that CSV has too."""
     kinds = (_are.is_signed_integer, _are.is_floating, _are.is_boolean, _are.is_decimal128, _are.is_date32)
-    return any(is_kind(kind) for is_kind in (*kinds, _are.is_timestamp))
+    return any(is_kind(kind) for is_kind in (*kinds, _are.is_time64, _are.is_timestamp))
 
 
 class BadValue(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -64,6 +64,27 @@ def test_a_text_becomes_its_value_or_is_refused(kind: str, text: str, expected: 
     assert (bad is not None and bad.tolist() == [True, False]) == (expected is BAD)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("10:20", time(10, 20)), (" 1:2:3\t", time(1, 2, 3)), ("24:00:00", BAD),
+        ("23:59:59.999999", time(23, 59, 59, 999999)), ("1:2:3.0000019", time(1, 2, 3, 1)),
+        ("T10", time(10)), ("10", BAD), (" T10", BAD), ("12:01 am", time(0, 1)),
+        ("12:01PM ", time(12, 1)), ("13:00 PM", BAD), ("0:00 AM", BAD), ("1:60", BAD),
+        ("1:2:3Z", BAD), ("1:2:3+01:00", BAD), ("2020-01-02 10:20", BAD), ("", BAD),
+        ("1:2:3.", time(1, 2, 3)), ("1:2.5", BAD), ("1:2\u00a0", BAD), ("1:2 PM\t", BAD),
+        ("1:2:3.5", time(1, 2, 3, 500000)), ("1:2:60", BAD),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["time", "time(0)"])  # whose digits are kept, as Spark keeps them
+def test_a_text_becomes_a_time_of_day_or_is_refused(kind: str, text: str, expected: Any) -> None:
+    texts, type_ = pa.array([text, None], pa.string()), parse_ddl(f"x {kind}").types[0]
+    column, bad = convert(texts, type_, Rules())
+    assert all_convert(texts, type_, Rules()) is (bad is None)
+    assert column.to_pylist() == [None if expected is BAD else expected, None]
+    assert (bad is not None and bad.tolist() == [True, False]) == (expected is BAD)
+
+
 def test_names_of_numbers_count_where_they_look_like_numbers() -> None:
     column, bad = convert(pa.array(["-1", " -1", "0", "1"]), pa.float64(), Rules(nan_value="-1", negative_inf="0"))
     assert [math.isnan(value) for value in column.to_pylist()[:2]] == [True, True]
@@ -96,6 +117,22 @@ def test_not_a_number_is_written_as_the_options_say() -> None:
 )  # fmt: skip
 def test_a_pattern_replaces_the_usual_forms(pattern: str, text: str, expected: date | None) -> None:
     column, _ = convert(pa.array([text]), pa.date32(), Rules(date_format=pattern))
+    assert column.to_pylist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        ("HHmmss", "102030", time(10, 20, 30)), ("HHmmss", "240000", None), ("hh:mm a", "12:00 am", time(0)),
+        ("HH:mm:ss", "1:2:3", None), ("H[:mm]", "1", time(1)), ("kk:mm", "24:10", time(0, 10)),
+        ("yyyy-MM-dd HH:mm", "2020-01-02 10:20", time(10, 20)), ("HH:mm XXX", "10:20 +01:00", time(10, 20)),
+        ("yyyy-MM-dd HH:mm", "1900-01-02 10:20", time(10, 20)), ("HH:mm VV", "10:20 Europe/Nowhere", None),
+        ("HH:mm VV", "10:20 Europe/Berlin", time(10, 20)), ("SSS", "123", time(0, 0, 0, 123000)),
+    ],
+)  # fmt: skip
+def test_a_pattern_says_how_times_of_day_are_written(pattern: str, text: str, expected: time | None) -> None:
+    """Of a day and a zone beside them it does not matter which they are."""
+    column, _ = convert(pa.array([text]), pa.time64("us"), Rules(time_format=pattern))
     assert column.to_pylist() == [expected]
 
 

@@ -8,8 +8,9 @@ from splitscan.formats.decoding.types import check_types
 
 READABLE = [
     pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.decimal128(38, 9), pa.bool_(),
-    pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.timestamp("us", "Europe/Berlin"), pa.string(),
-    pa.binary(), pa.list_(pa.int32()), pa.map_(pa.string(), pa.date32()), pa.struct({"a": pa.list_(pa.string())}),
+    pa.date32(), pa.time64("us"), pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.timestamp("us", "Europe/Berlin"),
+    pa.string(), pa.binary(), pa.list_(pa.int32()), pa.map_(pa.string(), pa.date32()),
+    pa.struct({"a": pa.list_(pa.string())}),
 ]  # fmt: skip
 REFUSED = [
     (pa.timestamp("ns"), "timestamp_ntz"),
@@ -25,12 +26,12 @@ REFUSED = [
     (pa.decimal256(9, 2), "decimal(9,2)"),
     (pa.decimal256(50, 2), "string"),
     (pa.date64(), "date"),
-    (pa.time64("us"), "string"),
+    (pa.time64("ns"), "time(6)"),
     (pa.duration("us"), "string"),
     (pa.null(), "string"),
     (pa.large_list(pa.uint8()), "array<smallint>"),
     (pa.struct({"a": pa.timestamp("ns")}), "struct<a: timestamp_ntz>"),
-    (pa.list_(pa.time32("s")), "string"),
+    (pa.list_(pa.time32("s")), "array<time(6)>"),
 ]
 
 
@@ -54,7 +55,8 @@ def test_another_type_is_refused_with_the_one_to_declare(tmp_path, scan, kind: p
 @pytest.mark.parametrize(
     ("schema", "advice"),
     [
-        ("v time", "TIME"), ("v struct<a: interval>", "INTERVAL"), ("v void", "leave the column out"),
+        ("v time(7)", r"declare it as time\(6\)"), ("v struct<a: interval>", "INTERVAL"),
+        ("v void", "leave the column out"),
     ],
 )  # fmt: skip
 def test_types_of_spark_that_no_value_is_read_as_have_a_sentence_of_their_own(schema: str, advice: str) -> None:

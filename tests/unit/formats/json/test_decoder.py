@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from math import inf, isnan
 from typing import Any
@@ -208,6 +208,7 @@ def test_without_non_numeric_numbers_they_are_no_json() -> None:
 def test_patterns_say_how_times_are_written() -> None:
     settings = {"date_format": "dd/MM/yyyy", "timestamp_format": "dd.MM.yyyy HH:mm", "time_zone": "+02:00"}
     assert values(['"31/12/2020"', '"2020-12-31"'], "date", **settings) == [date(2020, 12, 31), BAD]
+    assert values(['"10.20"', '"10:20"'], "time", time_format="HH.mm") == [time(10, 20), BAD]
     assert values(['"31.12.2020 10:00"'], "timestamp", **settings) == [datetime(2020, 12, 31, 8, tzinfo=UTC)]
 
 

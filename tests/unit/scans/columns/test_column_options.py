@@ -33,6 +33,7 @@ DEFAULTS = [
     ("tinyint", "-1", -1), ("smallint", "-1", -1), ("int", "-1", -1), ("bigint", "-1", -1), ("float", "1.5", 1.5),
     ("double", "-1.5", -1.5), ("decimal(5,2)", "1.005", Decimal("1.01")), ("boolean", "TRUE", True),
     ("string", "none", "none"), ("date", "2020-01-31", dt.date(2020, 1, 31)), ("binary", "x", b"x"),
+    ("time", "10:20:30.5", dt.time(10, 20, 30, 500000)),
     ("timestamp_ntz", "2020-01-31 10:00", dt.datetime(2020, 1, 31, 10)),
 ]  # fmt: skip
 
@@ -140,6 +141,8 @@ def test_json_columns_have_patterns_too(write: Write) -> None:
     [
         ("a date", "2020-13-01", {}, "column 'a': '2020-13-01' is no date"),
         ("a date", "2020-01-01", {"dateFormat": "dd/MM/yyyy"}, "'2020-01-01' is no date (dateFormat=dd/MM/"),
+        ("a time(0)", "24:00:00", {}, "column 'a': '24:00:00' is no time(6)"),
+        ("a time", "10:20", {"timeFormat": "HHmm"}, "(timeFormat=HHmm)"),
         ("a timestamp", "x", {"timestampFormat": "yyyy"}, "(timestampFormat=yyyy)"),
         ("a tinyint", "128", {}, "column 'a': '128' is no tinyint"),  # parity 53: nothing wraps
         ("a int", "2147483648", {}, "'2147483648' is no int"),
