@@ -13,7 +13,7 @@ use crate::value::DOUBLE_DIGITS;
 pub(crate) const MOST_LEVELS: usize = 50;
 
 /// Places that are kept: some more than the members that records may have, at all levels together.
-pub(crate) const MOST_PLACES: usize = 200_000;
+pub(crate) const MOST_PLACES: usize = 20_000;
 
 /// Digits of a decimal.
 pub(crate) const MOST_DIGITS: usize = 38;

@@ -14,14 +14,17 @@ import pyarrow as pa
 from splitscan.engine import DOCUMENT_VERSION
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.contract import FoundSchema, Head, Heads, Summaries, evidence_of
+from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.framing.contract import encoding_of
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import Frames, as_bytes, native, plain_charset, records_in_utf8
-from splitscan.formats.merge import join, merge_schemas, struct_types
+from splitscan.formats.merge import ELEMENT, join, join_all, merge_schemas, settled, struct_types
 from splitscan.options import Mode, ReadOptions
 
-MOST_MEMBERS = 100_000
-"""Of records, at all levels together: names beyond that are data, not columns."""
+MOST_MEMBERS = 10_000
+"""Of records, at all levels together, as BigQuery allows columns: names beyond that are data, not columns."""
+
+_JOINED_RECORDS = 1000  # whose types are joined at once, so that no type is made again with every record
 
 _TIMESTAMP = pa.timestamp("us", "UTC")
 
@@ -77,6 +80,10 @@ class MemberRules(Protocol):
     def text(self) -> str | None:
         """See :func:`splitscan.formats.merge.join`."""
 
+    @property
+    def instead_of_columns(self) -> str:
+        """The advice for records whose own names are data."""
+
     def kind_of(self, record: bytes) -> pa.DataType | None:
         """The struct of what a record in UTF-8 holds, by the reference engine; ``None`` if it has no members."""
 
@@ -103,13 +110,14 @@ def infer_members(rules: MemberRules, options: ReadOptions, heads: Heads, *, ref
     """
     kept = Summaries("members", or_, Members.plain, Members.of_plain)
     samples = heads.parts(partial(_members_in, rules), kept)
-    for file, sample in samples:
-        _check_count(sample, file.path)
     schemas = [(file, sample.schema) for file, sample in samples]
     if rules.text is not None:  # one value in this file may be several in others
         whole = struct_types(reduce(or_, (sample for _, sample in samples), Members(text=rules.text)).kind)
         schemas = [(file, pa.schema([_as_in(whole, each) for each in schema])) for file, schema in schemas]
     merged = merge_schemas(evidence_of(schemas), match_case=True)
+    whole_kind = pa.struct(merged.schema)
+    if _count(whole_kind) > MOST_MEMBERS:
+        raise _too_many(whole_kind, rules, samples[0][0].path)
     if refuses_case:
         _check_case([(column.name, column.sightings[0].path) for column in merged.columns])
     schema = settled_schema(pa.schema([(column.name, column.kind) for column in merged.columns]), rules.settled)
@@ -155,24 +163,58 @@ def _members_in(rules: MemberRules, part: Head) -> Members:
     summary = MemberSummary(rules, encoding_of(format, UTF_8))
     for data, frames in part.frames():
         summary.take(data, frames)
-    if summary.is_full:
-        _raise_too_many(summary.members, part.file.path)
+        if summary.is_full:
+            raise _too_many(summary.members.kind, rules, part.file.path)
     return summary.members
 
 
-def _check_count(members: Members, path: str) -> None:
-    if _count(members.kind) > MOST_MEMBERS:
-        _raise_too_many(members, path)
-
-
-def _raise_too_many(members: Members, path: str) -> None:
-    raise SchemaError(
+def _too_many(kind: pa.DataType, rules: MemberRules, path: str) -> SchemaError:
+    """The error for names that are data, with what to do about those of the widest struct."""
+    column = _widest(kind)
+    inside = _at(kind, column)
+    fix = rules.instead_of_columns
+    if column:
+        schema = format_ddl(pa.schema([_as_map(kind.field(column[0]), column[1:])]))
+        fix = f"give a schema of the columns to read; where the names are data, with a map: schema={schema!r}"
+    return SchemaError(
         f"records have more than {MOST_MEMBERS:,} different members",
         Where(path),
-        seen=", ".join(repr(name) for name in members.schema.names[:3]) + " and so on",
-        fix="give a schema; where the names are data, make their column a map: schema='counts map<string, long>'",
+        seen=", ".join(repr(name) for name in list(struct_types(inside))[:3])
+        + f" and so on{' in ' + '.'.join(column) if column else ''}",
+        fix=fix,
         code="bad-schema",
     )
+
+
+def _widest(kind: pa.DataType) -> tuple[str, ...]:
+    """The path to the struct with the most members; ``element`` stands for what is in an array."""
+    widest: tuple[str, ...] = ()
+    pending, most = [(widest, kind)], kind.num_fields
+    while pending:
+        path, here = pending.pop()
+        if pa.types.is_list(here):
+            pending.append(((*path, ELEMENT), here.value_type))
+        elif pa.types.is_struct(here):
+            if here.num_fields > most:
+                widest, most = path, here.num_fields
+            pending.extend(((*path, name), inner) for name, inner in struct_types(here).items())
+    return widest
+
+
+def _at(kind: pa.DataType, path: tuple[str, ...]) -> pa.DataType:
+    for name in path:
+        kind = kind.value_type if pa.types.is_list(kind) else kind.field(name).type
+    return kind
+
+
+def _as_map(column: pa.Field, path: tuple[str, ...]) -> pa.Field:
+    """The column with nothing but the member at the path, as a map."""
+    kind = column.type
+    if not path:
+        return column.with_type(pa.map_(pa.string(), settled(join_all(list(struct_types(kind).values())))))
+    if pa.types.is_list(kind):
+        return column.with_type(pa.list_(_as_map(kind.value_field, path[1:])))
+    return column.with_type(pa.struct([_as_map(kind.field(path[0]), path[1:])]))
 
 
 def inference_document(format: dict[str, Any], encoding: Encoding = UTF_8) -> str:
@@ -202,32 +244,45 @@ class MemberSummary:
     def __init__(self, rules: MemberRules, encoding: Encoding = UTF_8) -> None:
         self._rules, self._encoding = rules, encoding
         self._native = native("MemberSummary", inference_document(rules.spelled, encoding))
-        self._others = Members(text=rules.text)
+        self._records, self._has_other = 0, False
+        self._kinds: list[pa.DataType] = [pa.struct([])]  # that Python read, still to be joined
 
     def take(self, data: memoryview, frames: Frames) -> None:
         """Take records that were found before."""
         some = frames
+        self._records += len(frames)
         if self._native is not None:
             whole, offset, _ = as_bytes(data)
             undecided = self._native.take(whole, (frames.starts + offset).tobytes(), (frames.stops + offset).tobytes())
-            self._others |= Members(records=len(frames) - len(undecided))
             some = Frames(frames.starts[undecided], frames.stops[undecided], frames.next_start, {})
         for record in records_in_utf8(data, some, self._encoding):
             kind = self._rules.kind_of(record)
-            self._others |= Members(has_other=True, records=1) if kind is None else Members(kind, records=1)
+            if kind is None:
+                self._has_other = True
+            else:
+                self._kinds.append(kind)
+            if len(self._kinds) > _JOINED_RECORDS:
+                self._join()
+
+    def _join(self) -> None:
+        self._kinds = [join_all(self._kinds, self._rules.text)]
 
     @property
     def is_full(self) -> bool:
         """True if there are more members than are kept."""
-        return self._native is not None and bool(self._native.is_full)
+        if self._native is not None and self._native.is_full:
+            return True
+        return _count(self._kinds[0]) > MOST_MEMBERS
 
     @property
     def members(self) -> Members:
         """Those of all records."""
+        self._join()
+        text, others = self._rules.text, self._kinds[0]
         if self._native is None:
-            return self._others
-        found = _struct(json.loads(self._native.members()))
-        return Members(found, self._native.has_others, text=self._rules.text) | self._others
+            return Members(others, self._has_other, self._records, text)
+        kind = join(_struct(json.loads(self._native.members())), others, text)
+        return Members(kind, self._has_other or self._native.has_others, self._records, text)
 
 
 def _struct(members: list[Any]) -> pa.DataType:

@@ -16,9 +16,9 @@ Below everything is ``null`` (no value seen), above everything is ``string``::
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 
 import pyarrow as pa
 
@@ -70,9 +70,16 @@ def join(left: pa.DataType, right: pa.DataType, text: str | None = None) -> pa.D
     return _join_numbers(left, right)
 
 
-def join_all(kinds: Sequence[pa.DataType]) -> pa.DataType:
-    """The join of any number of types; ``null`` of none."""
-    return reduce(join, kinds, NO_VALUE)
+def join_all(kinds: Iterable[pa.DataType], text: str | None = None) -> pa.DataType:
+    """The join of any number of types; ``null`` of none. Structs are joined at once: each member is looked at once."""
+    known = [kind for kind in dict.fromkeys(kinds) if not pa.types.is_null(kind)]
+    if len(known) < 2 or not all(map(pa.types.is_struct, known)):
+        return reduce(partial(join, text=text), known, NO_VALUE)
+    members: defaultdict[str, list[pa.DataType]] = defaultdict(list)
+    for kind in known:
+        for name, inner in struct_types(kind).items():
+            members[name].append(inner)
+    return pa.struct([(name, join_all(inner, text)) for name, inner in members.items()])
 
 
 def disagreements(kinds: Sequence[pa.DataType], path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

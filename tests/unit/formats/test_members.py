@@ -14,7 +14,7 @@ import splitscan as ss
 from splitscan.formats.framing.frames import Frames
 from splitscan.formats.json.inference import JsonMembers
 from splitscan.formats.json.options import JsonOptions
-from splitscan.formats.members import MemberSummary
+from splitscan.formats.members import MOST_MEMBERS, MemberSummary
 from splitscan.formats.xml.inference import XmlMembers
 from splitscan.formats.xml.options import XmlOptions
 
@@ -88,14 +88,75 @@ def test_a_sample_is_looked_at_where_one_is_asked_for(tmp_path, sample, form):
     assert scan(tmp_path, form, **sample).schema.names == ["id", "v", "m"]
 
 
-def test_names_that_are_data_are_refused_with_what_to_do(tmp_path):
-    path = written(
-        tmp_path / "a.json", [{"id": 1, "counts": {f"k{i}_{j}": 1 for j in range(1000)}} for i in range(101)]
-    )
-    with pytest.raises(ss.SchemaError, match="more than 100,000 different members") as caught:
+MANY = {f"k{i}": i for i in range(MOST_MEMBERS + 1)}
+DATA_AS_NAMES = {  # records, and the options that the error says
+    "a record": ([MANY], {"singleVariantColumn": "record"}),
+    "one in each record": ([{name: 1} for name in MANY], {"singleVariantColumn": "record"}),
+    "a member": ([{"id": 1, "counts": MANY}], {"schema": "counts map<string, bigint>"}),
+    "a few in each record": ([{"counts": {name: 0.5}} for name in MANY], {"schema": "counts map<string, double>"}),
+    "deep": (
+        [{"element": [{"a b": [{"x": 1}, MANY], "n": 7}]}],
+        {"schema": "element array<struct<`a b`: array<map<string, bigint>>>>"},
+    ),
+    "of several types": ([{"m": MANY | {"s": [], "t": "x"}}], {"schema": "m map<string, string>"}),
+}
+
+
+@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize("case", DATA_AS_NAMES)
+def test_names_that_are_data_are_refused_with_options_that_read_them(tmp_path, case, engine, monkeypatch):
+    if engine == "reference":
+        monkeypatch.setenv("SPLITSCAN_ENGINE", "reference")
+    records, options = DATA_AS_NAMES[case]
+    path = written(tmp_path / "a.json", records)
+    with pytest.raises(ss.SchemaError, match="more than 10,000 different members") as caught:
         _ = ss.scan_json(path).schema
-    assert "counts map<string, long>" in str(caught.value)
-    assert ss.scan_json(path, "id long, counts map<string, long>").to_arrow().num_rows == 101
+    for option, value in options.items():
+        said = repr(value) if option == "schema" else value
+        assert f"{option}={said}" in caught.value.fix
+    assert ss.scan_json(path, **options).to_arrow().num_rows == len(records)
+
+
+@pytest.mark.parametrize("form", ["lines", "xml"])
+def test_as_many_members_as_are_kept_are_columns(tmp_path, form):
+    names = list(MANY)[:MOST_MEMBERS]
+    assert scan(written(tmp_path / "a", [dict.fromkeys(names, 1)], form=form), form).schema.names == names
+    assert ss.scan_json(written(tmp_path / "b.json", [MANY]), "k0 int, k10000 int").to_arrow().to_pylist() == [
+        {"k0": 0, "k10000": 10_000}
+    ]
+
+
+def test_names_that_are_data_are_refused_in_xml(tmp_path):
+    with pytest.raises(ss.SchemaError, match="more than 10,000 different members") as caught:
+        _ = ss.scan_xml(written(tmp_path / "a", [MANY], form="xml"), row_tag="r").schema
+    assert "another rowTag" in caught.value.fix
+
+
+def test_members_of_files_together_are_counted(tmp_path):
+    for start in (0, 6000):
+        written(tmp_path / f"{start}.json", [dict.fromkeys(list(MANY)[start : start + 6000], 1)])
+    with pytest.raises(ss.SchemaError, match="more than 10,000 different members"):
+        _ = ss.scan_json(tmp_path).schema
+
+
+@pytest.mark.parametrize("rules", [JsonMembers(JsonOptions()), XmlMembers(XmlOptions(row_tag="r"))])
+def test_the_reference_makes_no_type_again_for_each_record(rules, monkeypatch):
+    monkeypatch.setenv("SPLITSCAN_ENGINE", "reference")
+    records = [b'{"k%d": 1}' % i if rules.text is None else b"<r><k%d>1</k%d></r>" % (i, i) for i in range(4000)]
+    made = []
+    make = pa.struct
+    fields = lambda kind: made.append(kind.num_fields) or kind  # noqa: E731
+    monkeypatch.setattr(pa, "struct", lambda members: fields(make(members)))
+    work = []
+    for some in (records[:2000], records):
+        made.clear()
+        data, stops = b"".join(some), np.cumsum([len(record) for record in some])
+        summary = MemberSummary(rules)
+        summary.take(memoryview(data), Frames(np.concatenate([[0], stops[:-1]]), stops, len(data)))
+        assert summary.members.kind.num_fields == len(some)
+        work.append(sum(made))
+    assert work[1] < 5 * len(records)
+    assert work[1] < 4 * work[0]
 
 
 @pytest.mark.parametrize(

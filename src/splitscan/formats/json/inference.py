@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +13,7 @@ from splitscan.formats.decoding.types import MOST_LEVELS
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 from splitscan.formats.members import settled_schema
-from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, WIDE, join, spoken
+from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, WIDE, join, join_all, spoken
 
 _DIGITS = re.compile(r"-?([0-9]+)(?:\.([0-9]+))?")
 
@@ -34,6 +33,10 @@ class JsonMembers:
     own: JsonOptions
 
     text = None
+    instead_of_columns = (
+        "give a schema of the columns to read; where the names are data, read each record as one value: "
+        "singleVariantColumn=record, or recordFormat=text"
+    )
 
     def kind_of(self, record: bytes) -> pa.DataType | None:
         """The members of an object; ``None`` for everything else."""
@@ -76,7 +79,7 @@ def _type_of(value: JsonValue, json: JsonOptions, depth: int) -> pa.DataType:
             types[name] = join(types.get(name, NO_VALUE), _type_of(inner, json, depth + 1))
         return pa.struct(list(types.items()))
     if value.kind is JsonKind.ARRAY:
-        return pa.list_(reduce(join, (_type_of(item, json, depth + 1) for item in value.value), NO_VALUE))
+        return pa.list_(join_all(_type_of(item, json, depth + 1) for item in value.value))
     if json.primitives_as_string or value.kind is JsonKind.STRING:
         return pa.string()
     return pa.bool_() if value.kind is JsonKind.BOOLEAN else _number_type(value.value, json)

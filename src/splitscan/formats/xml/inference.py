@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import partial, reduce
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +17,7 @@ from splitscan.formats.decoding.conversions import (
     stored_value,
 )
 from splitscan.formats.decoding.types import MOST_LEVELS, bounded
-from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, WIDE, join, settled
+from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, WIDE, join_all, settled
 from splitscan.formats.xml.decoder import Element, NotXmlError, XmlValueReader, parse_element
 from splitscan.formats.xml.options import XmlOptions
 
@@ -39,6 +38,8 @@ class XmlMembers:
 
     own: XmlOptions
     rules: Rules = field(default_factory=Rules)
+
+    instead_of_columns = "give a schema of the columns to read; where the names are data, choose another rowTag"
 
     @property
     def text(self) -> str:
@@ -66,7 +67,7 @@ class XmlMembers:
         members = XmlValueReader(b"", self.own, self.rules, {}).members(element)
         types = []
         for name, parts in members.items():
-            kind = reduce(partial(join, text=self.text), (self._type_of(part, depth) for part in parts), NO_VALUE)
+            kind = join_all((self._type_of(part, depth) for part in parts), self.text)
             types.append((name, pa.list_(kind) if len(parts) > 1 else kind))
         return pa.struct(types)
 
