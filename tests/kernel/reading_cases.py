@@ -94,7 +94,7 @@ def _common(draw: random.Random) -> dict[str, Any]:
 
 
 def check_csv(seed: int) -> Counter[str]:
-    """CSV of any dialect, fields as columns or as one array."""
+    """CSV of any dialect, fields as columns, as one array, or as one variant."""
     draw = random.Random(seed)
     dialect = csv_cases.random_dialect(draw, _ENCODINGS)
     if draw.random() < 0.5:
@@ -103,8 +103,18 @@ def check_csv(seed: int) -> Counter[str]:
         data = csv_cases.random_data(draw, dialect, draw.choice([4, 12, 12, 60]))
     names = ["a", 'b"', "c\n", "é"][: draw.randint(1, 4)]
     schema = pa.schema([(name, draw.choice(_KINDS)) for name in names])
-    options = _common(draw)
+    options = _common(draw) | {"header": False}
     if draw.random() < 0.2:
+        schema = pa.schema([("v", VARIANT)])
+        options.update(
+            rescuedDataColumn=None, rejectReasonColumn=None, singleVariantColumn="v", header=draw.random() < 0.5,
+            maxColumns=draw.choice([None, None, draw.randint(1, 6)]), preferDate=draw.random() < 0.7,
+            dateFormat=draw.choice([None, None, "yyyy-M-d"]), timeZone=draw.choice([None, "Europe/Paris"]),
+            timestampFormat=draw.choice([None, None, "yyyy-MM-dd HH:mm:ss"]),
+            variantAllowDuplicateKeys=draw.random() < 0.5,
+            maxVariantBytes=draw.choice([None, None, draw.randint(1, 40)]),
+        )  # fmt: skip
+    elif draw.random() < 0.2:
         schema = pa.schema([("columns", pa.list_(pa.string()))])
         options.update(rescuedDataColumn=None, maxColumns=draw.randint(1, 6))
     else:
@@ -113,7 +123,7 @@ def check_csv(seed: int) -> Counter[str]:
     special = "\0" if dialect.escape_escape == "" else dialect.escape_escape
     return check_reading(
         draw, "csv", data, schema,
-        header=False, encoding=dialect.encoding.name, sep=dialect.sep, quote=dialect.quote or "",
+        encoding=dialect.encoding.name, sep=dialect.sep, quote=dialect.quote or "",
         escape=dialect.escape or "", charToEscapeQuoteEscaping=special,
         unescapedQuoteHandling="SKIP_VALUE" if dialect.skips_values else None, comment=dialect.comment,
         lineSep=dialect.line_sep, multiLine=dialect.multi_line,

@@ -1,4 +1,4 @@
-"""Variants of JSON: the bytes of ``parse_json``, and the rows of Spark's own ``singleVariantColumn``."""
+"""Variants: of JSON the bytes of ``parse_json``, and the rows of Spark's own ``singleVariantColumn``."""
 
 from __future__ import annotations
 
@@ -109,3 +109,73 @@ def test_parquet_is_read_as_variants(spark: SparkSession, tmp_path: Path) -> Non
     ss.scan_json(str(path), single_variant_column="v").ingest(spark, str(out))
     frame = spark.read.schema("v variant").parquet(str(out))
     assert shown(frame) == ['{"a":1,"b":{"c":"x"}}', "7", "null", "[1.5,true]", None, '"s"']
+
+
+CSV_PARTS = (
+    "0", "1", "7", "19", "2020", "-", "+", ".", "e", "E", "e-3", "-01-02", "-1-2", " ", "T", "03:04:05", ".5", "Z",
+    "+02:00", "true", "False", "NaN", "x", "é", "1234567890123456789", "12345678901234567890123456789012345678",
+)  # fmt: skip
+
+
+def random_field(draw: random.Random) -> str:
+    """A text near those that are numbers, dates and moments, with no comma."""
+    while True:
+        text = "".join(draw.choices(CSV_PARTS, k=draw.randint(1, 4)))
+        is_of_today = ":" in text or text.startswith("T")  # a time without a date
+        if not is_of_today or text[:5] == "2020-":
+            return text
+
+
+@pytest.mark.parametrize("options", [{}, {"preferDate": "false"}, {"dateFormat": "yyyy-M-d"}], ids=str)
+def test_csv_has_the_bytes_of_spark_for_the_first_record_of_a_task(
+    spark: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    draw = random.Random(20261128)
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(150):
+        fields = [random_field(draw) for _ in range(draw.randint(1, 8))] + draw.choice([[], [""], ["NA"], ['""']])
+        (folder / f"{number:03}.csv").write_text(",".join(fields) + "\n")
+    given = {"nullValue": "NA", "singleVariantColumn": "v", **options}
+    rows = spark.read.options(**given).csv(str(folder)).select("v", "_metadata.file_name").toArrow().to_pylist()
+    theirs = [row["v"] for row in sorted(rows, key=lambda row: row["file_name"])]
+    ours = ss.scan_csv(str(folder), **given).to_arrow()["v"].to_pylist()  # type: ignore[arg-type]
+    texts = [path.read_text() for path in sorted(folder.iterdir())]
+    assert [each["metadata"] for each in ours] == [each["metadata"] for each in theirs]
+    assert list(zip(texts, ours, strict=True)) == list(zip(texts, theirs, strict=True))
+
+
+def test_a_value_of_csv_depends_on_those_before_it_in_spark_and_not_here(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a\nx\n1\n")
+    theirs = spark.read.option("singleVariantColumn", "v").option("header", True).csv(str(path))
+    ours = ss.scan_csv(str(path), header=True, single_variant_column="v").to_spark(spark)
+    assert (shown(theirs), shown(ours)) == (['{"a":"x"}', '{"a":"1"}'], ['{"a":"x"}', '{"a":1}'])
+
+
+@pytest.mark.parametrize("through", ["frame", "source", "python"])
+def test_every_door_of_spark_gives_variants_of_csv(
+    spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, through: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("b,a\n1,2020-01-02\n2\n1.5,x,y\n")
+    if through == "python":
+        request.getfixturevalue("read_by_python")
+    if through == "source":
+        reader = spark.read.format("splitscan").option("recordFormat", "csv").option("singleVariantColumn", "v")
+        frame = reader.option("header", True).load(str(path))
+    else:
+        frame = ss.scan_csv(str(path), header=True, single_variant_column="v").to_spark(spark)
+    assert frame.schema.simpleString() == "struct<v:variant>"
+    theirs = spark.read.option("singleVariantColumn", "v").option("header", True).csv(str(path))
+    assert shown(frame) == shown(theirs) == ['{"a":"2020-01-02","b":1}', '{"b":2}', '{"a":"x","b":1.5}']
+    assert frame.count() == 3
+    assert frame.selectExpr("schema_of_variant(v)").first()[0] == "OBJECT<a: DATE, b: BIGINT>"  # type: ignore[index]
+
+
+def test_variants_of_csv_go_into_parquet(spark: SparkSession, tmp_path: Path) -> None:
+    path, out = tmp_path / "a.csv", tmp_path / "out"
+    path.write_text("1,2020-01-02 03:04:05\n")
+    ss.scan_csv(str(path), single_variant_column="v").ingest(spark, str(out))
+    frame = spark.read.schema("v variant").parquet(str(out))
+    assert frame.selectExpr("schema_of_variant(v)").collect()[0][0] == "OBJECT<_c0: BIGINT, _c1: TIMESTAMP>"

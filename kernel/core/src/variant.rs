@@ -175,6 +175,16 @@ impl Builder {
         true
     }
 
+    /// A day, counted from 1970-01-01.
+    pub(crate) fn date(&mut self, day: i32) {
+        self.primitive(11, &day.to_le_bytes());
+    }
+
+    /// A moment, in microseconds since 1970 in UTC.
+    pub(crate) fn timestamp(&mut self, micros: i64) {
+        self.primitive(12, &micros.to_le_bytes());
+    }
+
     /// A number as JSON writes it: whole, or a decimal of up to 38 digits; a double if it is neither.
     pub(crate) fn number(&mut self, text: &str) {
         let is_plain = text

@@ -322,7 +322,7 @@ def _check(field: pa.Field, said: ColumnOptions, options: ReadOptions) -> None:
     if said.exact_numbers and not _has_numbers(kind):
         raise _refused(field, "exactNumbers", "true", f"column {field.name!r} is {kind}, and has no number",
                        "leave it out")  # fmt: skip
-    if said.blank_as is not None and not options.format.is_flat:
+    if said.blank_as is not None and (not options.format.is_flat or is_variant(kind)):
         raise _refused(field, "blankAs", said.blank_as.value, "blankAs is about fields of CSV",
                        "leave it out: JSON tells nulls from empty texts")  # fmt: skip
     if said.default is not None:

@@ -33,6 +33,20 @@ def line_separator() -> Any:
     return option(TEXT, r"Record delimiter, one character or more; `\r`, `\n`, `\r\n` if unset.", None)
 
 
+def duplicate_keys() -> Any:
+    """Declare the option of formats whose values may be variants."""
+    meaning = "Of a key that comes twice in an object of a variant the last one counts; else there is no value."
+    return option(FLAG, meaning, False)
+
+
+def most_variant_bytes() -> Any:
+    """Declare the option of formats whose values may be variants."""
+    meaning = "Longest variant; there is no value where one would be longer."
+    return option(size(1, _MOST_VARIANT_BYTES), meaning, 16 * MIB)
+
+
+_MOST_VARIANT_BYTES = 128 * MIB  # what Spark 4.3 takes; 4.0 takes 16 MiB
+
 METADATA_COLUMNS = (
     "filename",
     "filepath",
@@ -88,9 +102,6 @@ class RecordOptions:
     array_of_fields: ClassVar[bool] = False
     """Whether the values of a record may be read as one array."""
 
-    has_variants: ClassVar[bool] = False
-    """Whether a value may be a variant."""
-
     in_messages: ClassVar[str | None] = None
     """What the format is called where it is that of the values of messages; ``None`` where they cannot have it."""
 
@@ -99,6 +110,11 @@ class RecordOptions:
 
     refused: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Options of another reader of this format that are none here; with what to do instead."""
+
+    @property
+    def has_variants(self) -> bool:
+        """True if a value may be a variant."""
+        return False
 
     @property
     def says_columns(self) -> bool:

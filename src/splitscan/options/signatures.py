@@ -188,6 +188,12 @@ class CsvKeywords(TypedKeywords, total=False):
     charToEscapeQuoteEscaping: Text
     prefer_date: Flag
     preferDate: Flag
+    single_variant_column: Text
+    singleVariantColumn: Text
+    variant_allow_duplicate_keys: Flag
+    variantAllowDuplicateKeys: Flag
+    max_variant_bytes: Size
+    maxVariantBytes: Size
 
 
 class TextKeywords(ScanKeywords, total=False):

@@ -13,7 +13,7 @@ use super::spec::{CsvSpec, Format, Head, ScanSpec, TextSpec};
 use super::transcoded::Transcoded;
 use super::{cobol, fixed, json, log, xml};
 use crate::charsets::Charset;
-use crate::csv::{self, Dialect, Grammar, Layout, Limits, Meaning, Shape};
+use crate::csv::{self, Dialect, Grammar, Layout, Limits, Meaning, Object, Shape};
 use crate::frames::{Counted, Frames};
 use crate::lines::grammar::Grammar as LineGrammar;
 use crate::lines::{Bounds, records, text};
@@ -205,6 +205,10 @@ pub(super) fn engine_of(
     let rules = rules.collect::<Result<Vec<_>, _>>()?;
     let header = head.and_then(|head| head.header.as_deref());
     let layout = match &spec.format {
+        Format::Csv(own) if own.variant.is_some() => header
+            .filter(|_| own.header)
+            .map(|header| FileLayout::of_members(own, header, spec.fields.len()))
+            .transpose()?,
         Format::Csv(own) => {
             let columns = own.columns.as_ref();
             columns
@@ -456,16 +460,22 @@ fn csv_engine(
         trim_trailing: own.trim_trailing,
     };
     let (mut schema, mut rules) = (schema.clone(), rules.to_vec());
-    let shape = match (&layout, &own.items) {
-        (Some(layout), _) => {
+    let shape = match (&layout, &own.items, &own.variant) {
+        (layout, _, Some(object)) => Shape::Object(Object {
+            names: layout.as_ref().map(|layout| layout.named.names.clone()),
+            most: own.max_columns,
+            prefers_dates: object.prefers_dates,
+            variants: object.rules,
+        }),
+        (Some(layout), _, None) => {
             (schema, rules) = decoded(layout, &schema, &rules)?;
             Shape::Columns(layout.named.clone())
         }
-        (None, Some(items)) => Shape::Items {
+        (None, Some(items), None) => Shape::Items {
             most: own.max_columns,
             elements: items.elements.clone(),
         },
-        (None, None) => Shape::Nothing,
+        (None, None, None) => Shape::Nothing,
     };
     let parser = |shape, meaning, max_field_chars, schema, rules| {
         let layout = Layout {

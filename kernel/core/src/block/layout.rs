@@ -90,6 +90,28 @@ impl FileLayout {
         })
     }
 
+    /// Of a file whose records are one variant each, with such a header: all its fields are members.
+    ///
+    /// # Errors
+    /// If it has too many names.
+    pub(super) fn of_members(
+        own: &CsvSpec,
+        header: &[String],
+        fields: usize,
+    ) -> Result<FileLayout, BlockError> {
+        check_width(own, header)?;
+        Ok(FileLayout {
+            sources: (0..fields).map(Some).collect(),
+            named: Named {
+                least: header.len(),
+                blanks: Vec::new(),
+                rescue: None,
+                wanted: vec![0; fields],
+                names: header.to_vec(),
+            },
+        })
+    }
+
     /// The field of one of the scan's `fields`, if the file has it.
     pub(super) fn place(&self, field: usize) -> Option<usize> {
         let source = self.sources.get(field).copied()??;
@@ -126,6 +148,15 @@ fn check_names(
     names: &[String],
     known: &[String],
 ) -> Result<(), BlockError> {
+    check_width(own, header)?;
+    if !known.is_empty() && !shares_a_name(names, known) {
+        let what = "none of its columns is in the schema";
+        return Err(mismatch(header, known, what));
+    }
+    Ok(())
+}
+
+fn check_width(own: &CsvSpec, header: &[String]) -> Result<(), BlockError> {
     if header.len() > own.max_columns {
         let most = own.max_columns;
         let rule = format!("the header of a file has more columns than maxColumns={most}");
@@ -133,10 +164,6 @@ fn check_names(
             .at(0)
             .seen(format!("{} columns: {}", header.len(), shown_names(header)))
             .fix("raise maxColumns, if that is its header; else correct sep, quote, escape or skipRows"));
-    }
-    if !known.is_empty() && !shares_a_name(names, known) {
-        let what = "none of its columns is in the schema";
-        return Err(mismatch(header, known, what));
     }
     Ok(())
 }

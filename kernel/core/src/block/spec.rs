@@ -240,6 +240,8 @@ pub struct CsvSpec {
     pub columns: Option<Vec<CsvColumn>>,
     /// Where given, all fields of a record are one array.
     pub items: Option<ItemsSpec>,
+    /// Where given, all fields of a record are one variant.
+    pub variant: Option<ObjectSpec>,
     /// Where given, what does not fit is kept.
     pub rescue: Option<RescueSpec>,
 }
@@ -276,6 +278,16 @@ pub struct CsvColumn {
 pub struct ItemsSpec {
     /// The items that are wanted; nothing stands for all.
     pub elements: Option<Vec<usize>>,
+}
+
+/// All fields of a record as one variant.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectSpec {
+    /// Whether dates are tried before timestamps.
+    pub prefers_dates: bool,
+    /// Which objects are variants.
+    pub rules: Variants,
 }
 
 /// How data that does not fit is kept.

@@ -1,5 +1,7 @@
 //! What a parser must know of the fields of a file.
 
+use crate::rules::Variants;
+
 /// The columns of a file, and how fields become texts.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -23,8 +25,23 @@ pub enum Shape {
         /// Which items are wanted (`None`: all): the list ends after the last of them, others are empty texts.
         elements: Option<Vec<usize>>,
     },
+    /// All of them are the members of one column, a variant.
+    Object(Object),
     /// Nothing; any number of fields will do.
     Nothing,
+}
+
+/// Fields as the members of a variant.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Their names, which every record should have values of; `None` where they are `_c0`, `_c1` ...
+    pub names: Option<Vec<String>>,
+    /// Most fields of a record without names.
+    pub most: usize,
+    /// Whether dates are tried before timestamps.
+    pub prefers_dates: bool,
+    /// Which objects are variants.
+    pub variants: Variants,
 }
 
 /// Fields with names.

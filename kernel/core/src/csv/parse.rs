@@ -60,6 +60,7 @@ impl Parser {
                     .for_each(|elements| elements.sort_unstable());
                 columns <= 1
             }
+            Shape::Object(_) => columns <= 1,
             Shape::Nothing => columns == 0,
         };
         if !fits || rules.len() != columns {

@@ -7,6 +7,9 @@ use crate::columns::Column;
 /// Most bytes that a byte of a record can become in a column: a control character of rescued data.
 const MOST_GROWTH: usize = 6;
 
+/// Most bytes of a member of a variant besides its text and its name: the numbers of both, and a name that is given.
+const MOST_MEMBER: usize = 48;
+
 impl Rows<'_> {
     /// Whether there is none yet.
     pub(super) fn is_empty(&self) -> bool {
@@ -69,6 +72,11 @@ impl Rows<'_> {
                         .rescue
                         .as_ref()
                         .map_or(0, |rescue| keys + rescue.tail.len() + 32)
+            }
+            Shape::Object(object) => {
+                // A byte ends a field as a rule, so that a record has at most twice as many as bytes.
+                let names = object.names.iter().flatten();
+                2 * (names.map(String::len).max().unwrap_or(0) + MOST_MEMBER)
             }
             _ => 0,
         };

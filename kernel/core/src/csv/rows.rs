@@ -5,10 +5,11 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema};
 
 use super::grammar::Dialect;
-use super::layout::{Layout, Named, Rescue, Shape};
+use super::layout::{Layout, Named, Object, Rescue, Shape};
 use super::tape::{Fields, Record};
 use super::texts::Reader;
 use super::values::{OneField, filled, shown};
+use super::variant::Objects;
 use crate::columns::{self, Column};
 use crate::fault::{Code, Fault};
 use crate::kinds::kind_name;
@@ -30,6 +31,8 @@ pub(super) struct Rows<'a> {
     faults: Vec<Fault>,
     counts: Vec<(u32, u32)>,
     refused: Vec<Refused>,
+    objects: Option<Box<Objects>>, // where records are variants
+    column: Arc<str>,              // of them
 }
 
 /// A value that is not in its column: row among those that are added, and column.
@@ -59,6 +62,10 @@ impl<'a> Rows<'a> {
             )?),
             _ => None,
         };
+        let objects = match (&layout.shape, rules.first()) {
+            (Shape::Object(object), Some(rules)) => Some(Box::new(Objects::new(object, rules)?)),
+            _ => None,
+        };
         let said = match &layout.shape {
             Shape::Columns(named) => said(named, schema),
             _ => Vec::new(),
@@ -76,6 +83,12 @@ impl<'a> Rows<'a> {
             faults: Vec::new(),
             counts: Vec::new(),
             refused: Vec::new(),
+            objects,
+            column: schema
+                .fields()
+                .first()
+                .map_or("", |field| field.name())
+                .into(),
         };
         rows.make_room();
         Ok(rows)
@@ -106,6 +119,12 @@ impl<'a> Rows<'a> {
             Shape::Items { most, elements } => {
                 for record in fields.records {
                     let fault = self.push_items(*most, elements.as_deref(), fields, record, reader);
+                    self.end_row(fault, record);
+                }
+            }
+            Shape::Object(object) => {
+                for record in fields.records {
+                    let fault = self.push_object(object, fields, record, reader);
                     self.end_row(fault, record);
                 }
             }
@@ -313,6 +332,43 @@ impl<'a> Rows<'a> {
                 }
             }
             column.push_list();
+        }
+        fault
+    }
+
+    /// Add fields as the members of a variant.
+    fn push_object(
+        &mut self,
+        object: &Object,
+        fields: Fields<'_>,
+        record: &Record,
+        reader: Reader<'_>,
+    ) -> Option<Fault> {
+        let count = record.fields();
+        let is_fault = match &object.names {
+            Some(names) => count != names.len(),
+            None => count > object.most,
+        };
+        let mut fault = is_fault.then(|| self.fault(Code::FieldCount, count.to_string()));
+        let named = object.names.as_ref().map_or(count, Vec::len);
+        if fault.is_none() && self.is_too_long(named, fields, record, reader, &[]) {
+            fault = Some(self.fault(Code::FieldTooLong, String::new()));
+        }
+        let (Some(column), Some(objects)) = (self.columns.first_mut(), &mut self.objects) else {
+            return fault;
+        };
+        match objects.encode(object, fields.of(record).map(|(_, span)| reader.text(span))) {
+            Ok((value, metadata)) => column.push_variant(value, metadata),
+            Err(reason) => {
+                column.push_null();
+                if fault.is_none() {
+                    fault = Some(Fault {
+                        column: self.column.clone(),
+                        kind: format!("variant: {reason}").into(),
+                        ..self.fault(Code::BadValue, format!("{count} fields"))
+                    });
+                }
+            }
         }
         fault
     }

@@ -131,6 +131,17 @@ fn fitting(value: i128, precision: u8) -> Option<i128> {
 }
 
 fn read(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
+    let (is_negative, exponent, parts) = parted(text)?;
+    let least = exponent.checked_sub(i64::try_from(parts.fraction).ok()?)?;
+    if !(LEAST_EXPONENT..=MOST_EXPONENT).contains(&least) {
+        return None;
+    }
+    let value = parts.rounded(least + i64::from(scale))?;
+    fitting(if is_negative { -value } else { value }, precision)
+}
+
+/// Whether a number is negative, its exponent, and its digits.
+fn parted(text: &[u8]) -> Option<(bool, i64, Parts<'_>)> {
     let has_commas = text.contains(&b',');
     let commas = text.iter().filter(|&&byte| byte == b',').count();
     if text.len() - commas > MOST_CHARS || (has_commas && !is_grouped(text)) {
@@ -142,13 +153,29 @@ fn read(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
         Some(stop) => (rest.get(..stop)?, read_exponent(rest.get(stop + 1..)?)?),
         None => (rest, 0),
     };
-    let parts = Parts::of(mantissa)?;
-    let least = exponent.checked_sub(i64::try_from(parts.fraction).ok()?)?;
-    if !(LEAST_EXPONENT..=MOST_EXPONENT).contains(&least) {
+    Some((is_negative, exponent, Parts::of(mantissa)?))
+}
+
+/// The number that a text is with all its digits: the value without its point, how many digits that has, and how many of
+/// them are decimals. As [`parse`], but without blanks; `None` for more digits than any type has.
+pub fn exact(text: &str) -> Option<(i128, usize, usize)> {
+    let text = text.as_bytes();
+    let (is_negative, exponent, parts) = parted(text)?;
+    let scale = i64::try_from(parts.fraction).ok()?.checked_sub(exponent)?;
+    if !(-MOST_DIGITS..=MOST_DIGITS).contains(&scale) {
         return None;
     }
-    let value = parts.rounded(least + i64::from(scale))?;
-    fitting(if is_negative { -value } else { value }, precision)
+    let zeros = (-scale).max(0);
+    let digits = match parts.digits {
+        0 => 1,
+        digits => digits + zeros,
+    };
+    if digits > MOST_DIGITS {
+        return None;
+    }
+    let value = parts.rounded(zeros)?;
+    let value = if is_negative { -value } else { value };
+    Some((value, digits as usize, scale.max(0) as usize)) // both are from 0 to 38
 }
 
 /// Whether commas stand between groups of three digits; in an exponent they may stand anywhere.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import zip_longest
 
 import pyarrow as pa
@@ -28,8 +29,10 @@ from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
+from splitscan.formats.csv.variant import CsvVariantDecoder, ValueTypes
 from splitscan.formats.decoding.contract import Decoder, format_ddl
 from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.decoding.variant import VariantRules
 
 _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message
 
@@ -43,6 +46,31 @@ def array_decoder(wanted: Projection, csv: CsvOptions, format: QuotedFormat) -> 
         elements=wanted.elements,
         wanted=bool(wanted.validated),
     )
+
+
+def variant_decoder(
+    wanted: Projection, csv: CsvOptions, format: QuotedFormat, file: FileMetadata, header: Sequence[str] | None
+) -> Decoder:
+    """The decoder of a file whose records are one variant each: what its header says names the members.
+
+    Raises:
+        SchemaError: If the header has too many columns.
+    """
+    names = wanted.fields.names
+    check_width(csv, file, header or ())
+    return CsvVariantDecoder(
+        _fields_decoder(wanted, csv, format, _layout(wanted, names), None),
+        name=names[0],
+        header=header if csv.header else None,
+        most=csv.max_columns,
+        types=ValueTypes(rules_of_format(wanted.options), csv.prefer_date),
+        variants=_variants(csv),
+        wanted=bool(wanted.validated),
+    )
+
+
+def _variants(csv: CsvOptions) -> VariantRules:
+    return VariantRules(csv.variant_allow_duplicate_keys, csv.max_variant_bytes)
 
 
 def columns_decoder(
@@ -85,7 +113,11 @@ def block_spelling(wanted: Projection, csv: CsvOptions, dialect: CsvGrammar) -> 
         "empty_value": csv.empty_value,
         "max_field_chars": csv.max_chars_per_column if csv.max_chars_per_column >= 0 else None,
         "max_columns": csv.max_columns,
-        "columns": None if wanted.is_array or not has_names else [
+        "variant": None if csv.single_variant_column is None else {
+            "prefers_dates": csv.prefer_date,
+            "rules": asdict(_variants(csv)),
+        },
+        "columns": None if wanted.is_array or not has_names or csv.single_variant_column is not None else [
             {
                 "name": column.name,
                 "is_optional": each.default is not None,

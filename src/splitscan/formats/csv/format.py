@@ -12,7 +12,9 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import Advice, InvariantError, SchemaError, Where
+from splitscan.formats.column_rules import check_single_variant
 from splitscan.formats.contract import (
+    NOTHING,
     BlockSpelling,
     Contradiction,
     Format,
@@ -35,6 +37,7 @@ from splitscan.formats.csv.columns import (
     header_mismatch,
     shown_names,
     unique_names,
+    variant_decoder,
 )
 from splitscan.formats.csv.decoder import CsvFrameDecoder
 from splitscan.formats.csv.dropped import CsvHeader, CsvSuspects, DroppedRows
@@ -42,7 +45,7 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar, split_fields
 from splitscan.formats.csv.inference import KEPT_TYPES, TypeSummary, summarise_columns
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
-from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.contract import VARIANT, Decoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.merge import merge_schemas
 from splitscan.options import Mode, ReadOptions, SchemaOptions
@@ -258,6 +261,8 @@ class Csv(Format[CsvOptions]):
             return CsvFrameDecoder()
         if not isinstance(preamble.format, QuotedFormat):
             raise InvariantError("CSV is framed as CSV", Where(file.path), seen=preamble.format.name)
+        if own.single_variant_column is not None:
+            return variant_decoder(wanted, own, preamble.format, file, preamble.header)
         if wanted.is_array:
             return array_decoder(wanted, own, preamble.format)
         return columns_decoder(wanted, own, preamble.format, file, preamble.header)
@@ -295,12 +300,16 @@ class Csv(Format[CsvOptions]):
 
     def check_header(self, own: CsvOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> None:
         """The header agrees with the schema, unless nobody reads it."""
-        if not (wanted.is_array or _has_no_fields(wanted)):
+        if own.single_variant_column is not None:
+            check_width(own, file, preamble.header or ())
+        elif not (wanted.is_array or _has_no_fields(wanted)):
             field_names(wanted, own, file, preamble.header)
 
     def check_schema(self, own: CsvOptions, options: ReadOptions, fields: pa.Schema) -> None:
         """Fields are one value each, and not too many; or they are all one array."""
-        if not check_array(own, fields):
+        if own.single_variant_column is not None:
+            check_single_variant(own.single_variant_column, options, fields)
+        elif not check_array(own, fields):
             check_flat(own, fields)
 
     def advice(self, own: CsvOptions, text: str) -> str | None:
@@ -314,6 +323,8 @@ class Csv(Format[CsvOptions]):
 
     def infer(self, own: CsvOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """Names from the header, types from the values."""
+        if own.single_variant_column is not None:
+            return FoundSchema(pa.schema([(own.single_variant_column, VARIANT)]), NOTHING)
         return infer_columns(own, options, heads)
 
 

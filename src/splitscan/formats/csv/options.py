@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Self
 
 from splitscan.errors import UsageError
 from splitscan.options.locales import ENGLISH
-from splitscan.options.read import LOCALE, TypedOptions, line_separator
+from splitscan.options.read import LOCALE, TypedOptions, duplicate_keys, line_separator, most_variant_bytes
 from splitscan.options.table import (
     ANY_TEXT,
     FLAG,
+    TEXT,
     OptionKind,
     ValueRefusedError,
     character,
@@ -202,7 +203,12 @@ class CsvOptions(TypedOptions):
         "Makes the `escape` after it data, inside quotes; `escape` itself where it is not given.",
         None,
     )
-    prefer_date: bool = option(FLAG, "Schema inference tries dates before timestamps.", True)
+    prefer_date: bool = option(FLAG, "Schema inference tries dates before timestamps, and so do variants.", True)
+    single_variant_column: str | None = option(
+        TEXT, "Each record is one variant in the column of this name: an object of its fields.", None
+    )
+    variant_allow_duplicate_keys: bool = duplicate_keys()
+    max_variant_bytes: int = most_variant_bytes()
 
     @property
     def sep_marks(self) -> str:
@@ -222,6 +228,14 @@ class CsvOptions(TypedOptions):
     @property
     def compares_headers(self) -> bool:
         return self.header and not self.enforce_schema
+
+    @property
+    def has_variants(self) -> bool:
+        return self.says_columns
+
+    @property
+    def says_columns(self) -> bool:
+        return self.single_variant_column is not None
 
     def wants_array(self, paths: Sequence[str]) -> bool:
         """Fields without header are ``_c0``, ``_c1`` ...; there ``columns`` can mean nothing else."""
@@ -263,6 +277,7 @@ _HEADER, _MAPPING, _ENFORCE = (
     ("enforceSchema", "enforce_schema"),
 )
 _ARRAY = ("columnsArray", "columns_array")
+_VARIANT = ("singleVariantColumn", "single_variant_column")
 _CHAR_TO_ESCAPE = ("charToEscapeQuoteEscaping", "char_to_escape_quote_escaping")
 
 
@@ -299,6 +314,7 @@ def _conflicts(csv: CsvOptions) -> list[tuple[list[tuple[str, str]], bool, str]]
         ([_CHAR_TO_ESCAPE, _COMMENT], special is not None and special == csv.comment, differ),
         ([_CHAR_TO_ESCAPE, _LINE_SEP], _has_newline(special) or _within(special, line_ends), differ),
         ([_MAPPING, _HEADER], by_name and not csv.header, "set header=true: without header there are no names"),
+        ([_ARRAY, _VARIANT], csv.columns_array and csv.single_variant_column is not None, "leave out one of them"),
         ([_ARRAY, _HEADER], csv.columns_array and csv.header, "leave out header, and pass over the line with skipRows"),
         (
             [_MAPPING, _ENFORCE],

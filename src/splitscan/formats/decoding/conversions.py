@@ -99,7 +99,8 @@ class Rules:
     def spelled(self) -> dict[str, Any]:
         """These rules as the kernel is told them, with what it needs to know of the locale: JSON values."""
         plain = {name: value for name, value in vars(self).items() if name != "locale"}
-        patterns = "".join(filter(None, (self.date_format, self.timestamp_format, self.timestamp_ntz_format)))
+        formats = (self.date_format, self.time_format, self.timestamp_format, self.timestamp_ntz_format)
+        patterns = "".join(filter(None, formats))
         names = names_of(self.locale) if patterns else {}
         used = {letters: each for letters, each in names.items() if letters in patterns}
         return plain | {"names": used, "symbols": self.symbols and vars(self.symbols)}
@@ -344,18 +345,34 @@ def _float_parser(rules: Rules, kind: pa.DataType) -> Parse:
     return parse
 
 
+def plain_decimal(text: str) -> Decimal | None:
+    """The decimal that a text says, with all its digits; ``None`` for no decimal, and one of more than 400 characters.
+
+    Example:
+        >>> plain_decimal(" 1,234.50"), plain_decimal("1,5")
+        (Decimal('1234.50'), None)
+    """
+    text = text.strip(BLANKS)
+    if _GROUPED.fullmatch(text):
+        text = text.replace(",", "")
+    if len(text) > 400 or not _FLOAT.fullmatch(text) or text[-1:] in "fFdD":
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent that no decimal has
+        return None
+
+
 def _decimal_parser(precision: int, scale: int) -> Parse:
     unit = Decimal(1).scaleb(-scale)
     limit = Decimal(10) ** (precision - scale)
 
     def parse(text: str) -> Decimal | None:
-        text = text.strip(BLANKS)
-        if _GROUPED.fullmatch(text):
-            text = text.replace(",", "")
-        if len(text) > 400 or not _FLOAT.fullmatch(text) or text[-1:] in "fFdD":
+        written = plain_decimal(text)
+        if written is None:
             return None
         try:
-            value = Decimal(text).quantize(unit, rounding=ROUND_HALF_UP, context=_EXACT)
+            value = written.quantize(unit, rounding=ROUND_HALF_UP, context=_EXACT)
         except InvalidOperation:
             return None
         return value if value.copy_abs() < limit else None  # abs() would round to 28 digits

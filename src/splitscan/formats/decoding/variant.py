@@ -5,6 +5,7 @@ Source: VariantEncoding.md of apache/parquet-format; where it leaves a choice, w
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 import re
@@ -25,6 +26,8 @@ _PLAIN_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _SIZES = (1, 2, 3, 4)
 _WHOLE = {3: 1, 4: 2, 5: 4, 6: 8}  # bytes of a number, by its kind
 _DECIMAL = {8: 4, 9: 8, 10: 16}
+_DATE, _TIMESTAMP = 11, 12
+_EPOCH_DAY, _EPOCH = dt.date(1970, 1, 1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _EXACT = Context(prec=2 * _MOST_DIGITS)
 
 NULL, TRUE, FALSE = b"\x00", b"\x04", b"\x08"
@@ -74,6 +77,29 @@ def decimal(value: Decimal) -> bytes | None:
         return None
     unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
     return _primitive(found[0], bytes([scale]) + unscaled.to_bytes(found[1], "little", signed=True))
+
+
+def any_decimal(value: Decimal) -> bytes | None:
+    """A decimal, as Spark takes what is written with an exponent; ``None`` if that has more than 38 digits.
+
+    Example:
+        >>> [data and data.hex() for data in map(any_decimal, (Decimal("1e2"), Decimal("0e39")))]
+        ['200064000000', None]
+    """
+    exponent = int(value.as_tuple().exponent)
+    if exponent > _MOST_DIGITS:
+        return None
+    return decimal(value if exponent <= 0 else Decimal(int(value)))
+
+
+def date(day: int) -> bytes:
+    """A day, counted from 1970-01-01."""
+    return _primitive(_DATE, struct.pack("<i", day))
+
+
+def timestamp(micros: int) -> bytes:
+    """A moment, in microseconds since 1970 in UTC."""
+    return _primitive(_TIMESTAMP, struct.pack("<q", micros))
 
 
 def text(value: str) -> bytes:
@@ -229,6 +255,10 @@ def _scalar_as_json(value: bytes, at: int) -> str:
     if kind in _DECIMAL:
         unscaled = int.from_bytes(data[1 : 1 + _DECIMAL[kind]], "little", signed=True)
         return f"{Decimal(unscaled).scaleb(-data[0], _EXACT):f}"
+    if kind in (_DATE, _TIMESTAMP):
+        days, micros = struct.unpack("<i", data[:4])[0], int.from_bytes(data[:8], "little", signed=True)
+        is_date = kind == _DATE
+        return json.dumps(str(_EPOCH_DAY + dt.timedelta(days) if is_date else _EPOCH + dt.timedelta(0, 0, micros)))
     if kind == 7:
         double = struct.unpack("<d", data[:8])[0]
         return json.dumps(double) if math.isfinite(double) else json.dumps(str(double))

@@ -8,9 +8,8 @@ from typing import ClassVar
 from splitscan.errors import UsageError
 from splitscan.formats.json.envelope_columns import EnvelopeColumn, check_envelope_columns, parse_envelope_columns
 from splitscan.formats.json.record_path import RecordPath, parse_record_path
-from splitscan.options.read import TypedOptions
-from splitscan.options.table import FLAG, TEXT, OptionKind, only_false, option, show_value, size
-from splitscan.sizes import MIB
+from splitscan.options.read import TypedOptions, duplicate_keys, most_variant_bytes
+from splitscan.options.table import FLAG, TEXT, OptionKind, only_false, option, show_value
 
 _COMMENTS = only_false("remove the comments: a bracket or a quote in one would decide where records begin")
 _TIMES = only_false("declare timestamp columns in the schema")
@@ -22,7 +21,6 @@ _ENVELOPE_COLUMNS = OptionKind(
     "members around the arrays of recordPath, such as $.meta.n as n int, $.day",
     lambda value: ", ".join(map(str, parse_envelope_columns(value))),
 )
-_MOST_VARIANT_BYTES = 128 * MIB  # what Spark 4.3 takes; 4.0 takes 16 MiB
 _ARRAYS = only_false("set multiLine=true for a file that is one array, or explode the array in Spark")
 
 
@@ -65,12 +63,8 @@ class JsonOptions(TypedOptions):
     single_variant_column: str | None = option(
         TEXT, "Each record, whatever value it is, is one variant in the column of this name.", None
     )
-    variant_allow_duplicate_keys: bool = option(
-        FLAG, "Of a key that comes twice in an object of a variant the last one counts; else there is no value.", False
-    )
-    max_variant_bytes: int = option(
-        size(1, _MOST_VARIANT_BYTES), "Longest variant; there is no value where one would be longer.", 16 * MIB
-    )
+    variant_allow_duplicate_keys: bool = duplicate_keys()
+    max_variant_bytes: int = most_variant_bytes()
     allow_comments: bool = option(_COMMENTS, "Comments are not read.", False)
     infer_timestamp: bool = option(_TIMES, "Strings stay strings.", False)
     explode_embedded_array: bool = option(_ARRAYS, "A line with an array is no record.", False)
