@@ -27,7 +27,8 @@ struct Types {
 impl Objects {
     /// An error says what is wrong with a pattern.
     pub(super) fn new(object: &Object, rules: &Rules) -> Result<Objects, String> {
-        let pattern = |text: &Option<String>| text.as_deref().map(Pattern::new).transpose();
+        let compile = |text: &String| Pattern::new(text, &rules.names);
+        let pattern = |text: &Option<String>| text.as_ref().map(compile).transpose();
         Ok(Objects {
             builder: Builder::new(object.variants),
             types: Types {
