@@ -107,7 +107,7 @@ def check_csv(seed: int) -> Counter[str]:
     if draw.random() < 0.2:
         schema = pa.schema([("v", VARIANT)])
         options.update(
-            rescuedDataColumn=None, rejectReasonColumn=None, singleVariantColumn="v", header=draw.random() < 0.5,
+            rescuedDataColumn=None, singleVariantColumn="v", header=draw.random() < 0.5,
             maxColumns=draw.choice([None, None, draw.randint(1, 6)]), preferDate=draw.random() < 0.7,
             dateFormat=draw.choice([None, None, "yyyy-M-d"]), timeZone=draw.choice([None, "Europe/Paris"]),
             timestampFormat=draw.choice([None, None, "yyyy-MM-dd HH:mm:ss"]),

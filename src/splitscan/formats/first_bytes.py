@@ -38,7 +38,7 @@ _LOGS = {
     "syslog5424": "a log of syslog", "java": "a log of Java", "python": "a log of Python", "w3c": "a W3C extended log",
 }  # fmt: skip
 
-_TAG = re.compile(r"<(/?)([A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*)(?:\s[^<>]*?)?(/?)>")
+_TAG = re.compile(r"<(/?)([A-Za-z_:\u0080-\U0010ffff][-.\w:\u0080-\U0010ffff]*)(\s[^<>]*?)?(/?)>")
 _NO_TAGS = re.compile(r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)", re.DOTALL)
 _SHOWN_TAGS = 5
 _LOOKED_AT = 3  # lines
@@ -234,7 +234,7 @@ def beginning_of(head: bytes) -> Beginning | None:
 
 
 def row_tags(head: bytes) -> Sequence[str]:
-    """Names of elements that could be records of XML: those that are met most, but for the root and what they hold.
+    """Names of elements that could be records of XML: below the root, met several times, those that hold more first.
 
     Example:
         >>> row_tags(b"<r><x><y>1</y><z/></x><x><y>2</y></x></r>")
@@ -242,14 +242,18 @@ def row_tags(head: bytes) -> Sequence[str]:
     """
     text = _NO_TAGS.sub("", head.decode("utf-8", "replace"))
     seen: Counter[tuple[int, str]] = Counter()
-    depth = 0
-    for closes, name, closed in _TAG.findall(text):
+    full = set[tuple[int, str]]()  # with elements or attributes in them
+    inside: list[tuple[int, str]] = []
+    for closes, name, attributes, closed in _TAG.findall(text):
         if closes:
-            depth -= 1
+            del inside[-1:]
             continue
-        seen[depth, name] += 1
-        depth += not closed
+        key = len(inside), name
+        seen[key] += 1
+        full.update(inside[-1:], [key] * ("=" in attributes))
+        if not closed:
+            inside.append(key)
     below = {key: count for key, count in seen.items() if key[0] > 0}
     several = {key: count for key, count in below.items() if count > 1} or below
-    first_depth = sorted(several, key=lambda key: (key[0], -several[key]))
-    return list(dict.fromkeys(name for _, name in first_depth))[:_SHOWN_TAGS]
+    fullest = sorted(several, key=lambda key: (key not in full, key[0], -several[key]))
+    return list(dict.fromkeys(name for _, name in fullest))[:_SHOWN_TAGS]

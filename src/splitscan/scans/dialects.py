@@ -17,7 +17,7 @@ from splitscan.errors import Advice, SchemaError, SourceError, Where
 from splitscan.formats.contract import Contradiction, spread
 from splitscan.formats.csv.options import FOUND, DialectChoice
 from splitscan.formats.csv.sniffing.detection import find_dialect, sep_line
-from splitscan.formats.csv.sniffing.found import ATTRIBUTES, Confidence, Dialect, RawSample, Setting, shown
+from splitscan.formats.csv.sniffing.found import ATTRIBUTES, Confidence, Dialect, RawSample, Setting, as_option, shown
 from splitscan.formats.registry import DEFAULT_FORMAT, finds_dialect, format_of, parse_options, record_format
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options
@@ -299,7 +299,7 @@ def _about_dialect(
         for name, each in found.settings.items()
         if each.value != read[name] and each.is_shown and name not in told
     }
-    said = ", ".join(f"{name}={_spelled(setting.value)}" for name, setting in others.items())
+    said = ", ".join(f"{name}={as_option(setting.value)}" for name, setting in others.items())
     because = "; ".join(setting.evidence for setting in others.values())
     if others:
         yield f"probably wants option{'s' * (len(others) > 1)} {said} ({because})"
@@ -341,10 +341,6 @@ def _careful_quotes(own: Any) -> tuple[bytes, bytes]:
     inside = rb"[^" + quote + (rb"]" if own.multi_line else rb"\r\n]")
     body = rb"(?:" + inside + (rb"|" + quote * 2 if own.escape == own.quote else b"") + rb")*+"
     return rb"(?:\A|(?<=" + sep + rb")|(?<=[\r\n]))" + quote + body, quote + rb"(?=" + sep + rb"|[\r\n])"
-
-
-def _spelled(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else "''" if value is None else shown(str(value))
 
 
 def contradiction(options: ReadOptions, files: Sequence[FileMetadata]) -> tuple[str, Contradiction] | None:

@@ -179,6 +179,12 @@ def test_a_record_format_is_found_in_any_case(name):
     assert parse_options(name, {}).record_format == "csv"
 
 
+@pytest.mark.parametrize("name", ["tab", "TAB", "space", "comma", "semicolon", "pipe", "none"])
+def test_the_name_of_a_separator_is_no_separator(name):
+    with pytest.raises(UsageError, match="write the character itself"):
+        parse_options("csv", {"sep": name})
+
+
 @pytest.mark.parametrize("name", ["cvs", "", None, 3])
 def test_an_unknown_record_format_is_refused(name):
     with pytest.raises(

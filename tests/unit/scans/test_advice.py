@@ -328,10 +328,10 @@ GUESSED = {
         "k,1,2,3\n" + "".join(f"a{n},{n * 7 % 11}.5,{n}.25,{3 * n % 5}.5\n" for n in range(9)),
         "is probably a header",
     ),
-    "open quotes": ("id\ttitle\n" + '1\t"Carmen\n2\tFaust\n3\t"Aida\n4\tNorma\n' * 3, "quote=none is probably right"),
+    "open quotes": ("id\ttitle\n" + '1\t"Carmen\n2\tFaust\n3\t"Aida\n4\tNorma\n' * 3, "quote='' is probably right"),
     "another separator": (
         "n\ta\tb\n" + "".join(f"1\t0,{n},x\t2\n" for n in range(10, 30)),
-        "sep=tab is probably right",
+        r"sep=\t is probably right",
     ),
     "wide": ("id,name\n" + "1,Zoe\n2,Max\n" * 20, "encoding=UTF-16LE is probably right"),
 }

@@ -11,6 +11,7 @@ import pytest
 import splitscan as ss
 from splitscan.content.storage import SHORT_BYTES
 from splitscan.errors import SchemaError
+from splitscan.reading.block_scan import open_reader
 from splitscan.scans.counting import count_blocks, rows_by_index
 
 OPTIONS = {"header": True, "enforce_schema": False, "multi_line": True, "escape": '"'}
@@ -81,3 +82,21 @@ def test_every_header_is_judged(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match=r"column 2 is c, not b") as caught:
         ss.scan_csv(path, "a string, b string", **OPTIONS).count()
     assert caught.value.where.path == f"{path}/020.csv"
+
+
+@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.parametrize("reason", [None, "why"])
+def test_records_that_are_given_up_are_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, reason: str | None
+) -> None:
+    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a@a1@axxxxxxxxxxx@a2@a")  # a record begins like the header, so that its bytes are read again
+    scan = ss.scan_csv(
+        path, "a string", line_sep="@a", header=True, enforce_schema=True, max_record_bytes=5,
+        reject_reason_column=reason,
+    )  # fmt: skip
+    counted = [open_reader(scan.spec.select(()), block).count() for block in scan.plan()]
+
+    assert [(each.rows, each.given_up) for each in counted] == [(2, 1)]
+    assert scan.count() == scan.to_arrow().num_rows == 2 + (reason is not None)

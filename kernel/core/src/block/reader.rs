@@ -576,6 +576,7 @@ impl BlockReader {
         }
         (self.oddities, self.dropped) = (Oddities::default(), Dropped::of(&self.spec));
         (self.phase, self.records) = (Phase::Before, 0);
+        self.rows.leave_out_given_up();
         while self.advance()?.is_some() {}
         Ok(Counted {
             rows: self.delivered,

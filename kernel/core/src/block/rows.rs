@@ -383,6 +383,11 @@ impl Rows {
         Arc::new(texts.collect::<StringArray>())
     }
 
+    /// Records that are given up are no rows from now on: whoever counts adds them.
+    pub(super) fn leave_out_given_up(&mut self) {
+        self.keeps_given_up = false;
+    }
+
     /// What is told of a record that was given up; a row, where there is a column for its text.
     pub(super) fn give_up(&mut self, skipped: Skipped) -> Result<Delivered, BlockError> {
         let reject = Reject {

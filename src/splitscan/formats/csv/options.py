@@ -61,12 +61,24 @@ LOOKED_FOR = (DialectChoice.AUTO, DialectChoice.EXCEL)
 """Dialects that are found by a look at the files, and are other options before anything is planned."""
 
 
+_NAMED = {
+    "tab": r"as \t",
+    "space": "as a blank",
+    "comma": "as ,",
+    "semicolon": "as ;",
+    "pipe": "as |",
+    "none": r"as \u001f",
+}
+
+
 def _parse_separator(value: Any) -> str:
     r"""Parse a separator; a backslash introduces ``\t \r \b \f \" \' \\``, as in Spark, and ``\u`` with four digits."""
     if not isinstance(value, str) or not value:
         raise ValueRefusedError
     if value == BLANK_RUNS:
         return value
+    if value.lower() in _NAMED:
+        raise ValueRefusedError(f"write the character itself, {_NAMED[value.lower()]}, and not its name")
     if any(match[1] is None and match[2] not in _SPECIAL for match in _ESCAPED.finditer(value)):
         raise ValueRefusedError(
             r"write two backslashes for a separator that is a backslash, \t for a tab, and \s+ alone for runs of blanks"

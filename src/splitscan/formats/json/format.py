@@ -187,6 +187,7 @@ class Json(Format[JsonOptions]):
             return replace(found, without_columns="correct the names of recordPath, or pass a schema")
         return replace(
             found,
-            without_columns="pass a schema; of arrays, numbers and texts, which have no members, "
-            f"{AS_TEXT.replace('_corrupt_record', corrupt)}, and recordFormat=text whole lines",
+            without_columns="set multiLine=true where values go on over lines, else pass a schema; of arrays, numbers "
+            f"and texts, which have no members, {AS_TEXT.replace('_corrupt_record', corrupt)}, and recordFormat=text "
+            "whole lines",
         )

@@ -122,8 +122,7 @@ def _about_table(chosen: Reading, text: bytes, *, is_ragged: bool) -> Iterator[s
         return
     is_no_table = chosen.score < LEAST_SCORE and chosen.sep != ONE_COLUMN and not is_quoted and not is_ragged
     if is_no_table:
-        hint = f" {_WHOLE_LINES}" * (chosen.columns == 1)
-        yield f"The best reading looks little like a table (score {chosen.score:.2f}).{hint}"
+        yield f"The best reading looks little like a table (score {chosen.score:.2f}). {_WHOLE_LINES}"
     if chosen.sep == "\t" and chosen.columns > 1 and _is_indented(chosen):
         one = shown(ONE_COLUMN)
         yield f"The first of {chosen.columns} columns is empty: tabs may indent lines; give sep, sep={one} for lines."

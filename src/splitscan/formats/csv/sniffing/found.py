@@ -209,8 +209,7 @@ class Dialect:
         if name == "comment" and setting.value is not None:
             skipped = f"comment={setting.value} skips lines: {COMMENTS_ONLY}; an empty comment keeps them"
             return skipped if has_schema or self.unread_names is None else self.unread_names
-        value = shown(str(setting.value or ""))
-        return f"{name}={value} is probably right: {setting.evidence}; {name} settles it"
+        return f"{name}={as_option(setting.value)} is probably right: {setting.evidence}; {name} settles it"
 
     def read_with(self, values: Mapping[str, Any]) -> Dialect:
         """The dialect, read with other values where the samples speak for several."""
@@ -259,6 +258,21 @@ def shown(text: str | None) -> str:
         return "none"
     named = {"\t": "tab", " ": "space", "\n": r"\n", "\r\n": r"\r\n", "\r": r"\r"}.get(text, text)
     return "".join(each if each.isprintable() else r"\t" if each == "\t" else f"\\u{ord(each):04x}" for each in named)
+
+
+def as_option(value: object) -> str:
+    r"""The value of a setting as an option takes it.
+
+    Example:
+        >>> as_option("\t"), as_option(" "), as_option(","), as_option(None), as_option(True)
+        ('\\t', "' '", ',', "''", 'true')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _AS_OPTION.get(str(value or "")) or shown(str(value))
+
+
+_AS_OPTION = {"": "''", "\t": r"\t", " ": "' '"}
 
 
 @dataclass(frozen=True, slots=True)
