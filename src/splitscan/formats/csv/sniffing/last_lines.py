@@ -37,6 +37,7 @@ _MOST_LAST = 12  # of these
 _SHARE_OF_VALUES = 8  # lines of text have values in at most one of so many columns
 _LEAST_COLUMNS = 4  # of a table in which they are told
 _LEAST_WORDS = 3  # of one of these
+_LEAST_FILLED = 8  # records of the table before them
 _KNOWN_RECORDS = 500  # before them, which say how records look
 _PLACES = re.compile(rb"\.(\d+)\Z")
 
@@ -144,7 +145,7 @@ class _End:
         while first and sum(bool(value.strip()) for value, _ in records[first - 1]) <= most:
             first -= 1
         before = self._table_before(first)
-        if not most or first == len(records) or len(before) < max(_LEAST_BODY, len(records) - first):
+        if not most or first == len(records) or len(before) < max(_LEAST_FILLED, len(records) - first):
             return []
         if any(sum(bool(value.strip()) for value, _ in record) <= most for record in before):
             return []

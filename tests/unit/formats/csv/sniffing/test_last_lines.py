@@ -136,6 +136,7 @@ def test_text_in_a_table_without_such_records_is_no_record(last):
         FILLED + "40,,,,,,,,\n", FILLED + "word,,,,,,,,\n", FILLED + "40,the last of them all,,,,,,,\n",
         FILLED.replace("3,3.5,x3,y,3,z,30,w,v", "a text of words,,,,,,,,") + "a text of more words,,,,,,,,\n",
         "a,b,c\n" + "1,2,x\n" * 9 + "a text of words,,\n",
+        "a,b,c,d\n" + "1,2,x,y\n" * 3 + "Row with few values,,,\n",
     ],
 )  # fmt: skip
 def test_records_with_few_values_are_read(text):
