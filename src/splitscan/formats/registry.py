@@ -139,12 +139,12 @@ def named_format(format: Any, raw: Mapping[str, Any]) -> tuple[Any, dict[str, An
     """
     if format is not None:
         return format, dict(raw)
-    said = next((value for name, value in raw.items() if _names_format(name) and value is not None), None)
-    return said, {name: value for name, value in raw.items() if not _names_format(name)}
+    named = [name for name in raw if name.lower().replace("_", "") == _RECORD_FORMAT]
+    others = {name: value for name, value in raw.items() if name not in named}
+    return next((raw[name] for name in named if raw[name] is not None), None), others
 
 
-def _names_format(name: str) -> bool:
-    return name.lower().replace("_", "") == "recordformat"
+_RECORD_FORMAT = "recordformat"  # in lower case, without what divides words
 
 
 def finds_dialect(record_format: object) -> bool:
@@ -177,7 +177,7 @@ def check_foreign(name: str, value: Any, format_name: str, asker: str | None) ->
     """
     if is_listed(name, ACCEPTED_UNUSED):
         return
-    if _names_format(name):
+    if name.lower().replace("_", "") == _RECORD_FORMAT:
         if value is not None and resolve_format(value) != format_name:
             raise bad_option(
                 "two record formats are named",

@@ -274,7 +274,7 @@ def test_records_behind_their_lengths_are_found_from_every_block(write, big):
     ("data", "options", "code", "names"),
     [
         (headed("A01xx") + b"\0\0\0\0abc", {}, "bad-record-header", ["A", None]),
-        (headed("A01xx") + b"\0\7\1\0abc", {}, "bad-record-header", ["A", None]),
+        (headed("A01xx") + b"\0\7\4\0abc", {}, "bad-record-header", ["A", None]),
         (headed("A01xx") + b"\0\2\0\0\xc1\xf0", {"rdw_adjustment": -4}, "bad-record-header", [None]),
         (headed("A01xx") + b"\0\7\0\0\xc1\xf0", {}, "short-record", ["A", "A"]),
         (headed("A01xx") + b"\xff\xff\0\0" + b"\xc1", {}, "short-record", ["A", "A"]),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from splitscan.options.read import TypedOptions
@@ -37,12 +39,16 @@ _ROW_TAG = OptionKind("name", "the name of an element", _parse_tag, show_text)
 _XSD = _refused("records are not validated against an XSD", "validate the files before they are read")
 _WILDCARD = _refused("XML keeps no column of unknown elements", "name the elements to read in the schema")
 
+_OF_VARIANTS = ("singleVariantColumn", "variantAllowDuplicateKeys")
+_NO_VARIANTS = "read the elements as columns, and make a variant in Spark: parse_json(to_json(struct(*)))"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class XmlOptions(TypedOptions):
     """Which elements are records, and how they become columns."""
 
     values_are_texts: ClassVar[bool] = True
+    refused: ClassVar[Mapping[str, str]] = MappingProxyType(dict.fromkeys(_OF_VARIANTS, _NO_VARIANTS))
 
     row_tag: str = option(_ROW_TAG, "Name of the elements that are records, with its prefix.")
     attribute_prefix: str = option(ANY_TEXT, "What the names of columns made of attributes begin with.", "_")

@@ -134,7 +134,7 @@ def _about_table(chosen: Reading, text: bytes, *, is_ragged: bool) -> Iterator[s
 def _is_in_blocks(text: bytes) -> bool:
     """True if empty lines stand between lines that are no comments, which have two words or more on average."""
     lines = [line.strip() for line in LINE_END.split(text.strip())]
-    gaps = [n for n, line in enumerate(lines) if not line]
+    gaps = [n for n, line in enumerate(lines[:-1]) if n and not line]
     found = any(not lines[n - 1].startswith(_MARK) and not lines[n + 1].startswith(_MARK) for n in gaps)
     words = [len(line.split()) for line in lines if line and not line.startswith(_MARK)]
     return found and sum(words) >= 2 * len(words)
