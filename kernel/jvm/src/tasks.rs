@@ -494,7 +494,8 @@ mod tests {
     use super::*;
 
     const RULES: &str = r#"{"nan_value": "NaN", "positive_inf": "Inf", "negative_inf": "-Inf", "date_format": null,
-        "time_format": null, "timestamp_format": null, "timestamp_ntz_format": null, "time_zone": "UTC", "exact_numbers": false}"#;
+        "time_format": null, "timestamp_format": null, "timestamp_ntz_format": null, "time_zone": "UTC",
+        "exact_numbers": false, "names": {}, "symbols": null}"#;
 
     /// Kills no task, and has no files.
     struct Nobody;
