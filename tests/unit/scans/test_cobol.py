@@ -23,21 +23,6 @@ ROWS = b"".join(
 )
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(data, name="a.dat"):
-        path = tmp_path / name
-        path.write_bytes(data)
-        return str(path)
-
-    return write
-
-
-@pytest.fixture(params=["kernel", "reference"])
-def engine(request, monkeypatch):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
-
-
 def book(*items, level="05"):
     return "       01 R.\n" + "".join(f"          {level} {item}.\n" for item in items)
 

@@ -23,21 +23,6 @@ def block(*records, big=True, counts_itself=False, extended=False):
     return header + data
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(data, name="a.dat"):
-        path = tmp_path / name
-        path.write_bytes(data)
-        return str(path)
-
-    return write
-
-
-@pytest.fixture(params=["kernel", "reference"])
-def engine(request, monkeypatch):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
-
-
 @pytest.mark.thin(4)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("big", [True, False])

@@ -29,21 +29,6 @@ KINDS = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(data, name="a.dat"):
-        path = tmp_path / name
-        path.write_bytes(data)
-        return str(path)
-
-    return write
-
-
-@pytest.fixture(params=["kernel", "reference"])
-def engine(request, monkeypatch):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
-
-
 def headed(*texts):
     return b"".join(len(text).to_bytes(2, "big") + b"\0\0" + text.encode() for text in texts)
 

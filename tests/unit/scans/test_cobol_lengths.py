@@ -17,21 +17,6 @@ LISTS = """
 """
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(data, name="a.dat"):
-        path = tmp_path / name
-        path.write_bytes(data)
-        return str(path)
-
-    return write
-
-
-@pytest.fixture(params=["kernel", "reference"])
-def engine(request, monkeypatch):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
-
-
 def codes(scan):
     return scan.rejects().to_arrow()["code"].to_pylist()
 

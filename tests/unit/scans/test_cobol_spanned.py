@@ -29,21 +29,6 @@ def spanned(*texts, more=0):
     return b"".join(segment(part, text, more) for part, text in zip(parts, texts, strict=True))
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(data, name="a.dat"):
-        path = tmp_path / name
-        path.write_bytes(data)
-        return str(path)
-
-    return write
-
-
-@pytest.fixture(params=["kernel", "reference"])
-def engine(request, monkeypatch):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
-
-
 def scan_of(path, book=BOOK, **options):
     return ss.scan_cobol(path, book, recfm="V", encoding="ascii", **options)
 
