@@ -204,8 +204,9 @@ class ScanArguments:
             expanded = [os.path.expanduser(source) for source in self.sources]  # noqa: PTH111 -- URIs, globs
             object.__setattr__(self, "sources", as_paths(expanded))
         if self.options:
-            format, others = named_format(self.format, self.named_options())
-            if len(others) < len(self.named_options()):
+            named = self.named_options()
+            format, others = named_format(self.format, named)
+            if len(others) < len(named):
                 object.__setattr__(self, "format", format)
                 object.__setattr__(self, "options", [f"{name}={value}" for name, value in others.items()])
 

@@ -231,11 +231,8 @@ def advise(
     try:
         with closing(open_file(first, options.files, record_format(options))) as source:
             head = bytes(source.read_at(0, HEAD_BYTES))
-            samples = [_shown(head, first.size_bytes)]
-            rest = max(len(samples[0].data), first.size_bytes - _ADVICE_BYTES) // 4 * 4  # where a character begins
-            if not samples[0].is_end and first.compression is None and not has_schema:
-                data = bytes(source.read_at(rest, _ADVICE_BYTES + 4))
-                samples.append(RawSample(data, rest, is_end=rest + len(data) >= first.size_bytes))
+            has_end = options.format.finds_dialect and first.compression is None and not has_schema
+            samples = _brief_samples(source, first, head) if has_end else [_shown(head, first.size_bytes)]
     except SourceError:
         return None  # whoever reads the file decides what that means
     advice = about_beginning(options.record_format, head, encoding, options.given)
@@ -248,6 +245,16 @@ def advise(
         return None
     _LOG.warning("%s %s", redact(first.path), Advice(advice))
     return f"{redact(first.path)} {advice}"
+
+
+def _brief_samples(source: ByteSource, file: FileMetadata, head: bytes) -> list[RawSample]:
+    """So much of the beginning and the end of a file."""
+    begin = _shown(head, file.size_bytes)
+    if begin.is_end:
+        return [begin]
+    start = max(len(begin.data), file.size_bytes - _ADVICE_BYTES) // 4 * 4  # where a character begins
+    data = bytes(source.read_at(start, _ADVICE_BYTES + 4))
+    return [begin, RawSample(data, start, is_end=start + len(data) >= file.size_bytes)]
 
 
 def _shown(head: bytes, size_bytes: int) -> RawSample:

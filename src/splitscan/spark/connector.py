@@ -320,9 +320,9 @@ def attach(spark: SparkSession, python: Any = None) -> bool:
 
 def _send_to_executors(context: SparkContext, jar: str) -> None:
     """Give a jar to executors that are other processes; one in the JVM itself has its classes already."""
-    sc: Any = context._jsc.sc()  # noqa: SLF001
+    sc: Any = context._jsc.sc()  # noqa: SLF001 - PySpark has no public door to it
     if not sc.isLocal() and JAR not in sc.listJars().mkString("/").split("/"):
-        context._jsc.addJar(jar)  # noqa: SLF001
+        context._jsc.addJar(jar)  # noqa: SLF001 - nor to this: ``addJar`` is Java's alone
 
 
 def _add_to_server(spark: SparkSession, jar: Path) -> str | None:

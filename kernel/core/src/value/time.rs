@@ -38,7 +38,7 @@ pub fn quick(bytes: &[u8], start: usize, stop: usize) -> Option<i64> {
 }
 
 /// Characters of a time to the second with all its digits.
-const LENGTH: usize = 8;
+pub(super) const LENGTH: usize = 8;
 const COLON: u64 = b':' as u64;
 const NOON: u32 = 12;
 

@@ -1,9 +1,10 @@
 //! Moments without a pattern.
 
-use super::calendar::{SECOND_US, day, moment};
+use super::calendar::{DAY_US, SECOND_US, day, moment};
 use super::clock::{Clock, within_years};
 use super::date::{self, year_month_day};
-use super::digits::{self, number};
+use super::digits::number;
+use super::time;
 use super::zone::{self, ZoneText};
 use super::{is_space, without_space};
 
@@ -65,37 +66,16 @@ pub fn parse_seconds(text: &str) -> Option<i64> {
 #[inline(always)] // once a value
 pub fn quick(bytes: &[u8], start: usize, stop: usize) -> Option<i64> {
     let length = stop.wrapping_sub(start);
-    let (date_stop, time_stop) = (start.wrapping_add(date::LENGTH), start.wrapping_add(LENGTH));
+    let date_stop = start.wrapping_add(date::LENGTH);
     if length < LENGTH || !matches!(bytes.get(date_stop), Some(b' ' | b'T')) {
         return None;
     }
     let days = date::quick(bytes, start, date_stop)?;
-    let time = u64::from_le_bytes(*bytes.get(..time_stop)?.last_chunk()?); // 10:30:00
-    if time >> 16 & 0xff != COLON || time >> 40 & 0xff != COLON {
-        return None;
-    }
-    let digits = 0x3030 | (time & 0xffff) << 16 | (time >> 24 & 0xffff) << 32 | time >> 48 << 48;
-    let number = digits::eight(&digits.to_le_bytes())? as u32; // six digits
-    let micros = match length {
-        LENGTH => 0,
-        _ if bytes.get(time_stop) == Some(&b'.') => {
-            let places = length.wrapping_sub(LENGTH + 1);
-            let digits = digits::among(bytes, time_stop.wrapping_add(1), stop)?;
-            u32::try_from(digits).ok()? * 10u32.pow(6u32.checked_sub(places as u32)?)
-        }
-        _ => return None,
-    };
-    moment(
-        days,
-        number / 10_000,
-        number / 100 % 100,
-        number % 100,
-        micros,
-    )
+    let within = time::quick(bytes, date_stop.wrapping_add(1), stop)?;
+    Some(i64::from(days) * DAY_US + within)
 }
 
-const LENGTH: usize = 19; // characters of a time to the second
-const COLON: u64 = b':' as u64;
+const LENGTH: usize = date::LENGTH + 1 + time::LENGTH; // to the second
 const LONGEST_SECONDS: usize = 40; // characters
 
 fn read(text: &str) -> Option<Written<'_>> {

@@ -264,12 +264,13 @@ def as_option(value: object) -> str:
     r"""The value of a setting as an option takes it.
 
     Example:
-        >>> as_option("\t"), as_option(" "), as_option(","), as_option(None), as_option(True)
-        ('\\t', "' '", ',', "''", 'true')
+        >>> as_option("\t"), as_option(" "), as_option(","), as_option(None), as_option(0), as_option(True)
+        ('\\t', "' '", ',', "''", '0', 'true')
     """
     if isinstance(value, bool):
         return str(value).lower()
-    return _AS_OPTION.get(str(value or "")) or shown(str(value))
+    text = "" if value is None else str(value)
+    return _AS_OPTION.get(text) or shown(text)
 
 
 _AS_OPTION = {"": "''", "\t": r"\t", " ": "' '"}

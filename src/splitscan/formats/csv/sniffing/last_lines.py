@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, end_of
@@ -132,8 +133,7 @@ class _End:
             if kind is None:
                 break
             found.insert(0, (number, kind))
-        while found and found[0][1] == _NOTHING:
-            del found[0]  # a line without a value is a record, with nothing in it
+        found = _from_first_value(found)
         is_silent = any(len(records[number]) == self.columns and kind != _NOTHING for number, kind in found)
         return found if is_silent else []
 
@@ -142,23 +142,20 @@ class _End:
         records = self.reading.records
         most = max(1, self.columns // _SHARE_OF_VALUES) if self.columns >= _LEAST_COLUMNS else 0
         first = len(records)
-        while first and sum(bool(value.strip()) for value, _ in records[first - 1]) <= most:
+        while first and _values_in(records[first - 1]) <= most:
             first -= 1
         before = self._table_before(first)
         if not most or first == len(records) or len(before) < max(_LEAST_FILLED, len(records) - first):
             return []
-        if any(sum(bool(value.strip()) for value, _ in record) <= most for record in before):
+        if any(_values_in(record) <= most for record in before):
             return []
         texts = [[value.strip() for value, _ in record] for record in records[first:] if len(record) == self.columns]
         body = _Body(before, self.columns)
         is_prose = any(len(value.split()) >= _LEAST_WORDS for values in texts for value in values)
         if not is_prose or any(map(body.has_typed, texts)):
             return []
-        kinds = ("text" if any(value.strip() for value, _ in record) else _NOTHING for record in records[first:])
-        found = list(enumerate(kinds, first))
-        while found[0][1] == _NOTHING:
-            del found[0]
-        return found
+        kinds = ("text" if _values_in(record) else _NOTHING for record in records[first:])
+        return _from_first_value(list(enumerate(kinds, first)))
 
     def _begins_block(self, number: int) -> bool:
         """True if a rule, or a gap such as the table has nowhere else, is before a record."""
@@ -169,7 +166,7 @@ class _End:
 
     def _kind(self, number: int, *, is_below_gap: bool) -> str | None:
         record, line = self.reading.records[number], self.reading.lines[number]
-        if not any(value.strip() for value, _ in record):
+        if not _values_in(record):
             return _NOTHING
         if is_rule(line, record):
             return "a rule"
@@ -190,6 +187,16 @@ class _End:
 
 
 _NOTHING = "nothing"
+
+
+def _values_in(record: Record) -> int:
+    """How many fields of a record are not blank."""
+    return sum(bool(value.strip()) for value, _ in record)
+
+
+def _from_first_value(found: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Without the first ones in which nothing is: a line without a value is a record, with nothing in it."""
+    return list(dropwhile(lambda each: each[1] == _NOTHING, found))
 
 
 class _Body:
