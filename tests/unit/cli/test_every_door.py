@@ -128,7 +128,7 @@ def silent_doors(
             caplog.clear()
             try:
                 read(path)
-                said = caplog.text
+                said = "\n".join(caplog.messages)
             except SplitscanError as error:
                 said = str(error)
             if not re.search(seen, said):
