@@ -101,7 +101,7 @@ impl Seen {
         }
     }
 
-    /// The narrowest type that holds all of the values, which are neither objects nor arrays; no value, no type.
+    /// The narrowest type that holds all of the values, which are not all objects or all arrays; no value, no type.
     fn scalar(self) -> Value {
         match self.kinds {
             0 => "null".into(),
@@ -110,6 +110,7 @@ impl Seen {
             kinds if kinds & !WIDE == LONG => "uint64".into(), // a bigint that no double holds
             DATE => "date32".into(),
             kinds if kinds & !TIME == 0 => "timestamp".into(),
+            kinds if kinds & (OBJECT | ARRAY) != 0 => "large_string".into(), // each is read as its text
             kinds if kinds & !NUMBER != 0 => "string".into(),
             kinds if kinds & DOUBLE != 0 && kinds & WIDE != 0 => "string".into(),
             kinds if kinds & DOUBLE != 0 => "double".into(),

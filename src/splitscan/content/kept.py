@@ -36,7 +36,7 @@ from splitscan.sizes import MIB
 
 _MOST_KEPT = 4096  # files of a kind
 _SETTLED_SECONDS = 3.0  # a file younger than this may change again without a new modification time
-_VERSION, _INDEX_VERSION, _SUMMARY_VERSION = 1, 5, 1  # the last is raised with every change of what is found in data
+_VERSION, _INDEX_VERSION, _SUMMARY_VERSION = 1, 5, 2  # the last is raised with every change of what is found in data
 _WITNESS_BYTES = 64
 _WITNESSES = 6  # points; every look may be a request
 _MOST_KEPT_MEMBERS = 100_000  # a list of some 10 MB

@@ -36,6 +36,7 @@ class FoundSchema:
         sampled: Number of files that were looked at.
         records: Number of records that were looked at, where each says its columns.
         without_columns: How to read records that show no column.
+        texts: Paths of members whose values no type holds, so that each is its text, and what these hold.
     """
 
     schema: pa.Schema
@@ -43,6 +44,7 @@ class FoundSchema:
     sampled: int = 0
     records: int = 0
     without_columns: str = "pass a schema"
+    texts: tuple[tuple[tuple[str, ...], str], ...] = ()
 
 
 class Head(Protocol):

@@ -18,7 +18,7 @@ from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.framing.contract import encoding_of
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import Frames, as_bytes, native, plain_charset, records_in_utf8
-from splitscan.formats.merge import ELEMENT, join, join_all, merge_schemas, settled, struct_types
+from splitscan.formats.merge import ELEMENT, join, join_all, merge_schemas, read_as_text, settled, struct_types
 from splitscan.options import Mode, ReadOptions
 
 MOST_MEMBERS = 10_000
@@ -125,7 +125,9 @@ def infer_members(rules: MemberRules, options: ReadOptions, heads: Heads, *, ref
     has_other = any(sample.has_other for _, sample in samples)
     if has_other and len(schema) and options.reading.mode is Mode.PERMISSIVE:
         schema = pa.schema([*(field for field in schema if field.name != corrupt), pa.field(corrupt, pa.string())])
-    return FoundSchema(schema, merged, len(heads.chosen), sum(sample.records for _, sample in samples))
+    records = sum(sample.records for _, sample in samples)
+    texts = tuple(read_as_text(join_all([pa.struct(columns) for _, columns in schemas], rules.text)))
+    return FoundSchema(schema, merged, len(heads.chosen), records, texts=texts)
 
 
 def settled_schema(schema: pa.Schema, settle: Callable[[pa.DataType], pa.DataType | None]) -> pa.Schema:

@@ -1,7 +1,9 @@
 """Which type holds the values of two types, and one schema of many files: joins, so no order matters.
 
-Below everything is ``null`` (no value seen), above everything is ``string``::
+Below everything is ``null`` (no value seen), above everything that is not nested is ``string``, above all else are
+mixed values, which become strings, too::
 
+    mixed           ── struct, array
     string
     ├── double          ── decimal(p,s) ── bigint ── int ── smallint ── tinyint
     │                   ── float
@@ -16,7 +18,7 @@ Below everything is ``null`` (no value seen), above everything is ``string``::
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
@@ -33,6 +35,8 @@ WIDE = pa.uint64()
 
 A decimal of 256 bits stands for such a decimal.
 """
+MIXED = pa.large_string()
+"""While types are joined: structs or arrays beside values of other kinds. Each is read as its text."""
 
 _WHOLE_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20, WIDE: 20}  # as Spark counts
 _WHOLE = tuple(_WHOLE_DIGITS)  # narrow to wide
@@ -41,7 +45,7 @@ _TIMES = (pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # each ho
 
 
 def join(left: pa.DataType, right: pa.DataType, text: str | None = None) -> pa.DataType:
-    """The narrowest type that holds the values of both; ``string`` where nothing else does.
+    """The narrowest type that holds the values of both; ``string`` or :data:`MIXED` where nothing else does.
 
     Commutative, associative and idempotent, but for the order of struct members: those of *left* come first.
 
@@ -65,6 +69,8 @@ def join(left: pa.DataType, right: pa.DataType, text: str | None = None) -> pa.D
         return _join_structs(left, right, text)
     if pa.types.is_list(left) and pa.types.is_list(right):
         return pa.list_(join(left.value_type, right.value_type, text))
+    if MIXED in (left, right) or pa.types.is_nested(left) or pa.types.is_nested(right):
+        return MIXED
     if left in _TIMES and right in _TIMES:
         return max(left, right, key=_TIMES.index)
     return _join_numbers(left, right)
@@ -102,7 +108,25 @@ def disagreements(kinds: Sequence[pa.DataType], path: tuple[str, ...] = ()) -> l
         return [found for name, inner in members.items() for found in disagreements(inner, (*path, name))]
     if all(pa.types.is_list(kind) for kind in known):
         return disagreements([kind.value_type for kind in known], (*path, ELEMENT))
-    return [path] if pa.types.is_string(join_all(known)) else []
+    return [path] if join_all(known) in (ANY_VALUE, MIXED) else []
+
+
+def read_as_text(kind: pa.DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Members whose values no type holds, so that each becomes its text: the path to each, and what it holds.
+
+    Example:
+        >>> list(read_as_text(pa.struct({"a": pa.list_(MIXED), "b": pa.struct([]), "c": pa.string()})))
+        [(('a', 'element'), 'objects or arrays beside other values'), (('b',), 'objects without members')]
+    """
+    if pa.types.is_list(kind):
+        yield from read_as_text(kind.value_type, (*path, ELEMENT))
+    elif pa.types.is_struct(kind) and (kind.num_fields or not path):
+        for name, inner in struct_types(kind).items():
+            yield from read_as_text(inner, (*path, name))
+    elif kind == MIXED:
+        yield path, "objects or arrays beside other values"
+    elif pa.types.is_struct(kind):
+        yield path, "objects without members"
 
 
 def struct_types(kind: pa.DataType) -> dict[str, pa.DataType]:
@@ -120,14 +144,14 @@ def settled(kind: pa.DataType) -> pa.DataType:
 
 
 def spoken(kind: pa.DataType) -> pa.DataType:
-    """The type that users know, at any depth: without what :data:`WIDE` says of it."""
+    """The type that users know, at any depth: without what :data:`WIDE` and :data:`MIXED` say of it."""
     if pa.types.is_struct(kind):
         return pa.struct([(each.name, spoken(each.type)) for each in kind])
     if pa.types.is_list(kind):
         return pa.list_(spoken(kind.value_type))
     if pa.types.is_decimal256(kind):
         return pa.decimal128(kind.precision, kind.scale)
-    return pa.int64() if kind == WIDE else kind
+    return pa.int64() if kind == WIDE else ANY_VALUE if kind == MIXED else kind
 
 
 def has_more_members(found: pa.DataType, here: pa.DataType) -> bool:

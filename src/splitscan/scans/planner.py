@@ -67,10 +67,13 @@ class _Sample:
         """The columns that the files show; what is probably not meant is said before."""
         _ = self.advice if self.file_set.listing.listed else None
         try:
-            return self.asked.found_in(self.file_set.telling, names_all=self.names_all, workers=self.workers)
+            found = self.asked.found_in(self.file_set.telling, names_all=self.names_all, workers=self.workers)
         except SchemaError:
             _ = self.file_set.files  # without any, that is the error
             raise
+        if found.texts is not None:
+            _LOG.warning("%s: %s", redact(self.file_set.telling[0].path), Advice(found.texts))
+        return found
 
     @cached_property
     def advice(self) -> str | None:

@@ -13,7 +13,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, Where, bad_option
 from splitscan.formats.column_rules import options_of
 from splitscan.formats.contract import FoundSchema
-from splitscan.formats.decoding.contract import format_ddl, type_name
+from splitscan.formats.decoding.contract import format_ddl, quoted_name, type_name
 from splitscan.formats.decoding.ddl import Hint, parse_ddl, parse_hints
 from splitscan.formats.merge import ELEMENT, Sighting
 from splitscan.options import ReadOptions, SchemaConflicts, SchemaMode
@@ -101,6 +101,8 @@ def shown_type(kind: pa.DataType) -> str:
     return "void" if pa.types.is_null(kind) else type_name(kind)
 
 
+_SHOWN_TEXTS = 3  # members in a warning
+
 Infer: TypeAlias = Callable[[ReadOptions, Sequence[FileMetadata]], FoundSchema]
 """Finds what the data says about the columns."""
 
@@ -152,10 +154,15 @@ class ResolvedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedSchema:
-    """The columns of the records, with their provenance."""
+    """The columns of the records, with their provenance.
+
+    Attributes:
+        texts: Note of members that are read as texts because no type holds their values; ``None`` without any.
+    """
 
     columns: tuple[ResolvedColumn, ...]
     conflicts: tuple[SchemaConflict, ...] = ()
+    texts: str | None = None
     files: int | None = None
     sampled_files: int = 0
 
@@ -213,8 +220,29 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: I
         )
     for hint in hints:
         columns = _with_hint(columns, hint, options)
-    conflicts = _open_conflicts(found, columns, hints, options)
-    return ResolvedSchema(tuple(columns), conflicts, len(files), found.sampled)
+    by_files = {column.field.name for column in columns if column.source in {ColumnSource.FILE, ColumnSource.HINT}}
+    said = [_path(hint, options) for hint in hints]
+
+    def is_open(path: tuple[str, ...]) -> bool:
+        """True if the files decide the type."""
+        return path[0] in by_files and not any(_key_path(path, options)[: len(each)] == each for each in said)
+
+    conflicts = _open_conflicts(found, is_open, options)
+    texts = _about_texts([each for each in found.texts if is_open(each[0])])
+    return ResolvedSchema(tuple(columns), conflicts, texts, len(files), found.sampled)
+
+
+def _about_texts(texts: Sequence[tuple[tuple[str, ...], str]]) -> str | None:
+    if not texts:
+        return None
+    shown = ", ".join(f"{'.'.join(path)} ({held})" for path, held in texts[:_SHOWN_TEXTS])
+    names = [".".join(map(quoted_name, path)) for path, _ in texts[:_SHOWN_TEXTS]]
+    more = f" and {count_of(len(texts) - len(names), 'other')}" if len(texts) > len(names) else ""
+    variants, strings = (", ".join(f"{name} {kind}" for name in names) for kind in ("variant", "string"))
+    return (
+        f"no type holds the values of {shown}{more}: each is read as its text in the file. Set "
+        f"schemaHints='{variants}' to keep the values, or schemaHints='{strings}' for their texts"
+    )
 
 
 def _without_columns(files: Sequence[FileMetadata], records: int) -> str:
@@ -330,15 +358,13 @@ def _with_hint(columns: list[ResolvedColumn], hint: Hint, options: ReadOptions) 
 
 
 def _open_conflicts(
-    found: FoundSchema, columns: list[ResolvedColumn], hints: Sequence[Hint], options: ReadOptions
+    found: FoundSchema, is_open: Callable[[tuple[str, ...]], bool], options: ReadOptions
 ) -> tuple[SchemaConflict, ...]:
     """Conflicts about types that the files decide."""
-    by_files = {column.field.name for column in columns if column.source in {ColumnSource.FILE, ColumnSource.HINT}}
-    settled = [_path(hint, options) for hint in hints]
     conflicts = tuple(
         SchemaConflict(".".join(each.column), seen_types(each.sightings), shown_type(pa.string()))
         for each in found.merged.conflicts
-        if each.column[0] in by_files and not any(_key_path(each.column, options)[: len(p)] == p for p in settled)
+        if is_open(each.column)
     )
     if conflicts and options.schema.schema_conflicts is SchemaConflicts.ERROR:
         first = conflicts[0]

@@ -67,6 +67,17 @@ ODD = {
     "backslashes and doubled quotes": ("a.csv", "i,t\n" + lines('{n},"a \\"b"\n{n},"a ""b"'), "escape|[Qq]uote"),
 }  # fmt: skip
 
+JSON_AS_TEXT = {
+    "texts and arrays": ('{{"a": "{w}"}}', '{{"a": ["{w}"]}}', "a"),
+    "numbers and objects": ('{{"a": {n}}}', '{{"a": {{"b": {n}}}}}', "a"),
+    "arrays and objects": ('{{"a": [{n}]}}', '{{"a": {{"b": {n}}}}}', "a"),
+    "objects without members": ('{{"a": {{}}}}', '{{"a": null}}', "a"),
+    "values in arrays": ('{{"a": [1, "x"]}}', '{{"a": [{{"b": 1}}]}}', "a.element"),
+    "members of members": ('{{"m": {{"a b": true}}}}', '{{"m": {{"a b": []}}}}', "m.a b"),
+    "more levels than types have": ('{{"a": ' + "[" * 55 + "]" * 55 + "}}", '{{"a": []}}', "a"),
+}
+"""Two kinds of records, and the member whose values are texts because no type holds all of them."""
+
 CERTAIN = {
     "semicolons in a .tsv": ("a.tsv", "id;v\n" + lines("{n};{n}.5"), "option.* sep=;|--sep ';'|sep *;"),
     "commas in a .tsv": ("a.tsv", "id,v\n" + lines("{n},{n}.5"), "option.* sep=,|option header"),
@@ -139,6 +150,31 @@ def silent_doors(
 @pytest.mark.parametrize("kind", ODD)
 def test_nothing_odd_is_read_in_silence(run, caplog, without_spark, kind):
     assert silent_doors(run, caplog, *ODD[kind], PLACES) == []
+
+
+@pytest.mark.parametrize("kind", JSON_AS_TEXT)
+def test_a_member_that_becomes_text_is_told(run, caplog, without_spark, kind):
+    first, last, member = JSON_AS_TEXT[kind]
+    seen = f"no type holds the values of {member}.* each is read as its text in the file"
+    text = lines(first) + lines(last)
+    places = {"ss.scan": lambda path: ss.scan(path).to_arrow(), "Spark": DEFAULTS["Spark"]}
+    assert silent_doors(run, caplog, "a.json", text, seen, places) == []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.json"
+        path.write_text(text)
+        for command in ("head", "schema", "stats", "convert", "ingest"):
+            out = {"convert": [path.with_suffix(".parquet")], "ingest": [path.with_suffix("")]}.get(command, [])
+            caplog.clear()
+            said = run(command, path, *out)[2]
+            assert re.search(seen, "\n".join([said, *caplog.messages])), command
+        caplog.clear()
+        assert ss.scan(path).count() == 24
+        _ = ss.scan(path).schema
+        hint = re.search("schemaHints='([^']*) variant'", caplog.messages[-1])
+        for type_name in ("variant", "string"):
+            caplog.clear()
+            ss.scan(path, schema_hints=f"{hint[1]} {type_name}").to_arrow()
+            assert caplog.messages == []
 
 
 @pytest.mark.parametrize("kind", CERTAIN)

@@ -167,6 +167,7 @@ impl Summary {
             Kind::Null | Kind::Absent => return,
             Kind::True | Kind::False if !self.wanted.primitives_as_string => Seen::of(BOOLEAN),
             Kind::Number if !self.wanted.primitives_as_string => self.number(bytes, span),
+            Kind::Array | Kind::Object => Seen::of(OBJECT | TEXT), // too deep for a type
             _ => Seen::of(TEXT),
         };
         self.places.see(place, seen);

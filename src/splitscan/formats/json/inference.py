@@ -13,7 +13,7 @@ from splitscan.formats.decoding.types import MOST_LEVELS
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 from splitscan.formats.members import settled_schema
-from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, WIDE, join, join_all, spoken
+from splitscan.formats.merge import MIXED, MOST_DIGITS, NO_VALUE, WIDE, join, join_all, spoken
 
 _DIGITS = re.compile(r"-?([0-9]+)(?:\.([0-9]+))?")
 
@@ -72,7 +72,7 @@ def _type_of(value: JsonValue, json: JsonOptions, depth: int) -> pa.DataType:
     if value.kind is JsonKind.NULL:
         return NO_VALUE
     if value.kind in {JsonKind.OBJECT, JsonKind.ARRAY} and depth > MOST_LEVELS:
-        return pa.string()
+        return MIXED
     if value.kind is JsonKind.OBJECT:
         types: dict[str, pa.DataType] = {}
         for name, inner in value.value:  # of a name that comes twice, all values

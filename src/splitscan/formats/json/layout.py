@@ -113,6 +113,7 @@ AS_TEXT = (
     "in an ingest also with max_reject_ratio=1, reads each as text"
 )
 _LEAST_OF_KIND = 20  # members, fewer of which may well be the columns of one record
+_MOST = 0.5
 _KINDS: dict[type, str] = {str: "texts", list: "arrays", dict: "objects", bool: "truth values", type(None): "null"}
 _LEAST = 2  # rows, of which one would be no sign
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},]', re.DOTALL)
@@ -199,8 +200,9 @@ def _about_members(names: tuple[str, ...], value: dict[str, Any], least: int) ->
     around = f"around {'.'.join(names)!r}, whose" if names else "whose"
     count = f"first {len(value):,}" if least == 1 and len(value) > 1 else f"{len(value):,}"
     inner = [set(each) for each in value.values() if _is_object(each)]
-    if len(inner) == len(value) >= _LEAST and all(each and each <= inner[0] for each in inner):
-        kind = "objects with the same names"
+    alike = sum(bool(each) and each <= inner[0] for each in inner)
+    if alike == len(value) >= _LEAST or alike >= max(_LEAST_OF_KIND, len(value) * _MOST):
+        kind = "objects with the same names" if alike == len(value) else "mostly objects with the same names"
     elif len(arrays) == len(value) >= _LEAST and len({len(each) for each in arrays.values()}) == 1 and not names:
         kind = "arrays of the same length"
     elif len(value) >= _LEAST_OF_KIND and len(kinds := {type(each) for each in value.values()}) == 1 and not names:

@@ -79,6 +79,11 @@ INSIDE = {
     "orient=split": ({"columns": ["a"], "index": [0, 1], "data": [[1], [2]]}, "'data' of arrays", "$.data[*]"),
     "orient=table": ({"schema": {"fields": [{}, {}]}, "data": [{"i": 0}, {"i": 1}]}, "'data', and", "$.data[*]"),
     "orient=index": ({"0": {"a": 1, "b": 2}, "1": {"a": 3}}, "whose 2 members are objects with the same names", "line"),
+    "keys that are data, and others": (
+        {**{f"t{n}": {"a": 1, "b": 2} for n in range(25)}, "hz": 50, "more": {"c": {}}},
+        "whose 27 members are mostly objects with the same names",
+        "line",
+    ),
     "keys that are data": ({"x": {"id1": {"a": 1}, "id2": {"a": 2}}}, "around 'x', whose 2 members", "line"),
     "texts": ({f"k{n}": "x" for n in range(30)}, "whose 30 members are all texts", "line"),
     "arrays": ({f"k{n}": ["x"] * n for n in range(30)}, "whose 30 members are all arrays", "line"),
