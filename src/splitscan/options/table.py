@@ -447,7 +447,7 @@ def check_required(whose: str, options_class: type, given: Mapping[str, Any]) ->
     """
     for option in declared_options(options_class):
         if option.default is REQUIRED and option.attribute not in given:
-            fix = f"give {option.kind.allowed}"
+            fix = f"give {option.name}: {option.kind.allowed}"
             raise bad_option(f"{whose} needs option {option.name}", "nothing", fix)
 
 

@@ -96,7 +96,12 @@ def _show_layout(fields: tuple[Field, ...]) -> str:
     return show_text(", ".join(quoted))
 
 
-_LAYOUT = OptionKind("layout", "name, start, length and type of each column", _parse_layout, _show_layout)
+_LAYOUT = OptionKind(
+    "layout",
+    "name, start, length and type of each column, as in 'id 1 3 int, city 4 5'",
+    _parse_layout,
+    _show_layout,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,7 @@ _DECIMAL = re.compile(rb"[+-]?\d*\.\d+")
 _ADVICE = (
     f"give sep={BLANK_RUNS} for these, sep=' ' where each blank separates, and sep={shown(ONE_COLUMN)} for whole lines"
 )
-_PLACES = "where values are missing or have blanks, format=fixed_width reads columns at places"
+_PLACES = "where values are missing or have blanks, recordFormat=fixed_width reads columns at places"
 _NUMBERS = f"Most values between blanks are numbers, of which lines have several: {_ADVICE}; {_PLACES}."
 
 
