@@ -186,6 +186,9 @@ class MemberSummary:
     @property
     def is_full(self) -> bool:
         """Whether there are more members than are kept."""
+    @property
+    def repeated(self) -> str | None:
+        """A name that an object has twice."""
     def members(self) -> str:
         """The members, in order, as JSON: the name of each and its type.
 

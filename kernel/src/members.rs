@@ -52,6 +52,12 @@ impl PyMemberSummary {
         self.summary.places().is_full()
     }
 
+    /// A name that an object has twice.
+    #[getter]
+    fn repeated(&self) -> Option<String> {
+        self.summary.places().repeated().map(String::from)
+    }
+
     /// The members, in order, as JSON: the name of each and its type.
     fn members(&self) -> String {
         self.summary.places().members().to_string()

@@ -114,6 +114,8 @@ def check_members(draw: random.Random, rules: MemberRules, data: bytes, frames: 
     """The kernel finds what the reference finds, parts in any order merge to the same, and what is kept comes back."""
     wanted, found = taken(by_reference(rules), data, frames), taken(MemberSummary(rules), data, frames)
     undecided = found.kind != wanted.kind
+    assert (found.repeated is None) == (wanted.repeated is None), (rules, data)
+    assert undecided or found.repeated == wanted.repeated, (rules, data)
     if undecided:  # such a record counts as if it came last
         assert sorted_kind(found.kind) == sorted_kind(wanted.kind), (rules, data, found.kind, wanted.kind)
     assert (found.has_other, found.records) == (wanted.has_other, wanted.records), (rules, data)

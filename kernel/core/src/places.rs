@@ -146,6 +146,7 @@ enum Change {
     Seen(usize, Seen),
     Member(usize),
     Items(usize),
+    Repeated,
 }
 
 /// All places of records, and what the last record has changed.
@@ -154,6 +155,7 @@ pub struct Places {
     all: Vec<Place>,
     changes: Vec<Change>,
     is_full: bool,
+    repeated: Option<Box<str>>,
 }
 
 impl Places {
@@ -163,12 +165,18 @@ impl Places {
             all: vec![Place::default()],
             changes: Vec::new(),
             is_full: false,
+            repeated: None,
         }
     }
 
     /// Whether there are more members than are kept.
     pub fn is_full(&self) -> bool {
         self.is_full
+    }
+
+    /// The first name found that an object has twice.
+    pub fn repeated(&self) -> Option<&str> {
+        self.repeated.as_deref()
     }
 
     /// The members of all records, in the order in which they were first seen: name and type of each, as JSON.
@@ -297,6 +305,15 @@ impl Places {
         before.is_some_and(|before| std::mem::replace(before, object) == object)
     }
 
+    /// Note that an object, which has a number, has a member: it may have it twice.
+    #[inline]
+    pub(crate) fn count(&mut self, member: usize, object: u64) {
+        if self.is_again(member, object) && self.repeated.is_none() {
+            self.repeated = self.all.get(member).map(|place| place.name.clone());
+            self.changes.push(Change::Repeated);
+        }
+    }
+
     /// Add values to what was seen at a place.
     #[inline]
     pub(crate) fn see(&mut self, place: usize, found: Seen) {
@@ -352,6 +369,7 @@ impl Places {
                         place.by_name.remove(&name);
                     }
                 }
+                Change::Repeated => self.repeated = None,
                 Change::Items(place) => {
                     self.all.pop();
                     if let Some(place) = self.all.get_mut(place) {

@@ -36,6 +36,7 @@ class FoundSchema:
         sampled: Number of files that were looked at.
         records: Number of records that were looked at, where each says its columns.
         without_columns: How to read records that show no column.
+        repeated: A name that an object has twice, where only the last of its values is read.
         texts: Paths of members whose values no type holds, so that each is its text, and what these hold.
     """
 
@@ -45,6 +46,7 @@ class FoundSchema:
     records: int = 0
     without_columns: str = "pass a schema"
     texts: tuple[tuple[tuple[str, ...], str], ...] = ()
+    repeated: str | None = None
 
 
 class Head(Protocol):

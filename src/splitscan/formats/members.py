@@ -40,6 +40,7 @@ class Members:
         has_other: Whether some record has no members: it is broken, or a value of another kind.
         records: How many records there are.
         text: See :func:`splitscan.formats.merge.join`.
+        repeated: The first name that an object has twice; only the last of its values is read.
 
     Example:
         >>> one, two = (Members(pa.struct({name: pa.int64()}), records=1) for name in "ab")
@@ -51,11 +52,13 @@ class Members:
     has_other: bool = False
     records: int = 0
     text: str | None = None
+    repeated: str | None = None
 
     def __or__(self, other: Members) -> Members:
         text = self.text or other.text
         joined = join(self.kind, other.kind, text)
-        return Members(joined, self.has_other or other.has_other, self.records + other.records, text)
+        repeated = other.repeated if self.repeated is None else self.repeated
+        return Members(joined, self.has_other or other.has_other, self.records + other.records, text, repeated)
 
     @property
     def schema(self) -> pa.Schema:
@@ -64,7 +67,7 @@ class Members:
 
     def plain(self) -> list[Any]:
         """Evidence as JSON values."""
-        return [_plain_members(self.kind), self.has_other, self.records, self.text]
+        return [_plain_members(self.kind), self.has_other, self.records, self.text, self.repeated]
 
     @classmethod
     def of_plain(cls, plain: list[Any]) -> Members:
@@ -84,8 +87,11 @@ class MemberRules(Protocol):
     def instead_of_columns(self) -> str:
         """The advice for records whose own names are data."""
 
-    def kind_of(self, record: bytes) -> pa.DataType | None:
-        """The struct of what a record in UTF-8 holds, by the reference engine; ``None`` if it has no members."""
+    def kind_of(self, record: bytes, repeated: list[str] | None = None) -> pa.DataType | None:
+        """The struct of what a record in UTF-8 holds, by the reference engine; ``None`` if it has no members.
+
+        Names that an object has twice are added to *repeated*.
+        """
 
     @property
     def spelled(self) -> dict[str, Any]:
@@ -127,7 +133,8 @@ def infer_members(rules: MemberRules, options: ReadOptions, heads: Heads, *, ref
         schema = pa.schema([*(field for field in schema if field.name != corrupt), pa.field(corrupt, pa.string())])
     records = sum(sample.records for _, sample in samples)
     texts = tuple(read_as_text(join_all([pa.struct(columns) for _, columns in schemas], rules.text)))
-    return FoundSchema(schema, merged, len(heads.chosen), records, texts=texts)
+    repeated = next((sample.repeated for _, sample in samples if sample.repeated is not None), None)
+    return FoundSchema(schema, merged, len(heads.chosen), records, texts=texts, repeated=repeated)
 
 
 def settled_schema(schema: pa.Schema, settle: Callable[[pa.DataType], pa.DataType | None]) -> pa.Schema:
@@ -246,7 +253,7 @@ class MemberSummary:
     def __init__(self, rules: MemberRules, encoding: Encoding = UTF_8) -> None:
         self._rules, self._encoding = rules, encoding
         self._native = native("MemberSummary", inference_document(rules.spelled, encoding))
-        self._records, self._has_other = 0, False
+        self._records, self._has_other, self._repeated = 0, False, list[str]()
         self._kinds: list[pa.DataType] = [pa.struct([])]  # that Python read, still to be joined
 
     def take(self, data: memoryview, frames: Frames) -> None:
@@ -258,7 +265,7 @@ class MemberSummary:
             undecided = self._native.take(whole, (frames.starts + offset).tobytes(), (frames.stops + offset).tobytes())
             some = Frames(frames.starts[undecided], frames.stops[undecided], frames.next_start, {})
         for record in records_in_utf8(data, some, self._encoding):
-            kind = self._rules.kind_of(record)
+            kind = self._rules.kind_of(record, self._repeated)
             if kind is None:
                 self._has_other = True
             else:
@@ -280,11 +287,12 @@ class MemberSummary:
     def members(self) -> Members:
         """Those of all records."""
         self._join()
-        text, others = self._rules.text, self._kinds[0]
+        text, others, repeated = self._rules.text, self._kinds[0], next(iter(self._repeated), None)
         if self._native is None:
-            return Members(others, self._has_other, self._records, text)
+            return Members(others, self._has_other, self._records, text, repeated)
         kind = join(_struct(json.loads(self._native.members())), others, text)
-        return Members(kind, self._has_other or self._native.has_others, self._records, text)
+        repeated = repeated if self._native.repeated is None else self._native.repeated
+        return Members(kind, self._has_other or self._native.has_others, self._records, text, repeated)
 
 
 def _struct(members: list[Any]) -> pa.DataType:

@@ -71,8 +71,8 @@ class _Sample:
         except SchemaError:
             _ = self.file_set.files  # without any, that is the error
             raise
-        if found.texts is not None:
-            _LOG.warning("%s: %s", redact(self.file_set.telling[0].path), Advice(found.texts))
+        for note in found.notes:
+            _LOG.warning("%s: %s", redact(self.file_set.telling[0].path), Advice(note))
         return found
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -157,12 +157,12 @@ class ResolvedSchema:
     """The columns of the records, with their provenance.
 
     Attributes:
-        texts: Note of members that are read as texts because no type holds their values; ``None`` without any.
+        notes: What is lost or changed of values, or may be.
     """
 
     columns: tuple[ResolvedColumn, ...]
     conflicts: tuple[SchemaConflict, ...] = ()
-    texts: str | None = None
+    notes: tuple[str, ...] = ()
     files: int | None = None
     sampled_files: int = 0
 
@@ -228,18 +228,24 @@ def resolve_schema(options: ReadOptions, files: Sequence[FileMetadata], infer: I
         return path[0] in by_files and not any(_key_path(path, options)[: len(each)] == each for each in said)
 
     conflicts = _open_conflicts(found, is_open, options)
-    texts = _about_texts([each for each in found.texts if is_open(each[0])])
-    return ResolvedSchema(tuple(columns), conflicts, texts, len(files), found.sampled)
+    notes = tuple(_notes(found, [each for each in found.texts if is_open(each[0])]))
+    return ResolvedSchema(tuple(columns), conflicts, notes, len(files), found.sampled)
 
 
-def _about_texts(texts: Sequence[tuple[tuple[str, ...], str]]) -> str | None:
+def _notes(found: FoundSchema, texts: Sequence[tuple[tuple[str, ...], str]]) -> Iterator[str]:
+    """Notes of values that are read as texts because no type holds them, and of those that are not read."""
+    if found.repeated is not None:
+        yield (
+            f"an object has member {found.repeated!r} twice: the last value is read, the others are not; "
+            "singleVariantColumn=record makes rejects of such records"
+        )
     if not texts:
-        return None
+        return
     shown = ", ".join(f"{'.'.join(path)} ({held})" for path, held in texts[:_SHOWN_TEXTS])
     names = [".".join(map(quoted_name, path)) for path, _ in texts[:_SHOWN_TEXTS]]
     more = f" and {count_of(len(texts) - len(names), 'other')}" if len(texts) > len(names) else ""
     variants, strings = (", ".join(f"{name} {kind}" for name in names) for kind in ("variant", "string"))
-    return (
+    yield (
         f"no type holds the values of {shown}{more}: each is read as its text in the file. Set "
         f"schemaHints='{variants}' to keep the values, or schemaHints='{strings}' for their texts"
     )

@@ -177,6 +177,15 @@ def test_a_member_that_becomes_text_is_told(run, caplog, without_spark, kind):
             assert caplog.messages == []
 
 
+@pytest.mark.parametrize("text", ['{{"a": {n}, "a": "{w}"}}', '{{"b": [{{"a": {n}, "c": 1, "\\u0061": {n}}}]}}'])
+def test_values_of_a_name_that_comes_twice_are_told(run, caplog, without_spark, text):
+    places = {"ss.scan": lambda path: ss.scan(path).to_arrow(), "Spark": DEFAULTS["Spark"]}
+    seen = "an object has member 'a' twice: the last value is read"
+    assert silent_doors(run, caplog, "a.json", '{"b": []}\n' + lines(text), seen, places) == []
+    caplog.clear()
+    assert silent_doors(run, caplog, "a.json", lines('{{"a": {n}, "b": [{{"a": 1}}, {{"a": 2}}]}}'), "^$", places) == []
+
+
 @pytest.mark.parametrize("kind", CERTAIN)
 def test_the_defaults_read_nothing_otherwise_in_silence(run, caplog, kind):
     assert silent_doors(run, caplog, *CERTAIN[kind], DEFAULTS) == []

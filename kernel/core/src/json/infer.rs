@@ -28,6 +28,7 @@ pub struct Summary {
     wanted: Wanted,
     scratch: String,
     has_others: bool,
+    objects: u64,
     records: usize,
     undecided: Vec<usize>,
 }
@@ -41,6 +42,7 @@ impl Summary {
             wanted,
             scratch: String::new(),
             has_others: false,
+            objects: 0,
             records: 0,
             undecided: Vec::new(),
         }
@@ -75,11 +77,16 @@ impl Summary {
         if bytes.get(at) == Some(&b'}') {
             return Some(at + 1);
         }
+        self.objects += 1;
+        let object = self.objects;
         loop {
             let (member, after) = match self.places.expected(place, bytes, at, &mut expected) {
                 Some(found) => found,
                 None => self.looked_up(place, text, bytes, at, &mut expected)?,
             };
+            if let Some(member) = member {
+                self.places.count(member, object);
+            }
             let start = self.scanner.colon(bytes, after)?;
             let after = self.value(member, text, bytes, start, level + 1)?;
             let is_end;
@@ -280,6 +287,15 @@ mod tests {
         let mixed = summary(&[good[0], broken[0], broken[1], broken[2], good[1]]);
         assert_eq!(mixed.places().members(), before.places().members());
         assert!(mixed.has_others());
+    }
+
+    #[test]
+    fn a_name_that_comes_twice_is_noted_unless_its_record_is_broken() {
+        let of = |records: &[&str]| summary(records).places().repeated().map(String::from);
+        assert_eq!(of(&[r#"{"a":1,"b":{"a":2}}"#, r#"{"b":{},"a":3}"#]), None);
+        assert_eq!(of(&[r#"{"a":1,"a":2"#]), None);
+        assert_eq!(of(&[r#"{"a":1,"b":1,"a":2}"#]), Some("a".into()));
+        assert_eq!(of(&[r#"{"a":[{"b":1},{"b":2,"b":3}]}"#]), Some("b".into()));
     }
 
     #[test]

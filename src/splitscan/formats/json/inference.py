@@ -38,13 +38,13 @@ class JsonMembers:
         "singleVariantColumn=record, or recordFormat=text"
     )
 
-    def kind_of(self, record: bytes) -> pa.DataType | None:
-        """The members of an object; ``None`` for everything else."""
+    def kind_of(self, record: bytes, repeated: list[str] | None = None) -> pa.DataType | None:
         try:
             value = parse_json(record.decode("utf-8", "replace"), JsonDialect.of(self.own))
         except NotJsonError:
             return None
-        return _type_of(value, self.own, 0) if value.kind is JsonKind.OBJECT else None
+        found = list[str]() if repeated is None else repeated
+        return _type_of(value, self.own, found) if value.kind is JsonKind.OBJECT else None
 
     @property
     def spelled(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class JsonMembers:
         return spoken(kind)
 
 
-def _type_of(value: JsonValue, json: JsonOptions, depth: int) -> pa.DataType:
+def _type_of(value: JsonValue, json: JsonOptions, repeated: list[str], depth: int = 0) -> pa.DataType:
     if value.kind is JsonKind.NULL:
         return NO_VALUE
     if value.kind in {JsonKind.OBJECT, JsonKind.ARRAY} and depth > MOST_LEVELS:
@@ -76,10 +76,13 @@ def _type_of(value: JsonValue, json: JsonOptions, depth: int) -> pa.DataType:
     if value.kind is JsonKind.OBJECT:
         types: dict[str, pa.DataType] = {}
         for name, inner in value.value:  # of a name that comes twice, all values
-            types[name] = join(types.get(name, NO_VALUE), _type_of(inner, json, depth + 1))
+            if name in types:
+                repeated.append(name)
+            types.setdefault(name, NO_VALUE)
+            types[name] = join(types[name], _type_of(inner, json, repeated, depth + 1))
         return pa.struct(list(types.items()))
     if value.kind is JsonKind.ARRAY:
-        return pa.list_(join_all(_type_of(item, json, depth + 1) for item in value.value))
+        return pa.list_(join_all(_type_of(item, json, repeated, depth + 1) for item in value.value))
     if json.primitives_as_string or value.kind is JsonKind.STRING:
         return pa.string()
     return pa.bool_() if value.kind is JsonKind.BOOLEAN else _number_type(value.value, json)

@@ -46,7 +46,7 @@ class XmlMembers:
         """Texts are members of elements that have other parts."""
         return self.own.value_tag
 
-    def kind_of(self, record: bytes) -> pa.DataType | None:
+    def kind_of(self, record: bytes, repeated: list[str] | None = None) -> pa.DataType | None:
         try:
             return self._struct(parse_element(record, ignore_namespace=self.own.ignore_namespace), 0)
         except NotXmlError:
