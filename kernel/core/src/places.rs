@@ -41,6 +41,8 @@ pub(crate) const WIDE: u16 = 1 << 10;
 const NUMBER: u16 = LONG | DECIMAL | DOUBLE | WIDE;
 const TIME: u16 = DATE | TIMESTAMP;
 
+const MIXED: &str = "large_string"; // values of several kinds: each is read as its text
+
 /// The place of the records.
 pub(crate) const ROOT: usize = 0;
 
@@ -110,9 +112,9 @@ impl Seen {
             kinds if kinds & !WIDE == LONG => "uint64".into(), // a bigint that no double holds
             DATE => "date32".into(),
             kinds if kinds & !TIME == 0 => "timestamp".into(),
-            kinds if kinds & (OBJECT | ARRAY) != 0 => "large_string".into(), // each is read as its text
-            kinds if kinds & !NUMBER != 0 => "string".into(),
-            kinds if kinds & DOUBLE != 0 && kinds & WIDE != 0 => "string".into(),
+            TEXT => "string".into(),
+            kinds if kinds & !NUMBER != 0 => MIXED.into(),
+            kinds if kinds & DOUBLE != 0 && kinds & WIDE != 0 => MIXED.into(),
             kinds if kinds & DOUBLE != 0 => "double".into(),
             kinds => {
                 let least = if kinds & LONG != 0 { LONG_DIGITS } else { 0 };
@@ -120,7 +122,7 @@ impl Seen {
                 match (usize::from(digits) <= MOST_DIGITS, kinds & WIDE != 0) {
                     (true, true) => json!({ "wide": [digits, self.scale] }),
                     (true, false) => json!({ "decimal": [digits, self.scale] }),
-                    (false, true) => "string".into(),
+                    (false, true) => MIXED.into(),
                     (false, false) => "double".into(),
                 }
             }

@@ -66,7 +66,6 @@ pub struct TaskReader {
     counted: u64,
     left: Option<u64>,
     validates: bool,
-    drops: bool,
     host: Arc<dyn Host>,
     failed: Failed,
     max_ratio: u64,
@@ -161,7 +160,6 @@ impl TaskReader {
             counted: blocks.rows,
             left: limit,
             validates: has_values && !shows_faults,
-            drops: scan["mode"] == "DROPMALFORMED",
             host,
             failed: Failed::default(),
             max_ratio: blocks.max_ratio,
@@ -313,7 +311,7 @@ impl TaskReader {
     pub fn losses(&mut self) -> Option<String> {
         self.leave();
         let lost = self.lost.which("record is no row", "records are no rows");
-        let lost = lost.filter(|_| !self.drops).map(|which| {
+        let lost = lost.map(|which| {
             let first = &self.lost.first;
             format!("{which}; the first {first}. mode=FAILFAST stops there, and an ingest keeps them as rejects")
         });

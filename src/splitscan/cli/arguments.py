@@ -76,7 +76,8 @@ def note_of(found: Dialect, *, has_schema: bool) -> str | None:
     notes = [*map(spell_hint, found.guesses(has_schema=has_schema).values())]
     if given - {"encoding"} and not seen and not notes:
         return None
-    read = f"read with {' and '.join(parts) or 'the defaults (no sample speaks against them)'}"
+    others = "the options given" if given - {"encoding"} else "the defaults (no sample speaks against them)"
+    read = f"read with {' and '.join(parts) or others}"
     return "; ".join([read, *(["give all of these to pin them"] if options else []), *notes])
 
 

@@ -324,7 +324,7 @@ def sniff(sources: Sources, option: Options = None, as_json: Json = False) -> No
     elif found.settings:
         _write(found, arguments)
     if not found.is_clear:
-        error: SchemaError = unclear(found, sources[0] if len(sources) == 1 else None)
+        error: SchemaError = unclear(found, sources[0] if len(sources) == 1 else None, is_read=False)
         sys.stdout.flush()
         raise error
 

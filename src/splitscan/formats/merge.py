@@ -1,10 +1,9 @@
 """Which type holds the values of two types, and one schema of many files: joins, so no order matters.
 
-Below everything is ``null`` (no value seen), above everything that is not nested is ``string``, above all else are
-mixed values, which become strings, too::
+Below everything is ``null`` (no value seen), above everything is ``mixed``, which is read as a string::
 
-    mixed           ── struct, array
-    string
+    mixed
+    ├── string
     ├── double          ── decimal(p,s) ── bigint ── int ── smallint ── tinyint
     │                   ── float
     ├── wide decimal    ── wide bigint ── bigint    (of whole numbers that no double holds)
@@ -36,7 +35,7 @@ WIDE = pa.uint64()
 A decimal of 256 bits stands for such a decimal.
 """
 MIXED = pa.large_string()
-"""While types are joined: structs or arrays beside values of other kinds. Each is read as its text."""
+"""While types are joined: values that no other type holds, so that each is read as its text."""
 
 _WHOLE_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20, WIDE: 20}  # as Spark counts
 _WHOLE = tuple(_WHOLE_DIGITS)  # narrow to wide
@@ -45,7 +44,7 @@ _TIMES = (pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # each ho
 
 
 def join(left: pa.DataType, right: pa.DataType, text: str | None = None) -> pa.DataType:
-    """The narrowest type that holds the values of both; ``string`` or :data:`MIXED` where nothing else does.
+    """The narrowest type that holds the values of both; :data:`MIXED` where nothing else does.
 
     Commutative, associative and idempotent, but for the order of struct members: those of *left* come first.
 
@@ -57,7 +56,7 @@ def join(left: pa.DataType, right: pa.DataType, text: str | None = None) -> pa.D
 
     Example:
         >>> str(join(pa.int32(), pa.float64())), str(join(pa.bool_(), pa.int32()))
-        ('double', 'string')
+        ('double', 'large_string')
         >>> str(join(pa.int32(), pa.list_(pa.struct({"a": pa.bool_()})), "t"))
         'list<item: struct<t: int32, a: bool>>'
     """
@@ -69,8 +68,6 @@ def join(left: pa.DataType, right: pa.DataType, text: str | None = None) -> pa.D
         return _join_structs(left, right, text)
     if pa.types.is_list(left) and pa.types.is_list(right):
         return pa.list_(join(left.value_type, right.value_type, text))
-    if MIXED in (left, right) or pa.types.is_nested(left) or pa.types.is_nested(right):
-        return MIXED
     if left in _TIMES and right in _TIMES:
         return max(left, right, key=_TIMES.index)
     return _join_numbers(left, right)
@@ -108,7 +105,7 @@ def disagreements(kinds: Sequence[pa.DataType], path: tuple[str, ...] = ()) -> l
         return [found for name, inner in members.items() for found in disagreements(inner, (*path, name))]
     if all(pa.types.is_list(kind) for kind in known):
         return disagreements([kind.value_type for kind in known], (*path, ELEMENT))
-    return [path] if join_all(known) in (ANY_VALUE, MIXED) else []
+    return [path] if join_all(known) == MIXED else []
 
 
 def read_as_text(kind: pa.DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -116,7 +113,7 @@ def read_as_text(kind: pa.DataType, path: tuple[str, ...] = ()) -> Iterator[tupl
 
     Example:
         >>> list(read_as_text(pa.struct({"a": pa.list_(MIXED), "b": pa.struct([]), "c": pa.string()})))
-        [(('a', 'element'), 'objects or arrays beside other values'), (('b',), 'objects without members')]
+        [(('a', 'element'), 'values of several kinds'), (('b',), 'objects without members')]
     """
     if pa.types.is_list(kind):
         yield from read_as_text(kind.value_type, (*path, ELEMENT))
@@ -124,7 +121,7 @@ def read_as_text(kind: pa.DataType, path: tuple[str, ...] = ()) -> Iterator[tupl
         for name, inner in struct_types(kind).items():
             yield from read_as_text(inner, (*path, name))
     elif kind == MIXED:
-        yield path, "objects or arrays beside other values"
+        yield path, "values of several kinds"
     elif pa.types.is_struct(kind):
         yield path, "objects without members"
 
@@ -200,15 +197,15 @@ def _join_structs(left: pa.DataType, right: pa.DataType, text: str | None) -> pa
 def _join_numbers(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     kinds = (left, right)
     if not all(kind in _WHOLE_DIGITS or kind in _FLOATS or pa.types.is_decimal(kind) for kind in kinds):
-        return ANY_VALUE
+        return MIXED
     if not _FLOATS.isdisjoint(kinds):
-        return ANY_VALUE if any(map(_is_wide, kinds)) else pa.float64()
+        return MIXED if any(map(_is_wide, kinds)) else pa.float64()
     if all(kind in _WHOLE_DIGITS for kind in kinds):
         return max(left, right, key=_WHOLE.index)
     sizes = [(k.precision - k.scale, k.scale) if pa.types.is_decimal(k) else (_WHOLE_DIGITS[k], 0) for k in kinds]
     whole, scale = max(size[0] for size in sizes), max(size[1] for size in sizes)
     if any(map(_is_wide, kinds)):
-        return pa.decimal256(whole + scale, scale) if whole + scale <= MOST_DIGITS else ANY_VALUE
+        return pa.decimal256(whole + scale, scale) if whole + scale <= MOST_DIGITS else MIXED
     return pa.decimal128(whole + scale, scale) if whole + scale <= MOST_DIGITS else pa.float64()
 
 

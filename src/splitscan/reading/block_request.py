@@ -60,8 +60,10 @@ class BlockRequest:
     def wants_faults(self) -> bool:
         """True if somebody takes broken records, or counts them because no column shows them."""
         spec = self.spec
-        counts = self.losses is not None and spec.options.reading.mode is not Mode.FAILFAST
-        return self.on_reject is not None or (counts and not spec.shows_faults and not spec.delivers_no_value)
+        mode = spec.options.reading.mode
+        counts = self.losses is not None and mode is not Mode.FAILFAST
+        has_lost = mode is Mode.DROPMALFORMED or not (spec.shows_faults or spec.delivers_no_value)
+        return self.on_reject is not None or (counts and has_lost)
 
     def open_source(self) -> ByteSource:
         """Open the file, and make sure that it is the one that was planned."""

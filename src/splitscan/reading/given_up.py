@@ -10,7 +10,7 @@ from typing import NamedTuple
 from splitscan.blocks import FileMetadata, Reject
 from splitscan.content.storage import redact
 from splitscan.errors import Advice
-from splitscan.options import Mode, ReadOptions
+from splitscan.options import ReadOptions
 from splitscan.reading.cursor import UnreadableRecords
 from splitscan.reading.new_columns import NewColumns, OnNewColumns
 from splitscan.reading.oddities import OddRecords, total_oddities
@@ -32,14 +32,15 @@ GIVEN_UP = frozenset(_REASONS)
 
 
 def reason_of(code: str, max_record_bytes: int) -> str:
-    """Why a record was given up, one sentence for people."""
+    """Reason why a record is no row, one sentence for people."""
     return _REASONS.get(code, _OTHER_REASON).format(limit=max_record_bytes)
 
 
 class RowCount(NamedTuple):
-    """How many rows there are, and which records are none because they were given up.
+    """How many rows there are, and which records are none because they were given up or dropped.
 
     Attributes:
+        reason: Why the first of those is none; the code says it where there is no reason.
         path: File of the first of those; empty where there is none.
         offset: Its first byte; -1 where there is none.
     """
@@ -49,6 +50,7 @@ class RowCount(NamedTuple):
     path: str = ""
     offset: int = -1
     code: str | None = None
+    reason: str | None = None
     odd: tuple[OddRecords, ...] = ()
 
 
@@ -76,9 +78,8 @@ def total(parts: Iterable[RowCount]) -> RowCount:
 class RejectCounter:
     """Counts the broken records of a read, and says so once, where nobody else takes them and no column shows them.
 
-    In mode ``DROPMALFORMED`` it says nothing of those that are dropped, because the user wants it. Values that do not
-    fit their column drop no record, and are said in this mode too, as are columns that the scan does not have,
-    and what is odd about records that are read.
+    It says in mode ``DROPMALFORMED`` too how many are dropped, and why the first is. It also says which columns the
+    scan does not have, and what is odd about records that are read.
 
     Args:
         on_new_columns: Given these columns; a warning names them if nobody is.
@@ -121,6 +122,14 @@ class RejectCounter:
         """Take what is odd about records that were read."""
         self._oddities.extend(found)
 
+    def counted(self, rows: int) -> RowCount:
+        """So many rows, with the records that are none."""
+        first = self._first
+        if first is None:
+            return RowCount(rows, odd=tuple(self._oddities))
+        odd = tuple(self._oddities)
+        return RowCount(rows, self._records, first.path, first.offset, first.code, first.reason, odd)
+
     def report(self) -> None:
         """Log warnings of what there is to warn of, and hand over columns to who takes them."""
         if self._first is not None:
@@ -147,7 +156,7 @@ class RejectCounter:
 def report_given_up(counted: RowCount, options: ReadOptions) -> int:
     """Log warnings of records that were given up while rows were counted, and of odd ones; the number of rows."""
     if counted.code is not None:
-        reason = reason_of(counted.code, options.reading.max_record_bytes)
+        reason = counted.reason or reason_of(counted.code, options.reading.max_record_bytes)
         _warn(options, counted.given_up, counted.path, counted.offset, f"{reason} [{counted.code}]")
     _warn_of(counted.odd)
     return counted.rows
@@ -159,8 +168,6 @@ def _warn_of(oddities: Iterable[OddRecords]) -> None:
 
 
 def _warn(options: ReadOptions, records: int, path: str, offset: int, reason: str) -> None:
-    if options.reading.mode is not Mode.PERMISSIVE:
-        return
     which = "1 record is no row" if records == 1 else f"{records} records are no rows"
     _LOG.warning(
         "%s; the first begins at byte %d of %s: %s. %s", which, offset, redact(path), reason, _WHAT_ELSE_IS_DONE,

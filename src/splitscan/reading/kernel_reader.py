@@ -94,7 +94,7 @@ class KernelBlockReader(FileBlockReader):
         offset, code = first or (-1, None)
         path = self._block.file.path
         odd = tuple(of_file(path, self._odd()))
-        return RowCount(rows, given_up, path if given_up else "", offset, code, odd)
+        return RowCount(rows, given_up, path if given_up else "", offset, code, odd=odd)
 
     def _read(self, source: ByteSource) -> Iterator[pa.RecordBatch]:
         left = self._request.limit

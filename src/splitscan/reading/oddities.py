@@ -42,7 +42,7 @@ SAID = {
     ),
     "header-record": (
         "record looks", "records look", "like the header of a file",
-        "samples have shown header=false: if it is one, read its file by itself with header=true",
+        "samples have shown header=false: if it is one, read its file by itself with header=true, or with skipRows=1",
     ),
 }  # fmt: skip
 """By code: of one and of several, what is odd, and what to do."""

@@ -90,8 +90,8 @@ def failed_fast(reject: Reject, where: Where) -> RecordError:
         f"{reject.reason} (mode=FAILFAST)",
         where,
         seen=quote_bytes(reject.raw),
-        fix=f"{_REMEDIES.get(reject.code, 'correct the record')}, or set mode=PERMISSIVE or DROPMALFORMED to go on "
-        "without it",
+        fix=f"{_REMEDIES.get(reject.code, 'correct the record')}, or set mode=PERMISSIVE to keep what fits of it, "
+        "mode=DROPMALFORMED to go on without it",
         code=reject.code,
     )
 

@@ -14,7 +14,7 @@ from splitscan.options import Mode
 from splitscan.reading.block_scan import cores, in_threads, open_reader
 from splitscan.reading.boundaries import FileIndex
 from splitscan.reading.decoders import check_header
-from splitscan.reading.given_up import RowCount, counted_in, total
+from splitscan.reading.given_up import RejectCounter, RowCount, counted_in, total
 from splitscan.reading.oddities import OddRecords
 from splitscan.reading.spec import ScanSpec
 from splitscan.scans.index import Indexer, OnBytes, index_files
@@ -133,4 +133,7 @@ def count_blocks(spec: ScanSpec, blocks: Iterable[BlockMetadata]) -> RowCount:
     Equal to the rows that reading delivers, where no column keeps records that are given up.
     """
     chosen = spec.select(())
-    return total(open_reader(chosen, block).count() for block in blocks)
+    if spec.options.reading.mode is not Mode.DROPMALFORMED:
+        return total(open_reader(chosen, block).count() for block in blocks)
+    losses = RejectCounter(spec.options)
+    return losses.counted(sum(open_reader(chosen, block, losses=losses).count().rows for block in blocks))

@@ -93,14 +93,15 @@ def _while_open(format: str, raw: Mapping[str, Any]) -> ReadOptions:
     return parse_options(format, raw if has_dialect else {**raw, "dialect": DialectChoice.RFC4180.value})
 
 
-def unclear(found: Dialect, path: str | None) -> SchemaError:
-    """The error for a dialect that samples leave open."""
+def unclear(found: Dialect, path: str | None, *, is_read: bool = True) -> SchemaError:
+    """The error for a dialect that samples leave open; if the file *is read*, Spark's defaults will do."""
     seen = " ".join(found.doubts) + "".join(f"\n         {candidate}" for candidate in found.candidates)
     return SchemaError(
         "the dialect of the files is not clear",
         Where(path),
         seen=seen,
-        fix="give the options that are right, such as sep, quote, escape, header and encoding; or dialect=spark",
+        fix="give the options that are right, such as sep, quote, escape, header and encoding"
+        + "; or dialect=spark" * is_read,
         code="dialect-unclear",
     )
 
@@ -313,8 +314,21 @@ def _about_dialect(
     passed = {*others, *told}
     if has_schema:
         passed.add("sep")  # records that do not fit a schema are rejects, which are told
+    yield from () if has_schema else found.about_given_sep()
+    yield from _about_first_array(samples, {} if has_schema else known)
     guesses = found.read_with(read).guesses(has_schema=has_schema)
     yield from (note for name, note in guesses.items() if name not in passed)
+
+
+def _about_first_array(samples: Sequence[RawSample], known: Mapping[str, Any]) -> Iterator[str]:
+    """Note of a first record that names columns, where each record is an array of fields and none is a header."""
+    if "columnsArray" not in known:
+        return
+    others = {name: value for name, value in known.items() if name not in {"header", "columnsArray"}}
+    header = _find_once(tuple(samples), None, tuple(others.items())).settings.get("header")
+    if header is not None and header.value and header.confidence not in _OPEN:
+        rows = int(known.get("skipRows", 0)) + 1
+        yield f"begins with a record that is probably a header, and is read as data: skipRows={rows} leaves it out"
 
 
 @lru_cache(maxsize=16)

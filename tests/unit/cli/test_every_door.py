@@ -74,6 +74,9 @@ JSON_AS_TEXT = {
     "objects without members": ('{{"a": {{}}}}', '{{"a": null}}', "a"),
     "values in arrays": ('{{"a": [1, "x"]}}', '{{"a": [{{"b": 1}}]}}', "a.element"),
     "members of members": ('{{"m": {{"a b": true}}}}', '{{"m": {{"a b": []}}}}', "m.a b"),
+    "numbers and texts": ('{{"a": {n}.0}}', '{{"a": "{n}"}}', "a"),
+    "truth values and numbers": ('{{"a": true}}', '{{"a": {n}}}', "a"),
+    "fractions and whole numbers that no double holds": ('{{"a": {n}.5}}', '{{"a": 900719925474099{n}}}', "a"),
     "more levels than types have": ('{{"a": ' + "[" * 55 + "]" * 55 + "}}", '{{"a": []}}', "a"),
 }
 """Two kinds of records, and the member whose values are texts because no type holds all of them."""
@@ -186,6 +189,42 @@ def test_values_of_a_name_that_comes_twice_are_told(run, caplog, without_spark, 
     assert silent_doors(run, caplog, "a.json", lines('{{"a": {n}, "b": [{{"a": 1}}, {{"a": 2}}]}}'), "^$", places) == []
 
 
+def test_a_header_in_arrays_of_fields_is_told(run, caplog, without_spark, tmp_path):
+    text = "name kind min\n" + lines("{w} a 0.{n} 1.{n}")
+    options = {"sep": r"\s+", "columnsArray": "true"}
+    seen = "probably a header, and is read as data: skipRows=1 leaves it out"
+    places = {
+        "ss.scan": lambda path: ss.scan(path, **options).to_arrow(),
+        "Spark": lambda path: spark(path=str(path), **options),
+    }
+    assert silent_doors(run, caplog, "a.csv", text, seen, places) == []
+    (tmp_path / "a.csv").write_text(text)
+    caplog.clear()
+    assert ss.scan(tmp_path / "a.csv", **options, skipRows=1).count() == len(ROWS)
+    assert caplog.messages == []
+
+
+def test_a_header_above_columns_of_fixed_width_is_told(run, caplog, without_spark):
+    text = "name  size\n" + lines("{w:<6}{n:4d}")
+    places = {"ss.scan": lambda path: ss.scan_fixed_width(path, "name 1 6, size 7 4").count()}
+    assert silent_doors(run, caplog, "a.txt", text, "column size has numbers below it", places) == []
+    caplog.clear()
+    assert silent_doors(run, caplog, "a.txt", text.partition("\n")[2], "^$", places) == []
+
+
+def test_records_that_are_dropped_are_told(run, caplog, without_spark):
+    text = "1,2\n3\n" + lines("{n},{n}")
+    options = {"schema": "a int, b int", "mode": "DROPMALFORMED"}
+    places = {
+        "count": lambda path: ss.scan_csv(path, **options).count(),
+        "to_arrow": lambda path: ss.scan_csv(path, **options).to_arrow(),
+        "batches": lambda path: list(ss.scan_csv(path, **options).to_batches()),
+        "head": lambda path: ss.scan_csv(path, **options).limit(3).to_arrow(),
+    }
+    seen = "1 record is no row; the first begins at byte 4 .* the record has 1 fields where 2 are expected"
+    assert silent_doors(run, caplog, "a.csv", text, seen, places) == []
+
+
 @pytest.mark.parametrize("kind", CERTAIN)
 def test_the_defaults_read_nothing_otherwise_in_silence(run, caplog, kind):
     assert silent_doors(run, caplog, *CERTAIN[kind], DEFAULTS) == []
@@ -217,12 +256,14 @@ def test_a_guess_that_is_kept_back_is_seen(run, caplog, without_spark, monkeypat
     assert len(silent_doors(run, caplog, *ODD["words"], PLACES)) > len(COMMANDS)
 
 
-@pytest.mark.parametrize("given", [{"sep": "\t"}, {"sep": ";"}, {"sep": "\x1f"}])
-def test_whoever_gives_the_separator_is_told_of_no_single_column(caplog, tmp_path, given):
+@pytest.mark.parametrize("given", [{"sep": "\t"}, {"sep": "s+"}, {"sep": ";"}, {"sep": "\x1f"}])
+def test_whoever_gives_a_separator_is_told_that_it_divides_nothing(caplog, tmp_path, given):
     (tmp_path / "a.tsv").write_text("oak\nelm\nfir\n")
     assert ss.scan(tmp_path / "a.tsv", header=False, **given).count() == 3
     assert ss.scan(tmp_path / "a.tsv", header=False, dialect="auto", **given).count() == 3
-    assert caplog.messages == []
+    told = [said for said in caplog.messages if "stands in no record of the samples" in said]
+    assert len(told) == len(caplog.messages) == (0 if given["sep"] == "\x1f" else 2)
+    caplog.clear()
     assert ss.scan(tmp_path / "a.tsv", header=False).count() == 3
     assert len(caplog.messages) == 1
 

@@ -43,6 +43,10 @@ _ENTRY = re.compile(
 )
 
 
+_NUMBER = re.compile(r"[+-]?\.?\d[\d.,eE+-]*")
+_LOOKED_AT, _LEAST_BELOW = 20, 3  # lines below the first
+
+
 class Field(NamedTuple):
     """Places of a column.
 
@@ -233,6 +237,23 @@ class FixedWidth(Format[FixedWidthOptions]):
 
     def check_schema(self, own: FixedWidthOptions, options: ReadOptions, fields: pa.Schema) -> None:
         check_placed(fields, [each.name for each in own.layout], "column of option layout", "layout of")
+
+    def advice(self, own: FixedWidthOptions, text: str) -> str | None:
+        """Warning of a first line with a text where the lines below it have numbers: names of columns."""
+        lines = [line for line in text.split(own.line_sep or "\n")[: 1 + _LOOKED_AT] if line.strip()]
+        if own.record_length is not None or len(lines) <= _LEAST_BELOW:
+            return None
+        columns = {each.name: [line[each.start - 1 : each.stop].strip() for line in lines] for each in own.layout}
+        named = (
+            name
+            for name, (first, *below) in columns.items()
+            if first[:1].isalpha() and all(map(_NUMBER.fullmatch, below[:-1]))
+        )
+        found = next(named, None)
+        return found and (
+            f"begins with a line that may be a header, as column {found} has numbers below it: it is read as a record. "
+            "Read the lines below it, as tail -n +2 prints them"
+        )
 
     def infer(self, own: FixedWidthOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         return FoundSchema(_columns_of(own), NOTHING)

@@ -96,7 +96,8 @@ def _readings(parts: Sequence[Sample], given: Mapping[str, Any]) -> list[Reading
     head, begins = _first_part(parts[0]), not given.keys().isdisjoint(("skipRows", "columnsArray"))
     return [
         Reading(head, sep, quote, _escape_for(parts, sep, quote, trims, given), given.get("comment"),
-                trims=trims, finds_table=not begins, marks="comment" not in given)
+                skipped=int(given.get("skipRows", 0)), trims=trims, finds_table=not begins,
+                marks="comment" not in given)
         for sep, quote, trims in _candidates(parts[0].text, given)
     ]  # fmt: skip
 

@@ -31,7 +31,7 @@ _MARKS = "#%!"  # of comments, at the top of a file
 _MARK = tuple(mark.encode() for mark in _MARKS)
 _WHOLE_LINES = (
     f"Give recordFormat=text or sep={shown(ONE_COLUMN)} for whole lines, sep={BLANK_RUNS} for values between blanks, "
-    "recordFormat=fixed_width for columns at places, and skipRows where lines stand above."
+    "with skipRows where lines stand above, or recordFormat=fixed_width and a layout for columns at places."
 )
 _ARRAY = "columnsArray"  # a record may be as long as it is
 _KEEPS_FIELDS = (_ARRAY, "enforceSchema", "rescuedDataColumn")  # whatever the header has
@@ -232,7 +232,8 @@ def _about_width(chosen: Reading, header: Setting, given: Mapping[str, Any]) -> 
     if not header.value:
         yield (
             f"The first record has {names} fields, and most have {fields}: give a schema with all columns, and "
-            f"header=false to take it for a record, with skipRows={_lines_to_second(chosen)} to leave it out."
+            f"header=false to take it for a record, with skipRows={_lines_to_second(chosen)} to leave it out; or "
+            f"{_ARRAY}=true to read each record as long as it is."
         )
         return
     seen = f"The header has {names} name{'s' * (names != 1)} and the records have {fields} fields"

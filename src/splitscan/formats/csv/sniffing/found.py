@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import enum
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,6 +33,9 @@ _SHOWN_CHARACTERS = 60  # of one
 COMMENTS_ONLY = "lines that begin with it are no records of the table"
 """Evidence for comments among which nothing is told about names."""
 
+
+NOWHERE = "stands in no record of the samples"
+"""Evidence for a separator that was given."""
 
 _ONE_COLUMN_READ = (
     rf"no separator was found, and each record is read as one column: sep divides them, as sep={BLANK_RUNS} between "
@@ -210,6 +213,12 @@ class Dialect:
             skipped = f"comment={setting.value} skips lines: {COMMENTS_ONLY}; an empty comment keeps them"
             return skipped if has_schema or self.unread_names is None else self.unread_names
         return f"{name}={as_option(setting.value)} is probably right: {setting.evidence}; {name} settles it"
+
+    def about_given_sep(self) -> Iterator[str]:
+        """Note of a separator that was given and divides nothing."""
+        sep = self.settings.get("sep")
+        if sep is not None and sep.evidence == NOWHERE:
+            yield f"sep={as_option(sep.value)} {NOWHERE}, and each is read as one column"
 
     def read_with(self, values: Mapping[str, Any]) -> Dialect:
         """The dialect, read with other values where the samples speak for several."""

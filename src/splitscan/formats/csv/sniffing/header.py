@@ -250,6 +250,9 @@ def _of_one_record(first: Sequence[bytes]) -> Setting:
     return Setting(False, Confidence.UNSURE, "there is one record, and all of it is text")
 
 
+_ALIKE = "the first record is no list of different names"
+
+
 def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Setting:
     """Nothing is typed: values that repeat below, but never as in the first record, speak for a header."""
     typed = [i for i, value in enumerate(first) if value and is_typed(value)]
@@ -261,7 +264,9 @@ def _of_texts(first: Sequence[bytes], columns: Sequence[Sequence[bytes]]) -> Set
     if not are_different or not all(map(NAME.fullmatch, names)):
         are_titles = are_different and (names_rows or all(NAME.fullmatch(_IN_TITLES.sub(b"", each)) for each in names))
         confidence = Confidence.UNSURE if are_titles else Confidence.LIKELY
-        return Setting(False, confidence, "the first record is no list of different names")
+        other = next((value for value in names if are_different and not NAME.fullmatch(value)), None)
+        because = _ALIKE if other is None else f"{other.decode()!r} in the first record is written as no name is"
+        return Setting(False, confidence, because)
     met = _met(first, columns)
     if met:
         return Setting(False, Confidence.LIKELY, f"the first value of {_columns(met)} comes again below")

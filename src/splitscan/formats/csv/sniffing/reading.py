@@ -250,8 +250,9 @@ class Reading:
 
     @property
     def line_count(self) -> int:
-        """How many lines the sample has; an end of the last one is not needed."""
-        return self.skipped + len(LINE_END.findall(self.sample.text.rstrip(b"\r\n"))) + 1
+        """How many lines the file has up to the end of the sample, empty ones among them."""
+        text = self.sample.text
+        return self.skipped + len(LINE_END.findall(text)) + (not text.endswith((b"\n", b"\r")))
 
     @property
     def last_line(self) -> int:
