@@ -20,6 +20,7 @@ from splitscan.formats.json.writing import json_values, plain_texts
 from splitscan.options import ReadOptions
 from splitscan.options.table import declared_options, show_value
 from splitscan.redaction import redact
+from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,6 +200,9 @@ def _check_installed(library: str) -> None:
         ) from None
 
 
+_PENDING_VALUES = 1024  # of a column: fewer are not worth a look of their own
+_PENDING_BYTES = 16 * MIB  # of all columns
+_ARRAY_BYTES = 256  # that an array takes beside its values
 _KEPT = 4096  # smallest hashes: an estimate is off by about 1.6% of the number
 _SPACE = 2.0**64
 _MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -235,9 +239,13 @@ def column_statistics(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> l
         [ColumnStatistics(name='id', type=DataType(int64), rows=6, nulls=2, min=1, max=3, distinct=2, estimated=False)]
     """
     columns = [_Column(field) for field in schema]
+    pending_bytes = 0
     for batch in batches:
-        for column, values in zip(columns, batch.columns, strict=True):
-            column.add(values)
+        pending_bytes += sum(column.add(values) for column, values in zip(columns, batch.columns, strict=True))
+        if pending_bytes >= _PENDING_BYTES:
+            for column in columns:
+                column.settle()
+            pending_bytes = 0
     return [column.found() for column in columns]
 
 
@@ -249,13 +257,30 @@ class _Column:
         self._least: pa.Scalar | None = None
         self._greatest: pa.Scalar | None = None
         self._hashes: _Hashes = np.empty(0, np.uint64)
+        self._pending: list[pa.Array] = []
+        self._pending_values = 0
 
-    def add(self, values: pa.Array) -> None:
+    def add(self, values: pa.Array) -> int:
+        """Take values. Those of a batch that are few wait for more; the bytes that wait are returned."""
+        nulls = values.null_count
         self._rows += len(values)
-        self._nulls += values.null_count
-        held = values.drop_null()
-        if not len(held):
+        self._nulls += nulls
+        if nulls == len(values):
+            return 0
+        held = values.drop_null() if nulls else values
+        self._pending.append(held)
+        self._pending_values += len(held)
+        if self._pending_values < _PENDING_VALUES:
+            return int(held.nbytes) + _ARRAY_BYTES
+        self.settle()
+        return 0
+
+    def settle(self) -> None:
+        """Look at the values that wait."""
+        if not self._pending:
             return
+        held = self._pending[0] if len(self._pending) == 1 else pa.concat_arrays(self._pending)
+        self._pending, self._pending_values = [], 0
         if self._ordered:
             self._bound(held)
         texts = plain_texts(pc.unique(held)) if self._ordered else pc.unique(json_values(held))
@@ -272,6 +297,7 @@ class _Column:
         self._hashes = np.unique(np.concatenate([self._hashes, hashes]))[:_KEPT]
 
     def found(self) -> ColumnStatistics:
+        self.settle()
         distinct = len(self._hashes)
         estimated = distinct == _KEPT
         if estimated:

@@ -3,6 +3,7 @@ import random
 import pyarrow as pa
 import pytest
 
+from splitscan.scans import rows as rows_module
 from splitscan.scans.rows import column_statistics
 
 
@@ -42,3 +43,40 @@ def test_least_and_greatest():
 def test_values_that_hold_others_have_no_order():
     found = statistics([[1], [1], [2, None], None])
     assert (found.nulls, found.min, found.max, found.distinct) == (1, None, None, 2)
+
+
+def test_columns_that_hold_little_are_looked_at_once_and_not_in_each_batch(monkeypatch):
+    looks, hashed = [], rows_module._hash
+    monkeypatch.setattr(rows_module, "_hash", lambda texts: looks.append(len(texts)) or hashed(texts))
+    draw = random.Random(3)
+    values = [[draw.choice([None, None, None, number]) for number in range(500)] for _ in range(20)]
+    table = pa.table({str(number): pa.array(column, pa.int64()) for number, column in enumerate(values)})
+    found = column_statistics(table.schema, table.to_batches(10))
+    assert len(looks) == 20
+    for column, each in zip(values, found, strict=True):
+        held = {value for value in column if value is not None}
+        assert (each.rows, each.nulls) == (500, column.count(None))
+        assert (each.min, each.max, each.distinct) == (min(held), max(held), len(held))
+
+
+def test_values_that_wait_are_bounded(monkeypatch):
+    most = 0
+    take, settle = rows_module._Column.add, rows_module._Column.settle
+    pending = {}
+
+    def add(column, values):
+        nonlocal most
+        taken = take(column, values)
+        pending[id(column)] = sum(each.nbytes for each in column._pending)
+        most = max(most, sum(pending.values()))
+        return taken
+
+    def settled(column):
+        settle(column)
+        pending[id(column)] = 0
+
+    monkeypatch.setattr(rows_module._Column, "add", add)
+    monkeypatch.setattr(rows_module._Column, "settle", settled)
+    batch = pa.record_batch({str(number): ["x" * 1_000_000] for number in range(8)})
+    column_statistics(batch.schema, [batch] * 10)
+    assert 0 < most < 30_000_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,7 +34,11 @@ def json_lines(batch: pa.RecordBatch) -> bytes:
 def json_values(values: pa.Array) -> pa.Array:
     """Each value as JSON has it, ``null`` among them. Bytes are base64; numbers that JSON lacks are texts."""
     texts = _variants(values) if is_variant(values.type) else _written(values)
-    return pc.fill_null(pc.if_else(values.is_valid(), texts, None), _NULL)
+    if not values.null_count:
+        return texts
+    if pa.types.is_nested(values.type):  # texts of others are null where the value is
+        texts = pc.if_else(values.is_valid(), texts, None)
+    return pc.fill_null(texts, _NULL)
 
 
 def plain_texts(values: pa.Array) -> pa.Array:
@@ -77,11 +82,19 @@ def _variants(values: pa.Array) -> pa.Array:
 def _objects(names: list[str], columns: list[pa.Array], rows: int, end: str) -> pa.Array:
     if not names:
         return pa.array(["{" + end] * rows, pa.string())
-    parts: list[pa.Array | pa.Scalar] = []
-    for name, values in zip(names, columns, strict=True):
-        begin = ("," if parts else "{") + json.dumps(name, ensure_ascii=False) + ":"
-        parts += [text_scalar(begin, _STRING), json_values(values)]
+    pairs = zip(_begins(tuple(names)), map(json_values, columns), strict=True)
+    parts: list[pa.Array | pa.Scalar] = [part for pair in pairs for part in pair]
     return pc.binary_join_element_wise(*parts, text_scalar(end, _STRING), text_scalar("", _STRING))
+
+
+@lru_cache(maxsize=16)
+def _begins(names: tuple[str, ...]) -> list[pa.Scalar]:
+    """The text in front of each value of an object."""
+    marks = ("{", *[","] * (len(names) - 1))
+    return [
+        text_scalar(f"{mark}{json.dumps(name, ensure_ascii=False)}:", _STRING)
+        for mark, name in zip(marks, names, strict=True)
+    ]
 
 
 def _joined(offsets: pa.Array, items: pa.Array, begin: str, end: str) -> pa.Array:
