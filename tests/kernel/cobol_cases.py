@@ -54,9 +54,9 @@ class Copybooks:
         self._count = 0
         self.shifts = draw.random() < 0.3  # lists have only the items that there are
 
-    def record(self) -> CobolItem:
-        """An item for whole records."""
-        return self._group("REC", 0)
+    def group(self, name: str) -> CobolItem:
+        """An item of items, such as for whole records."""
+        return self._group(name, 0)
 
     def _name(self) -> str:
         self._count += 1
@@ -264,10 +264,86 @@ def _joined(items: list[CobolItem]) -> Encoded:
     return b"".join(data for _, data, _ in parts), rows
 
 
-def random_case(draw: random.Random) -> tuple[dict[str, Any], bytes, list[dict[str, Any]]]:
-    """Options, a file of the records of a copybook, and their rows."""
+Case = tuple[dict[str, Any], bytes, list[dict[str, Any]]]
+"""Options, a file of the records of a copybook, and their rows."""
+
+
+class Families:
+    """Makes random files of records with children: a root, and the records of other kinds that follow it."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self._draw, self.books = draw, Copybooks(draw)
+        self.books.shifts = False
+        self.groups = [self.books.group(f"G{number}") for number in range(draw.randint(2, 4))]
+        self.parents = [-1, *(draw.randrange(number) for number in range(1, len(self.groups)))]
+        self.ids = ["a", "b,c", "d", "e"][: len(self.groups)]
+
+    def copybook(self) -> str:
+        """One item for the kind, and the groups, which have the same place."""
+        first, *others = self.groups
+        views = [CobolItem(group.name, f"REDEFINES {first.name}", group.encode, group.inner) for group in others]
+        return "\n".join(CobolItem("REC", "", lambda: (b"", None), [self._kind(0), first, *views]).lines(1))
+
+    def options(self) -> dict[str, Any]:
+        """Options that tell the kinds, and which are children of which."""
+        names = [group.name for group in self.groups]
+        inner = {
+            name: [names[child] for child, parent in enumerate(self.parents) if parent == place]
+            for place, name in enumerate(names)
+        }
+        return {
+            "segmentField": "K",
+            "redefineSegmentIdMap": "; ".join(f"{name} => {ids}" for name, ids in zip(names, self.ids, strict=True)),
+            "segmentChildren": "; ".join(f"{name} => {','.join(of)}" for name, of in inner.items() if of),
+        }
+
+    def family(self) -> tuple[list[bytes], dict[str, Any]]:
+        """The records of a root, and its row."""
+        records, value = self._member(0)
+        return records, {"K": "a", self.groups[0].name: value}
+
+    def _kind(self, number: int) -> CobolItem:
+        letter = self._draw.choice(self.ids[number].split(","))
+        return CobolItem("K", "PIC X", lambda: (letter.encode(self.books.encoding), letter))
+
+    def _member(self, number: int) -> tuple[list[bytes], dict[str, Any]]:
+        data, value = self.groups[number].encode()
+        records = [self._kind(number).encode()[0] + data]
+        children = [child for child, parent in enumerate(self.parents) if parent == number]
+        value |= {self.groups[child].name: [] for child in children}
+        for _ in range(self._draw.choice([0, 1, 3]) if children else 0):
+            child = self._draw.choice(children)
+            inner, found = self._member(child)
+            records += inner
+            value[self.groups[child].name].append(found)
+        return records, value
+
+
+def _random_families(draw: random.Random) -> Case:
+    made = Families(draw)
+    parts = [made.family() for _ in range(draw.choice([0, 1, 2, 5]))]
+    records = [record for family, _ in parts for record in family]
+    header, trailer, more = draw.choice([0, 0, 5]), draw.choice([0, 0, 7]), draw.choice([0, 0, 4])
+    options = made.options() | {
+        "copybook": made.copybook(), "encoding": made.books.encoding, "fileStartOffset": header,
+        "fileEndOffset": trailer,
+    }  # fmt: skip
+    if draw.random() < 0.7:
+        order = draw.choice([True, False, None])
+        options |= {"recfm": "V", "isRdwPartOfRecordLength": more > 0, "isRdwBigEndian": order}
+        records = [_with_header(each, more, big=order is not False) for each in records]
+    else:
+        longest = 1 + max(len(group.encode()[0]) for group in made.groups)
+        records = [each.ljust(longest, b"\0") for each in records]
+    return options, b"H" * header + b"".join(records) + b"T" * trailer, [row for _, row in parts]
+
+
+def random_case(draw: random.Random) -> Case:
+    """A case of any kind."""
+    if draw.random() < 0.15:
+        return _random_families(draw)
     books = Copybooks(draw)
-    record = books.record()
+    record = books.group("REC")
     start, end = draw.choice([0, 0, 2]), draw.choice([0, 0, 3])
     header, trailer = draw.choice([0, 0, 5]), draw.choice([0, 0, 7])
     parts = [record.encode() for _ in range(draw.choice([0, 1, 2, 7, 30]))]
