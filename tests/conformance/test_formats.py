@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from splitscan.formats.cobol.format import Cobol
 from splitscan.formats.cobol.framing import FixedRecords, LineRecords
 from splitscan.formats.cobol.headers import HeaderRecords
+from splitscan.formats.cobol.options import CobolOptions, Occurring, Recfm
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
@@ -29,6 +31,18 @@ from splitscan.formats.text.lines import DelimitedFormat, LineFormat, line_forma
 from splitscan.formats.xml.framing import XmlFormat
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import read_range
+
+BOOK = "       01 R.\n          05 K PIC X.\n          05 A.\n             10 L PIC 9.\n"
+LISTS = "       01 R.\n          05 N PIC 9.\n          05 A OCCURS 0 TO 3 DEPENDING ON N PIC X.\n"
+OTHER = "          05 B REDEFINES A.\n             10 M PIC X(2).\n"
+FAMILY = {
+    "segment_field": "K", "redefine_segment_id_map": (("A", ("a",)), ("B", ("b",))),
+    "segment_children": (("A", ("B",)),),
+}  # fmt: skip
+
+
+def by_copybook(text: str, **options: Any) -> RecordFormat:
+    return Cobol().framing(CobolOptions(copybook=text, encoding="ascii", **options))
 
 
 class Case(NamedTuple):
@@ -239,6 +253,36 @@ FORMATS = [
         HeaderRecords(start=1, trailer=2, big_endian=True, adjustment=-4),
         (b"#\0\6\0\0ab\0\5\0\0c!!", b"#\0\3\0\0ab", b"#!", b""),
         (b"\0\5\0\0a", b"\0\6\0\0ab", b"\0", b"\1"),
+    ),
+    Case(
+        "in segments",
+        by_copybook(BOOK, recfm=Recfm.VARIABLE),
+        (b"\0\1\1\0a\0\1\3\0b\0\1\2\0c\0\1\0\0d", b"\0\1\1\0a\0\1\0\0b\0\1\2\0c", b"\0\1\1\0a\0\1", b""),
+        (b"\0\1\1\0a", b"\0\1\2\0b", b"\0\1\3\0c", b"\0\1\0\0d", b"\0"),
+    ),
+    Case(
+        "with their lengths in an item",
+        by_copybook(BOOK, record_length_field="L"),
+        (b"a2b3xa2", b"a2a9", b"a2b1a2", b""),
+        (b"a2", b"b3x", b"a", b"9"),
+    ),
+    Case(
+        "as long as their lists",
+        by_copybook(LISTS, variable_size_occurs=Occurring.SHIFT),
+        (b"02ab1c0", b"3ab", b"07ab", b""),
+        (b"0", b"1a", b"2bc", b"7"),
+    ),
+    Case(
+        "with children",
+        by_copybook(BOOK + OTHER, recfm=Recfm.VARIABLE, **FAMILY),
+        (b"\0\2\0\0a1\0\3\0\0bxy\0\1\0\0a", b"\0\1\0\0b\0\1\0\0a\0\1\0\0x", b"\0\1\0\0a\0\3\0\0b", b""),
+        (b"\0\1\0\0a", b"\0\1\0\0b", b"\0\2\0\0bx", b"\0", b"\1"),
+    ),
+    Case(
+        "of a fixed length with children",
+        by_copybook(BOOK + OTHER, **FAMILY),
+        (b"a1_bxya2_a3_bx", b"bxya1_", b"b", b""),
+        (b"a1_", b"bxy", b"x", b"a"),
     ),
     Case("lines of records", LineRecords(delimiter=b"\x15"), (b"ab\x15\x15c", b"\x15"), (b"a", b"\x15")),
     Case("fixed, one byte", FixedFormat(1), (b"abc",), (b"a",)),

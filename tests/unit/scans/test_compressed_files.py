@@ -32,7 +32,58 @@ COMPRESS = {
 CSV = b"id,name\n" + b"".join(b'%d,"%s\n%d"\n' % (i, b"x" * (i % 7), i * i) for i in range(999))
 JSON = b"".join(b'{"id": %d,\n "name": "n%d"}\n' % (i, i) for i in range(999))
 LINES = b"".join(b"line \\\n%d\n" % i for i in range(999)) + b"the last has no end"
+BOOK = """
+       01 R.
+          05 K PIC X.
+          05 A.
+             10 N PIC 9(3).
+          05 B REDEFINES A.
+             10 T PIC X(2).
+"""
+KINDS = {
+    "segment_field": "K", "redefine_segment_id_map": "A => a; B => b", "segment_children": "A => B",
+}  # fmt: skip
+ROWS = [f"a{i:03}".encode() for i in range(999)]
+HEADED = [len(row).to_bytes(2, "big") + b"\0\0" + row for row in ROWS]
+BLOCKS = [b"".join(HEADED[i : i + 40]) for i in range(0, 999, 40)]
+SPANS = [b"\0\2\1\0" + row[:2] + b"\0\2\2\0" + row[2:] for row in ROWS]
+
+
+def cobol(path, **options):
+    return ss.scan_cobol(path, BOOK, encoding="ascii", **options)
+
+
+FAMILIES = b"".join(row + b"\0\3\0\0bxy" for row in HEADED)
+PAGES = b"\n".join(
+    b'{"page":%d,"items":[{"id":%d,"b":"]}"},\n{"id":%d}],"more":{"items":[7]}}' % (i, i, -i) for i in range(500)
+)
+LOG = b"lost\n" + b"".join(b"%d one\n  two\n" % i for i in range(999))
+W3C = b"".join(b"#Version: 1.0\r\n#Fields: a cs-bytes\r\n%d 7\r\n" % i for i in range(999))
 SCANS = {
+    "cobol F": (b"".join(ROWS), cobol),
+    "cobol V": (b"".join(HEADED), lambda path, **o: cobol(path, recfm="V", **o)),
+    "cobol V, spanned": (b"".join(SPANS), lambda path, **o: cobol(path, recfm="V", **o)),
+    "cobol V with children": (FAMILIES, lambda path, **o: cobol(path, recfm="V", **KINDS, **o)),
+    "cobol F with children": (b"".join(row + b"bxy?" for row in ROWS), lambda path, **o: cobol(path, **KINDS, **o)),
+    "cobol VB": (
+        b"".join(len(block).to_bytes(2, "big") + b"\0\0" + block for block in BLOCKS),
+        lambda path, **o: cobol(path, recfm="VB", **o),
+    ),
+    "cobol D": (b"\n".join(ROWS), lambda path, **o: cobol(path, recfm="D", **o)),
+    "log": (LOG, lambda path, **o: ss.scan_log(path, record_start="[0-9]", **o)),
+    "log of w3c": (W3C, lambda path, **o: ss.scan_log(path, log_format="w3c", **o)),
+    "json below a path": (
+        PAGES,
+        lambda path, **o: ss.scan_json(
+            path, "id int, page int", record_path="$.items[*]", record_path_columns="$.page", **o
+        ),
+    ),
+    "variants": (b'{"a":[1,{}]}\n7\n' * 500, lambda path, **o: ss.scan_json(path, single_variant_column="v", **o)),
+    "variant columns": (
+        b'{"a":[1,{}],"b":{"x":null}}\n{"a":NaN}\n' * 500,
+        lambda path, **o: ss.scan_json(path, "a variant, b struct<x: variant>", **o),
+    ),
+    "variants of csv": (CSV, lambda path, **o: ss.scan_csv(path, header=True, single_variant_column="v", **o)),
     "csv": (CSV, lambda path, **options: ss.scan_csv(path, header=True, **options)),
     "csv with a schema": (CSV, lambda path, **o: ss.scan_csv(path, "id long, name string", header=True, **o)),
     "csv with newlines": (

@@ -176,6 +176,14 @@ def test_broken_lines_in_three_modes(tmp_path: Path) -> None:
         ss.scan_json(path, single_variant_column="v", mode="FAILFAST").to_arrow()
 
 
+def test_numbers_beyond_json_are_read_as_the_option_says(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"a":NaN}\n')
+    allowed = ss.scan_json(path, "a variant").to_arrow()
+    assert values(allowed, "a") == ["1c000000000000f87f"]
+    refused = ss.scan_json(path, single_variant_column="v", allow_non_numeric_numbers=False)
+    assert (values(refused.to_arrow()), refused.rejects().to_arrow()["code"].to_pylist()) == ([None], ["bad-json"])
+
+
 def test_elements_of_an_array_and_below_a_path_are_rows(tmp_path: Path) -> None:
     path = written(tmp_path, '[1, {"a": [2]},\n null, "x"]')
     expected = ["0c01", "0201000007030100020c02", "00", "0578"]
@@ -183,12 +191,12 @@ def test_elements_of_an_array_and_below_a_path_are_rows(tmp_path: Path) -> None:
         value and value[:4]
         for value in values(ss.scan_json(path, multi_line=True, single_variant_column="v").to_arrow())
     ] == [value[:4] for value in expected]
-    path = written(tmp_path, '{"meta": 1, "data": [1, [], null]}')
+    path = written(tmp_path, '{"meta": 1, "data": [1, "s", null, [], {}]}')
     below = ss.scan_json(path, record_path="$.data[*]", single_variant_column="v").to_arrow()
-    assert values(below) == ["0c01", "030000", "00"]
+    assert values(below) == ["0c01", "0573", "00", "030000", "020000"]
     options = {"record_path": "$.data[*]", "record_path_columns": "$.meta as m int"}
     around = ss.scan_json(path, single_variant_column="v", **options).to_arrow()
-    assert (values(around), around["m"].to_pylist()) == (values(below), [1, 1, 1])
+    assert (values(around), around["m"].to_pylist()) == (values(below), [1] * 5)
 
 
 def test_members_of_any_depth_are_variants(tmp_path: Path) -> None:
