@@ -61,3 +61,13 @@ def test_a_destination_inside_its_source_is_never_ingested(spark, tmp_path):
     assert (ingest().rows, ingest().nothing_to_do) == (1, True)
     assert sorted(row.id for row in spark.read.parquet(destination).collect()) == [1, 2, 3]
     assert verify(destination, deep=True).ok
+
+
+def test_a_copybook_of_ten_thousand_fields_is_ten_thousand_columns(spark, tmp_path):
+    (tmp_path / "a.dat").write_bytes(b"\xf1\xf2\xf3" * 30_000)
+    copybook = "       01 R.\n" + "".join(f"          05 F{number} PIC 9(3).\n" for number in range(10_000))
+    reader = spark.read.format("splitscan").option("recordFormat", "cobol").option("copybook", copybook)
+    frame = reader.load(str(tmp_path / "a.dat"))
+    assert len(frame.columns) == 10_000
+    assert [tuple(row) for row in frame.select("F0", "F9999").collect()] == [(123, 123)] * 3
+    assert frame.count() == 3
