@@ -325,7 +325,7 @@ def refuse_no_text(path: str, format: object, head: bytes) -> None:
             seen=f"{quote_bytes(head[:SIGNATURE_BYTES])}, read as {encoding.name}",
             fix="if the file is compressed, say sourceCompression=snappy, lz4 or deflate, which are known by the names "
             "of files alone, or decompress it first; if it is text, say its encoding; else read it with format fixed "
-            "or slices, which take any bytes",
+            "or slices, which take any bytes, or with format cobol by a copybook",
             code="not-text",
         )
 

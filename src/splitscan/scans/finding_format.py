@@ -38,7 +38,8 @@ from splitscan.scans.files import Paths, as_paths
 F = TypeVar("F", bound=str | OwnFormat)
 
 _NAMED_FILES = 100  # of a directory or glob whose own name says nothing
-_TEXT = "text"
+_TEXT, _LOG = "text", "log"
+_OF_RECORDS = frozenset({"recordPattern", "recordStart", "recordContinues", "logFormat"})
 _ZONE = "timezone"
 _ARCHIVE = "a ZIP archive"
 _ITS_FILES = "set archivePathFilter=* (on the command line -o 'archivePathFilter=*'): the files in it are read"
@@ -166,10 +167,12 @@ def about_beginning(format: str, head: bytes, encoding: str, given: Collection[s
         return f"begins with the mark of {wanted}: it probably wants option encoding={wanted}"
     if wanted is not None:
         return f"has many bytes that are zero: it is no text in {encoding}, and perhaps wants option encoding={wanted}"
-    if format == _TEXT or (format == DEFAULT_FORMAT and "sep" not in given):
+    is_lines = format == _TEXT or (format == _LOG and not _OF_RECORDS.intersection(given))
+    if is_lines or (format == DEFAULT_FORMAT and "sep" not in given):
         log = log_text(head)
         if log is not None:
-            return f"looks like {log.kind}, and is read as {format}: {log.hint}"
+            read = f"lines of a {format}" if format == _LOG else format
+            return f"looks like {log.kind}, and is read as {read}: {log.hint}"
     begins = other_text(head)
     if format == XML.format and head.strip(_BLANKS) and b"<" not in head:
         return f"has no element in its first {len(head):,} bytes, and is read as {format}"

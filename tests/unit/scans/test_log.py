@@ -3,6 +3,7 @@
 import datetime as dt
 import gzip
 import re
+from pathlib import Path
 
 import pytest
 
@@ -219,6 +220,38 @@ def test_patterns_mean_what_those_of_python_do(write, pattern, texts):
     assert [value is not None for value in scan.to_arrow()["all"].to_pylist()] == expected
 
 
+def of_grok(pattern):
+    """A pattern of grok as one of groups, by the names that the page of logs has; and the types that it says."""
+    page = (Path(__file__).parents[3] / "docs" / "logs.md").read_text()
+    known = dict(line.split(" ", 1) for line in page.rpartition("```\n")[0].rpartition("```\n")[2].splitlines())
+    kinds = []
+
+    def group(found):
+        name, column, kind = found.groups()
+        kinds.append(f"{column} {kind or 'string'}")
+        return f"(?P<{column}>{known[name]})"
+
+    return re.sub(r"%\{(\w+):(\w+)(?::(\w+))?\}", group, pattern), ", ".join(kinds)
+
+
+def test_patterns_of_grok_are_written_out(write):
+    pattern, schema = of_grok(
+        r"%{IPORHOST:client} \[%{HTTPDATE:at}\] %{LOGLEVEL:level} %{NUMBER:ms:int} %{QS:agent} "
+        r"(?:%{INT:id:long} )?%{TIMESTAMP_ISO8601:ready:timestamp} %{NOTSPACE:path} %{WORD:verb}%{DATA:rest}"
+    )
+    begin = "::1 [10/Oct/2000:13:55:36 -0700] INFO"
+    ends = ('12 "a \\" b" 7 2024-01-31T10:00:00Z /x GET', '.5 "" 2024-01-31 10:00:00,5 /y PUT more', '"" no')
+    scan = ss.scan_log(write("".join(f"{begin} {end}\n" for end in ends)), schema, record_pattern=pattern)
+    first, second, third = scan.to_arrow().to_pylist()
+    assert first == {
+        "client": "::1", "at": "10/Oct/2000:13:55:36 -0700", "level": "INFO", "ms": 12, "agent": '"a \\" b"', "id": 7,
+        "ready": dt.datetime(2024, 1, 31, 10, tzinfo=dt.UTC), "path": "/x", "verb": "GET", "rest": None,
+    }  # fmt: skip
+    assert (second["ms"], second["id"], second["rest"], set(third.values())) == (None, None, " more", {None})
+    assert codes(scan)[0] == "bad-value"
+    assert codes(scan)[-1] == "no-match"
+
+
 @pytest.mark.parametrize("pattern", ["(a+)+b", "(?:a|a)*b", "(?:a*)*b", "(?:a?){50}a{50}b", "(?:.*a){9}b"])
 def test_patterns_that_others_try_in_many_ways_take_time_in_the_length_of_the_text(write, pattern):
     text = "a" * 200_000
@@ -271,6 +304,15 @@ def test_logs_that_are_read_as_something_else_are_told_of(tmp_path, caplog, kind
     assert f"and is read as {said}: set recordFormat=log and logFormat={kind}," in caplog.text
     caplog.clear()
     assert ss.scan_log(str(path), log_format=kind).count() > 0
+    assert "looks like" not in caplog.text
+
+
+def test_lines_of_a_log_whose_kind_is_known_are_told_of(write, caplog):
+    assert ss.scan_log(write(ACCESS)).schema.names == ["value"]
+    assert "is read as lines of a log: set recordFormat=log and logFormat=combined" in caplog.text
+    caplog.clear()
+    for options in ({"record_pattern": "(?P<all>.*)"}, {"record_start": "1"}):
+        ss.scan_log(write(ACCESS), **options).to_arrow()
     assert "looks like" not in caplog.text
 
 

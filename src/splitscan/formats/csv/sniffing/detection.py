@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -256,6 +257,10 @@ def _explain(
     )
 
 
+_ASCII = (string.ascii_letters + string.digits + " ").encode()
+_EBCDIC = (string.ascii_letters + string.digits + " ").encode("cp037")
+
+
 def _line_ends(text: bytes) -> str:
     pairs = text.count(b"\r\n")
     counts = {"CRLF": pairs, "LF": text.count(b"\n") - pairs, "CR": text.count(b"\r") - pairs}
@@ -277,5 +282,17 @@ def _without_encoding(samples: Sequence[RawSample]) -> Dialect:
             f"{zeros:,} of the first {len(samples[0].data):,} bytes are zero: they may be no text, but records of "
             f"bytes, which recordFormat=fixed reads. {doubt}"
         )
+    if _is_ebcdic(samples[0].data):
+        doubt = (
+            "The bytes are like those of a mainframe: with the copybook of the file, recordFormat=cobol reads it, on "
+            f"the command line -f cobol -o copybook=PATH. {doubt}"
+        )
     return Dialect(",", '"', '"', header=False, skip_rows=0, comment=None, multi_line=True, encoding="", line_ends="",
                    columns=0, score=0.0, doubts=(doubt,))  # fmt: skip
+
+
+def _is_ebcdic(data: bytes) -> bool:
+    """True if most bytes are letters, digits and blanks of EBCDIC, and few are those of ASCII."""
+    held = data.replace(b"\0", b"")
+    words, others = (len(held) - len(held.translate(None, each)) for each in (_EBCDIC, _ASCII))
+    return words * 2 > len(held) and others * 4 < words

@@ -346,3 +346,10 @@ def test_a_part_in_the_middle_of_a_long_value_is_no_evidence_where_another_shows
     parts = [RawSample(middle, 9000, is_end=False), RawSample(middle + b'end",7\n' + rows, 19000, is_end=True)]
     assert find_dialect([head, *parts], {}).is_clear
     assert not find_dialect([head, parts[0]], {}).is_clear
+
+
+@pytest.mark.parametrize("zeros", [b"", b"\0\0\0\1"])
+def test_bytes_of_mainframes_are_told_with_what_reads_them(zeros):
+    record = zeros + "SMITH & SONS    10 High Street   0001234".encode("cp037")
+    assert "recordFormat=cobol reads it" in found(record * 20).doubts[0]
+    assert "cobol" not in found("caf\xe9 na\xefve;1\n".encode("latin-1") * 20).doubts[0]
