@@ -131,8 +131,9 @@ def check_types(schema: pa.Schema, table_format: str, where: str, *, variants: b
     for column in schema:
         if not _fits(column.type) or (holds_variant(column.type) and not variants):
             raise SchemaError(
-                f"a table of format {table_format} has no such type", Where(path=where, column=column.name),
-                type_name(column.type), "give the column another type in the schema", "table-type",
+                f"no reader of a table of format {table_format} expects such a type",
+                Where(path=where, column=column.name), type_name(column.type),
+                "give the column another type in the schema: as a string it keeps what is written", "table-type",
             )  # fmt: skip
 
 

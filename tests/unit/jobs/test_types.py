@@ -9,6 +9,7 @@ import pytest
 from splitscan.api.files import Scan
 from splitscan.errors import SchemaError
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
+from splitscan.jobs.table_format import check_types
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 
@@ -162,3 +163,12 @@ def test_a_stream_keeps_the_types_of_its_first_window_and_counts_what_does_not_f
     assert (report.rows, report.rejects) == (4, 1)
     assert "column 'v': '3.5' is no int [bad-value]" in report.notice
     assert sorted(written(tmp_path / "out").to_pylist(), key=str) == [1, 2, 4, 5, None]
+
+
+@pytest.mark.parametrize("kind", [pa.time64("us"), pa.list_(pa.time64("us")), pa.struct([("t", pa.time64("us"))])])
+@pytest.mark.parametrize("table", ["delta", "iceberg"])
+def test_tables_hold_no_times_of_day_and_the_error_names_the_column_and_the_cure(kind, table):
+    with pytest.raises(SchemaError, match="as a string it keeps what is written") as error:
+        check_types(pa.schema([("id", pa.int64()), ("at", kind)]), table, "out")
+    assert (error.value.reason_code, error.value.where.column) == ("table-type", "at")
+    check_types(pa.schema([("id", pa.int64()), ("at", pa.string())]), table, "out")
