@@ -80,6 +80,14 @@ def test_a_watched_directory_is_a_table_for_three_engines(said):
     ]
 
 
+def test_records_in_answers_are_rows_with_what_stands_around_them(said):
+    assert said("records_in_answers.py", "answers") == [
+        "id bigint, price double, tags array<string>, day date, total double",
+        *(f"2024-01-0{day}: 1000 items, 124875.0 of 124875.0" for day in (1, 2, 3)),
+        "more than one task: True",
+    ]
+
+
 def test_events_of_any_shape_are_variants(said):
     assert said("variants_of_events.py", "events") == [
         "300 events, 0 of them broken: order 100, refund 100, visit 100",
@@ -91,7 +99,7 @@ def test_events_of_any_shape_are_variants(said):
 def test_examples_are_short_and_each_has_a_test():
     tested = Path(__file__).read_text()
     programs = sorted(EXAMPLES.glob("*.py"))
-    assert len(programs) == 8
+    assert len(programs) == 9
     for program in programs:
         code = program.read_text()
         assert f'said("{program.name}"' in tested
