@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 import splitscan as ss
 from bench.generated import CHUNK_RECORDS, SCHEMA, generated_batch
 from bench.measure import Work
-from bench.works.file_works import BLOCK_SIZE, PLAIN, FrameWorks, whole
+from bench.works.file_works import BLOCK_SIZE, PLAIN, FrameWorks, duckdb_row, whole
 
 _AT = "10/Oct/2024:13:55:36 +0000"
 _AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
@@ -41,6 +41,7 @@ class Records:
         spark: Reads them by Spark's own means.
         summed: What is asked of the columns.
         ends: What stands before and after all records.
+        duckdb: Makes a query of DuckDB that gives the columns, if it can read such records.
     """
 
     record_format: str
@@ -52,6 +53,7 @@ class Records:
     spark: Callable[[SparkSession, str], DataFrame]
     summed: tuple[str, ...]
     ends: tuple[str, str] = ("", "")
+    duckdb: Callable[[str], str] | None = None
 
     def write(self, path: Path, size_bytes: int) -> None:
         """Write at least so many bytes."""
@@ -74,7 +76,7 @@ class RecordWorks(FrameWorks):
 
     def all(self) -> dict[str, Work]:
         """Every work by its name."""
-        return {
+        works: dict[str, dict[str, Callable[[], object]]] = {
             "aggregate": {
                 "splitscan": lambda: self._aggregate(self._scan().to_spark(self._spark)),
                 PLAIN: lambda: self._aggregate(self._frame()),
@@ -88,6 +90,13 @@ class RecordWorks(FrameWorks):
             "to_batches": {"splitscan": lambda: sum(batch.num_rows for batch in self._scan().to_batches())},
             "ingest": {"splitscan": self._splitscan_parquet, "spark": self._spark_parquet},
         }
+        if self._records.duckdb is not None:
+            records = f"({self._records.duckdb(self._source)})"
+            sums = ", ".join(f"sum({each})" for each in self._records.summed)
+            works["aggregate"]["duckdb"] = lambda: duckdb_row(f"select count(*), {sums} from {records}")
+            works["count"]["duckdb"] = lambda: duckdb_row(f"select count(*) from {records}")[0]
+            works["ingest"]["duckdb"] = lambda: self._duckdb_parquet_of(records)
+        return works  # type: ignore[return-value]
 
     def _spark_frame(self) -> DataFrame:
         return self._records.spark(self._spark, self._source)
@@ -148,9 +157,10 @@ def _spark_fixed_width(spark: SparkSession, source: str) -> DataFrame:
 
 def _spark_parts(spark: SparkSession, source: str) -> DataFrame:
     parts = (f"trim(substring(value, {41 + 8 * n}, 8)) as part{n}" for n in range(6))
-    columns = ("cast(trim(substring(value, 1, 12)) as long) as id", "trim(substring(value, 13, 12)) as name",
-               "cast(trim(substring(value, 25, 10)) as double) as price",
-               "cast(trim(substring(value, 35, 6)) as int) as qty")  # fmt: skip
+    columns = (
+        "cast(trim(substring(value, 1, 12)) as long) as id", "trim(substring(value, 13, 12)) as name",
+        "trim(substring(value, 25, 10)) as price", "cast(trim(substring(value, 35, 6)) as int) as qty",
+    )  # fmt: skip
     return spark.read.text(source).selectExpr(*columns, *parts)
 
 
@@ -161,6 +171,20 @@ def _spark_log(spark: SparkSession, source: str) -> DataFrame:
         *(F.regexp_extract("value", _COMBINED, place).cast(kind).alias(name)
           for place, (name, kind) in enumerate(names, start=1))
     )  # fmt: skip
+
+
+def _duckdb_log(source: str) -> str:
+    columns = [column.split() for column in _LOG_SCHEMA.split(", ")]
+    types = {"int": "integer", "long": "bigint"}
+    parts = ", ".join(
+        f"try_cast(parts.{name} as {types[kind]}) as {name}" if kind in types else f"parts.{name} as {name}"
+        for name, kind in columns
+    )
+    names = ", ".join(f"'{name}'" for name, _ in columns)
+    lines = (
+        f"read_csv('{source}', header=false, auto_detect=false, delim='\t', quote='', columns={{'line': 'VARCHAR'}})"
+    )
+    return f"select {parts} from (select regexp_extract(line, '{_COMBINED}', [{names}]) as parts from {lines})"
 
 
 def _layout() -> str:
@@ -192,11 +216,12 @@ RECORDS = [
         "cobol", "records of a fixed length by a copybook, ten columns", "records.cobol.dat", _lines_of_columns,
         f"ID bigint, NAME string, PRICE string, QTY int, {', '.join(f'PART{n} string' for n in range(6))}",
         {"copybook": _COPYBOOK, "encoding": "ascii"}, _spark_parts,
-        ("id", "qty", "length(name)", "price / 10000", *(f"length(part{n})" for n in range(6))),
+        ("id", "qty", "length(name)", "length(price)", *(f"length(part{n})" for n in range(6))),
     ),
     Records(
         "log", "combined access log, nine columns", "access.log", _log_lines, _LOG_SCHEMA, {"logFormat": "combined"},
         _spark_log, ("length(host)", "length(time)", "length(request)", "status", "bytes", "length(agent)"),
+        duckdb=_duckdb_log,
     ),
 ]  # fmt: skip
 """One for each such format."""
