@@ -17,7 +17,7 @@ from tests.kernel.two_loops import both
 
 import splitscan as ss
 from splitscan.errors import SplitscanError
-from splitscan.formats.decoding.contract import VARIANT
+from splitscan.formats.decoding.contract import VARIANT, is_variant
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.options import BlankAs
@@ -108,17 +108,18 @@ def check_csv(seed: int) -> Counter[str]:
         schema = pa.schema([("v", VARIANT)])
         options.update(
             rescuedDataColumn=None, singleVariantColumn="v", header=draw.random() < 0.5,
-            maxColumns=draw.choice([None, None, draw.randint(1, 6)]), preferDate=draw.random() < 0.7,
-            dateFormat=draw.choice([None, None, "yyyy-M-d"]), timeZone=draw.choice([None, "Europe/Paris"]),
-            timestampFormat=draw.choice([None, None, "yyyy-MM-dd HH:mm:ss"]),
-            variantAllowDuplicateKeys=draw.random() < 0.5,
-            maxVariantBytes=draw.choice([None, None, draw.randint(1, 40)]),
+            maxColumns=draw.choice([None, None, draw.randint(1, 6)]), **_variants(draw),
         )  # fmt: skip
     elif draw.random() < 0.2:
         schema = pa.schema([("columns", pa.list_(pa.string()))])
         options.update(rescuedDataColumn=None, maxColumns=draw.randint(1, 6))
     else:
-        blanks = {name: {"blankAs": draw.choice(list(BlankAs)).value} for name in names if draw.random() < 0.1}
+        if draw.random() < 0.3:
+            kinds = [draw.choice([VARIANT, *schema.types]) for _ in names]
+            schema = pa.schema(list(zip(names, kinds, strict=True)))
+            options.update(_variants(draw))
+        plain = [field.name for field in schema if not is_variant(field.type)]
+        blanks = {name: {"blankAs": draw.choice(list(BlankAs)).value} for name in plain if draw.random() < 0.1}
         options["columnOptions"] = json.dumps(blanks) if blanks else None
     special = "\0" if dialect.escape_escape == "" else dialect.escape_escape
     return check_reading(
@@ -131,6 +132,16 @@ def check_csv(seed: int) -> Counter[str]:
         nullValue=draw.choice(["", "", "", "a", "é", "12"]), emptyValue=draw.choice(["", "", "", "a", "empty", "\t"]),
         maxCharsPerColumn=draw.choice([None, None, None, 1, 3]), **options,
     )  # fmt: skip
+
+
+def _variants(draw: random.Random) -> dict[str, Any]:
+    return {
+        "preferDate": draw.random() < 0.7, "dateFormat": draw.choice([None, None, "yyyy-M-d"]),
+        "timeZone": draw.choice([None, "Europe/Paris"]), "locale": draw.choice([None, None, "de", "hi"]),
+        "timestampFormat": draw.choice([None, None, "yyyy-MM-dd HH:mm:ss"]),
+        "variantAllowDuplicateKeys": draw.random() < 0.5,
+        "maxVariantBytes": draw.choice([None, None, draw.randint(1, 40)]),
+    }  # fmt: skip
 
 
 def _written(draw: random.Random, fields: tuple[pa.Field, ...]) -> str | None:
@@ -191,14 +202,18 @@ def check_xml(seed: int) -> Counter[str]:
     """XML with all that names and texts may be."""
     draw = random.Random(seed)
     decoder = xml_cases.random_decoder(draw)
-    own = decoder.own
+    own, common, data = decoder.own, _common(draw), xml_cases.random_records(draw, decoder)
+    if draw.random() < 0.3:  # a record is one variant
+        corrupt = [pa.field("_corrupt_record", pa.string())] if draw.random() < 0.5 else []
+        decoder = replace(decoder, fields=(pa.field("v", VARIANT), *corrupt))
+        common |= {"singleVariantColumn": "v", "rescuedDataColumn": None}
     return check_reading(
-        draw, "xml", xml_cases.random_records(draw, decoder), pa.schema(decoder.fields),
+        draw, "xml", data, pa.schema(decoder.fields), maxVariantBytes=draw.choice([None, None, draw.randint(1, 60)]),
         rowTag=own.row_tag, attributePrefix=own.attribute_prefix, valueTag=own.value_tag,
         excludeAttribute=own.exclude_attribute, ignoreNamespace=own.ignore_namespace,
         ignoreSurroundingSpaces=own.ignore_surrounding_spaces, nullValue=own.null_value,
         timeZone=decoder.rules.time_zone, locale=decoder.rules.locale, columnOptions=_written(draw, decoder.fields),
-        **_common(draw),
+        **common,
     )  # fmt: skip
 
 
@@ -272,11 +287,11 @@ def check_csv_values(seed: int) -> Counter[str]:
     data = "".join(f"x,{field}\n" for field in fields).encode()
     rules = case.rules
     named = {"nanValue": rules.nan_value, "positiveInf": rules.positive_inf, "negativeInf": rules.negative_inf}
-    schema = pa.schema([("k", pa.string()), ("c", case.kind)])
-    met = check_reading(
-        draw, "csv", data, schema, 1, escape='"', multiLine=True, header=False, **named, **_value_options(case)
-    )
-    return met + _of_kind(case, met)
+    as_variants = draw.random() < 0.3
+    own = _rules(rules) | {"preferDate": draw.random() < 0.5} if as_variants else _value_options(case)
+    schema = pa.schema([("k", pa.string()), ("c", VARIANT if as_variants else case.kind)])
+    met = check_reading(draw, "csv", data, schema, 1, escape='"', multiLine=True, header=False, **named, **own)
+    return met + (Counter(variants=met["records"]) if as_variants else _of_kind(case, met))
 
 
 def check_json_values(seed: int) -> Counter[str]:

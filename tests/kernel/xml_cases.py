@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from tests.kernel.json_cases import LEAVES
 
+from splitscan.formats.decoding.contract import VARIANT, is_variant
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.rescue import Rescue
 from splitscan.formats.framing.encodings import UTF_8
@@ -19,6 +20,7 @@ BETWEEN = [
 ]  # fmt: skip
 TAGS = ["r", "r", "r", "x:r", "é"]
 NAMES = ["a", "a", "b", "c", "x:a", "é", "long_name_of_an_element", "_a", "_VALUE", "r", "n.1"]
+OTHER_CASE = ["A", "É", "_A", "X:a", "_value", "C"]
 ODD_NAMES = ["1", "-a", "a\u00d7", "\u2603", "", ":", "a:", "a\u00b7", "\u4e00", "\U00020000", "a b", "A&"]
 TEXTS = [
     "x", "", " ", "\n  ", "some text", "1", "12", "-7", "127", "128", "2147483647", "1.5", "-0.25", "1e3", "999.994",
@@ -78,7 +80,7 @@ NOISE = [
 def random_kind(draw: random.Random, depth: int = 2) -> pa.DataType:
     """A type, nested or not."""
     if depth == 0 or draw.random() < 0.6:
-        return draw.choice(LEAVES)
+        return draw.choice([*LEAVES, VARIANT, VARIANT])
     inner = random_kind(draw, depth - 1)
     choice = draw.randrange(4)
     if choice == 0:
@@ -128,6 +130,7 @@ class Writer:
         self._oddity = self.draw.choice([0, 0, 0.02, 0.15])
         self._misfit = self.draw.choice([0, 0.05, 0.3])
         self._own = self.decoder.own
+        self._names = NAMES + (OTHER_CASE if self.draw.random() < 0.5 else [])
 
     def record(self) -> str:
         """One record."""
@@ -147,19 +150,20 @@ class Writer:
 
     def _inside(self, kind: pa.DataType | None, depth: int) -> tuple[list[str], str]:
         draw = self.draw
-        if kind is None or draw.random() < self._misfit:
+        if kind is None or is_variant(kind) or draw.random() < self._misfit:
             kind = random_kind(draw, max(depth, 0))
+            kind = pa.string() if is_variant(kind) else kind
         while pa.types.is_list(kind):
             kind = kind.value_type
         if pa.types.is_struct(kind):
             members = [(kind.field(i).name, kind.field(i).type) for i in range(kind.num_fields)]
         elif pa.types.is_map(kind):
-            members = [(draw.choice(NAMES), kind.item_type) for _ in range(draw.choice([0, 1, 2, 3, 12]))]
+            members = [(draw.choice(self._names), kind.item_type) for _ in range(draw.choice([0, 1, 2, 3, 12]))]
         else:
-            extra = [self._attribute(draw.choice(NAMES))] if draw.random() < 0.1 else []
+            extra = [self._attribute(draw.choice(self._names))] if draw.random() < 0.1 else []
             return extra, self._text()
         while draw.random() < 0.3:
-            members.insert(draw.randint(0, len(members)), (draw.choice(NAMES), None))
+            members.insert(draw.randint(0, len(members)), (draw.choice(self._names), None))
         attributes, parts = [], []
         for name, inner in members:
             prefix = self._own.attribute_prefix

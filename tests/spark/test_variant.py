@@ -173,9 +173,127 @@ def test_every_door_of_spark_gives_variants_of_csv(
     assert frame.selectExpr("schema_of_variant(v)").first()[0] == "OBJECT<a: DATE, b: BIGINT>"  # type: ignore[index]
 
 
+@pytest.mark.parametrize("through", ["frame", "source", "python"])
+def test_every_door_of_spark_gives_columns_of_variants(
+    spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, through: str
+) -> None:
+    """Rows are Spark's: each value is the first of its column, or of the type of those before it."""
+    if through == "python":
+        request.getfixturevalue("read_by_python")
+    for format, text, schema, options in (
+        ("csv", '1,2020-01-02\n2,\n3\n4,"x",y\n5,""\n', "a int, v variant", {}),
+        ("xml", "<a><r><v x='1'>2</v><v/></r><r><v>x</v>y</r></a>", "v variant, l array<variant>, _VALUE variant",
+         {"rowTag": "r"}),
+    ):  # fmt: skip
+        path = tmp_path / f"a.{format}"
+        path.write_text(text)
+        if through == "source":
+            reader = spark.read.format("splitscan").option("recordFormat", format).options(**options)
+            frame = reader.schema(schema).load(str(path))
+        else:
+            frame = ss.scan(str(path), format, schema, **options).to_spark(spark)
+        theirs = spark.read.format(format).options(**options).schema(schema).load(str(path))
+        rows = [fn.to_json(fn.struct("*")), *(fn.isnull(name) for name in frame.columns)]
+        assert frame.select(*rows).collect() == theirs.select(*rows).collect()
+        assert frame.where("try_variant_get(v, '$', 'string') = 'x'").count() == 1
+
+
+def test_columns_of_variants_go_into_parquet(spark: SparkSession, tmp_path: Path) -> None:
+    path, out = tmp_path / "a.csv", tmp_path / "out"
+    path.write_text("1,2020-01-02 03:04:05\n2,1.50\n")
+    ss.scan_csv(str(path), "id int, v variant").ingest(spark, str(out))
+    frame = spark.read.schema("id int, v variant").parquet(str(out)).orderBy("id")
+    assert [row[0] for row in frame.selectExpr("schema_of_variant(v)").collect()] == ["TIMESTAMP", "DECIMAL(2,1)"]
+
+
 def test_variants_of_csv_go_into_parquet(spark: SparkSession, tmp_path: Path) -> None:
     path, out = tmp_path / "a.csv", tmp_path / "out"
     path.write_text("1,2020-01-02 03:04:05\n")
     ss.scan_csv(str(path), single_variant_column="v").ingest(spark, str(out))
     frame = spark.read.schema("v variant").parquet(str(out))
     assert frame.selectExpr("schema_of_variant(v)").collect()[0][0] == "OBJECT<_c0: BIGINT, _c1: TIMESTAMP>"
+
+
+XML_TEXTS = (
+    "x", "1", " 7 ", "-0", "007", "1.50", "1e3", "1e40", "99999999999999999999", "1" * 39, "true", "FALSE", "NA",
+    "null", "", " \n ", "é", "&lt;", "a&amp;b", "&#65;", "&#10;", "<![CDATA[a<b]]>", "a<![CDATA[ ]]>", "\u00a0",
+    "\u00a01", "a\r\nb", "2020-01-02", ".5", "5.", "9223372036854775807", "9223372036854775808", "1e-38",
+    "0e39", "x" * 70,
+)  # fmt: skip
+XML_NAMES = ("a", "A", "b", "n:b", "_x", "é", "É", "c", "r", "long_name")
+
+
+def random_xml(draw: random.Random, name: str, depth: int) -> str:
+    """An element without what Spark loses: texts that comments divide, several elements of the name of texts."""
+    names = sorted({each.lower(): each for each in draw.sample(XML_NAMES, draw.randint(0, 3))}.values())
+    attributes = "".join(f" {each}='{draw.choice([text for text in XML_TEXTS if '<' not in text])}'" for each in names)
+    inside = "".join(
+        random_xml(draw, draw.choice(XML_NAMES), depth - 1) if depth and draw.random() < 0.7 else draw.choice(XML_TEXTS)
+        for _ in range(draw.choice([0, 1, 1, 2, 4]))
+    )
+    return f"<{name}{attributes}>{inside}</{name}>" if inside else f"<{name}{attributes}/>"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"ignoreSurroundingSpaces": "false"}, {"excludeAttribute": "true"}, {"ignoreNamespace": "true"},
+        {"nullValue": "NA"}, {"attributePrefix": "@", "valueTag": "#"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_xml_has_the_bytes_of_spark(spark: SparkSession, tmp_path: Path, options: dict[str, str]) -> None:
+    draw = random.Random(20261129)
+    records = [random_xml(draw, "r", 3) for _ in range(400)]
+    path = tmp_path / "a.xml"
+    path.write_bytes(("<rows>" + "\n".join(records) + "</rows>").encode())
+    given = {"rowTag": "r", "singleVariantColumn": "v", **options}
+    theirs = spark.read.options(**given).xml(str(path)).toArrow()["v"].to_pylist()
+    ours = ss.scan(str(path), "xml", **given).to_arrow()["v"].to_pylist()  # type: ignore[arg-type]
+    assert list(zip(records, ours, strict=True)) == list(zip(records, theirs, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("record", "options", "spark_has", "we_have"),
+    [
+        ("<r>x<!--c-->y</r>", {}, '"x"', '"xy"'),
+        ("<r>x<!--c-->y<b/></r>", {}, '{"_VALUE":["x","y"],"b":null}', '{"_VALUE":"xy","b":null}'),
+        ("<r><_VALUE>1</_VALUE><_VALUE>2</_VALUE></r>", {}, "1", "[1,2]"),
+        ("<r><a> NA </a></r>", {"nullValue": "NA"}, '{"a":"NA"}', '{"a":null}'),
+        ("<r>1,5</r>", {}, "15", '"1,5"'),
+        ("<r>\u0663</r>", {}, "3", '"\u0663"'),
+        (
+            "<r e='0' a='1' b='2' E='3' d='4'/>",
+            {},
+            '{"_E":[3,0],"_a":1,"_b":2,"_d":4}',
+            '{"_a":1,"_b":2,"_d":4,"_e":[0,3]}',
+        ),
+    ],
+)
+def test_xml_that_spark_reads_otherwise(
+    spark: SparkSession, tmp_path: Path, record: str, options: dict[str, str], spark_has: str, we_have: str
+) -> None:
+    path = tmp_path / "a.xml"
+    path.write_text(f"<rows>{record}</rows>")
+    given = {"rowTag": "r", "singleVariantColumn": "v", **options}
+    theirs = spark.read.options(**given).xml(str(path))
+    ours = ss.scan(str(path), "xml", **given).to_spark(spark)  # type: ignore[arg-type]
+    assert (shown(theirs), shown(ours)) == ([spark_has], [we_have])
+
+
+@pytest.mark.parametrize("through", ["frame", "source", "python"])
+def test_every_door_of_spark_gives_variants_of_xml(
+    spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, through: str
+) -> None:
+    path, given = tmp_path / "a.xml", {"rowTag": "r", "singleVariantColumn": "v"}
+    path.write_text("<a><r k='1'>x<b>1.50</b></r><r/><r>5</r></a>")
+    if through == "python":
+        request.getfixturevalue("read_by_python")
+    if through == "source":
+        frame = spark.read.format("splitscan").option("recordFormat", "xml").options(**given).load(str(path))
+    else:
+        frame = ss.scan(str(path), "xml", **given).to_spark(spark)  # type: ignore[arg-type]
+    assert frame.schema.simpleString() == "struct<v:variant>"
+    assert shown(frame) == shown(spark.read.options(**given).xml(str(path)))
+    assert shown(frame) == ['{"_VALUE":"x","_k":1,"b":1.5}', "null", "5"]
+    assert frame.count() == 3

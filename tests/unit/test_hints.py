@@ -950,8 +950,12 @@ def _(place):
 
 @case("unsupported-type", "")
 def _(place):
-    path = csv(place, "1,2\n")
-    return lambda: read(path, "a variant, b int"), lambda: read(path, "a string, b int")
+    path = csv(place, "12\n")
+
+    def columns(schema):
+        return ss.scan_fixed_width(path, "a 1 1, b 2 1", schema).to_arrow()
+
+    return lambda: columns("a variant, b int"), lambda: columns("a string, b int")
 
 
 @case("unsupported-type", "declare it as")

@@ -162,6 +162,12 @@ impl Column {
         matches!(self.data, Data::Text(_))
     }
 
+    /// Whether it is a column of variants: [`Column::push_variant`].
+    #[inline]
+    pub fn is_variant(&self) -> bool {
+        matches!(self.data, Data::Variant(_))
+    }
+
     /// The most bytes that the texts, or items that the lists, of one column have, parts of nested ones included. At
     /// most [`MAX_COLUMN_BYTES`](crate::limits::MAX_COLUMN_BYTES), or a push is a bug of the caller.
     pub fn text_bytes(&self) -> usize {

@@ -61,6 +61,7 @@ pub(crate) struct Filling<'p> {
     rescued: Option<Column>,
     text_bytes: usize, // of the records: no column has more, but for variants
     growth: usize,     // how many times as long as its text a value may be
+    named: usize,      // how many times as long names of parts in values make it
     parsed: Parsed,
 }
 
@@ -95,8 +96,14 @@ impl<'p> Filling<'p> {
             } else {
                 1
             },
+            named: 1,
             parsed: Parsed::default(),
         })
+    }
+
+    /// Count so many bytes for each one of a record, whose values hold names that it does not have.
+    pub(crate) fn with_names(self, named: usize) -> Filling<'p> {
+        Filling { named, ..self }
     }
 
     /// Number of rows.
@@ -106,6 +113,7 @@ impl<'p> Filling<'p> {
 
     /// Whether a record of so many bytes fits into the columns for sure.
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        let bytes = bytes.saturating_mul(self.named);
         let replaced = if self.parsed.rows == 0 {
             bytes
         } else {
@@ -121,7 +129,8 @@ impl<'p> Filling<'p> {
                     .saturating_add(rescue.tail.len())
                     .saturating_add(column.text_bytes())
             });
-        let texts = self.text_bytes.saturating_mul(self.growth);
+        let texts = self.text_bytes.saturating_mul(self.named);
+        let texts = texts.saturating_mul(self.growth);
         texts
             .saturating_add(replaced.saturating_mul(self.growth))
             .max(rescued)

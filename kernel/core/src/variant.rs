@@ -2,7 +2,11 @@
 //!
 //! Source: `VariantEncoding.md` of apache/parquet-format; where it leaves a choice, what Spark writes.
 
+mod scalars;
+
 use std::collections::HashMap;
+
+pub(crate) use scalars::Scalars;
 
 use crate::fault::shown;
 use crate::quoting::quoted;
@@ -50,6 +54,11 @@ impl Builder {
             rules,
             ..Builder::default()
         }
+    }
+
+    /// Why a variant that takes too many bytes is none.
+    pub(crate) fn too_long(&self) -> String {
+        format!("it is longer than maxVariantBytes={}", self.rules.max_bytes)
     }
 
     /// Begin another variant.
@@ -350,10 +359,7 @@ impl Builder {
         self.metadata.extend_from_slice(&self.names);
         let longest = self.value.len().max(self.metadata.len());
         if longest > self.rules.max_bytes {
-            return Err(format!(
-                "it is longer than maxVariantBytes={}",
-                self.rules.max_bytes
-            ));
+            return Err(self.too_long());
         }
         Ok((&self.value, &self.metadata))
     }
@@ -388,7 +394,7 @@ fn put(to: &mut &mut [u8], value: usize, size: usize) {
 }
 
 /// Order by the code units of UTF-16, as in Spark; the specification has those of UTF-8.
-fn by_utf16(one: &[u8], other: &[u8]) -> std::cmp::Ordering {
+pub(crate) fn by_utf16(one: &[u8], other: &[u8]) -> std::cmp::Ordering {
     let weight = |byte: u8| match byte {
         0xf0.. => 0xed00 | u16::from(byte), // surrogates are below U+E000
         _ => u16::from(byte) << 8,

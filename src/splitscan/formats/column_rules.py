@@ -308,7 +308,7 @@ def default_of(field: pa.Field, rules: Rules) -> pa.Scalar | None:
         column, bad = convert(pa.array([text]), field.type, replace(rules_of(field, rules), exact_numbers=False))
         if bad is None:
             return column[0]
-    raise _refused(field, "default", text, f"the default of column {field.name!r} is no {field.type}",
+    raise _refused(field, "default", text, f"the default of column {field.name!r} is no {type_name(field.type)}",
                    "write it as values of the column are written")  # fmt: skip
 
 

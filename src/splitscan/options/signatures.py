@@ -395,6 +395,10 @@ class XmlKeywords(TypedKeywords, total=False):
     preferDate: Flag
     prefers_decimal: Flag
     prefersDecimal: Flag
+    single_variant_column: Text
+    singleVariantColumn: Text
+    max_variant_bytes: Size
+    maxVariantBytes: Size
     multi_line: Flag
     multiLine: Flag
 

@@ -205,7 +205,7 @@ pub(super) fn engine_of(
     let rules = rules.collect::<Result<Vec<_>, _>>()?;
     let header = head.and_then(|head| head.header.as_deref());
     let layout = match &spec.format {
-        Format::Csv(own) if own.variant.is_some() => header
+        Format::Csv(own) if own.variant.is_some() && own.columns.is_none() => header
             .filter(|_| own.header)
             .map(|header| FileLayout::of_members(own, header, spec.fields.len()))
             .transpose()?,
@@ -460,22 +460,21 @@ fn csv_engine(
         trim_trailing: own.trim_trailing,
     };
     let (mut schema, mut rules) = (schema.clone(), rules.to_vec());
-    let shape = match (&layout, &own.items, &own.variant) {
-        (layout, _, Some(object)) => Shape::Object(Object {
+    let shape = match (&layout, &own.items, own.variant) {
+        (layout, _, Some(typing)) if own.columns.is_none() => Shape::Object(Object {
             names: layout.as_ref().map(|layout| layout.named.names.clone()),
             most: own.max_columns,
-            prefers_dates: object.prefers_dates,
-            variants: object.rules,
+            typing,
         }),
-        (Some(layout), _, None) => {
+        (Some(layout), _, _) => {
             (schema, rules) = decoded(layout, &schema, &rules)?;
             Shape::Columns(layout.named.clone())
         }
-        (None, Some(items), None) => Shape::Items {
+        (None, Some(items), _) => Shape::Items {
             most: own.max_columns,
             elements: items.elements.clone(),
         },
-        (None, None, None) => Shape::Nothing,
+        (None, None, _) => Shape::Nothing,
     };
     let parser = |shape, meaning, max_field_chars, schema, rules| {
         let layout = Layout {

@@ -14,6 +14,7 @@ use super::error::BlockError;
 use crate::charsets::Charset;
 use crate::cobol::CobolSpec;
 use crate::codes::{CodeTables, Codes};
+use crate::csv::Typing;
 use crate::json::Dialect;
 use crate::rules::{Names, NumberSymbols, Rules, Variants};
 use crate::value::zone;
@@ -186,6 +187,12 @@ pub struct XmlSpec {
     pub row_tag: String,
     /// How their parts become columns.
     pub naming: Naming,
+    /// Which values are variants.
+    #[serde(default)]
+    pub variants: Variants,
+    /// Whether a record is one variant.
+    #[serde(default)]
+    pub is_whole: bool,
     /// Where given, what does not fit is kept; whether the text is asked for.
     pub rescue: Option<bool>,
 }
@@ -240,8 +247,8 @@ pub struct CsvSpec {
     pub columns: Option<Vec<CsvColumn>>,
     /// Where given, all fields of a record are one array.
     pub items: Option<ItemsSpec>,
-    /// Where given, all fields of a record are one variant.
-    pub variant: Option<ObjectSpec>,
+    /// Where given, fields are variants, or all of them are one: where there are no `columns`.
+    pub variant: Option<Typing>,
     /// Where given, what does not fit is kept.
     pub rescue: Option<RescueSpec>,
 }
@@ -278,16 +285,6 @@ pub struct CsvColumn {
 pub struct ItemsSpec {
     /// The items that are wanted; nothing stands for all.
     pub elements: Option<Vec<usize>>,
-}
-
-/// All fields of a record as one variant.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ObjectSpec {
-    /// Whether dates are tried before timestamps.
-    pub prefers_dates: bool,
-    /// Which objects are variants.
-    pub rules: Variants,
 }
 
 /// How data that does not fit is kept.

@@ -30,7 +30,9 @@ pub(super) fn engine(
             is_fault,
         });
         let (tag, schema) = (tag.clone(), schema.clone());
-        Parser::new(tag, schema, own.naming.clone(), rules.to_vec(), rescue)
+        let (naming, rules) = (own.naming.clone(), rules.to_vec());
+        let variants = (own.variants, own.is_whole);
+        Parser::new(tag, schema, naming, rules, variants, rescue)
     };
     Ok(Box::new(Xml {
         plain: parser(own.rescue.map(|wanted| (wanted, false)))?,

@@ -38,10 +38,18 @@ pub struct Object {
     pub names: Option<Vec<String>>,
     /// Most fields of a record without names.
     pub most: usize,
+    /// What they are.
+    pub typing: Typing,
+}
+
+/// What fields are that are variants, or parts of one.
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Typing {
     /// Whether dates are tried before timestamps.
     pub prefers_dates: bool,
-    /// Which objects are variants.
-    pub variants: Variants,
+    /// Which values are variants.
+    pub rules: Variants,
 }
 
 /// Fields with names.
@@ -57,6 +65,8 @@ pub struct Named {
     pub blanks: Vec<(usize, Option<String>)>,
     /// Where given, what does not fit is kept, and is no fault.
     pub rescue: Option<Rescue>,
+    /// Where given, what fields are that are variants.
+    pub typing: Option<Typing>,
 }
 
 /// How data that does not fit is kept.

@@ -23,7 +23,7 @@ mod variant;
 
 pub use framing::{count, frame, open_starts};
 pub use grammar::{Dialect, Grammar};
-pub use layout::{Layout, Meaning, Named, Object, Rescue, Shape};
+pub use layout::{Layout, Meaning, Named, Object, Rescue, Shape, Typing};
 pub use parse::{Limits, Parser};
 pub use split_points::last_split_point;
 pub use summary::summarise;

@@ -9,10 +9,10 @@ use super::layout::{Layout, Named, Object, Rescue, Shape};
 use super::tape::{Fields, Record};
 use super::texts::Reader;
 use super::values::{OneField, filled, shown};
-use super::variant::Objects;
+use super::variant::Writer;
 use crate::columns::{self, Column};
 use crate::fault::{Code, Fault};
-use crate::kinds::kind_name;
+use crate::kinds::{is_variant, kind_name};
 use crate::parsed::Parsed;
 use crate::quoting::Members;
 use crate::rules::Rules;
@@ -31,8 +31,8 @@ pub(super) struct Rows<'a> {
     faults: Vec<Fault>,
     counts: Vec<(u32, u32)>,
     refused: Vec<Refused>,
-    objects: Option<Box<Objects>>, // where records are variants
-    column: Arc<str>,              // of them
+    variants: Option<Box<Writer>>, // where fields, or records, are some
+    column: Arc<str>,              // of records
 }
 
 /// A value that is not in its column: row among those that are added, and column.
@@ -62,12 +62,19 @@ impl<'a> Rows<'a> {
             )?),
             _ => None,
         };
-        let objects = match (&layout.shape, rules.first()) {
-            (Shape::Object(object), Some(rules)) => Some(Box::new(Objects::new(object, rules)?)),
+        let typing = match &layout.shape {
+            Shape::Object(object) => Some(object.typing),
+            Shape::Columns(named) => named.typing,
+            _ => None,
+        };
+        let mut fields = schema.fields().iter().zip(rules);
+        let variant = fields.find(|(field, _)| is_variant(field.data_type()));
+        let variants = match (typing, variant) {
+            (Some(typing), Some((_, rules))) => Some(Box::new(Writer::new(typing, rules)?)),
             _ => None,
         };
         let said = match &layout.shape {
-            Shape::Columns(named) => said(named, schema),
+            Shape::Columns(named) => said(named, schema, variants.as_deref()),
             _ => Vec::new(),
         };
         let mut rows = Rows {
@@ -83,7 +90,7 @@ impl<'a> Rows<'a> {
             faults: Vec::new(),
             counts: Vec::new(),
             refused: Vec::new(),
-            objects,
+            variants,
             column: schema
                 .fields()
                 .first()
@@ -152,7 +159,13 @@ impl<'a> Rows<'a> {
                 blanks: &named.blanks,
                 is_text: is_text && !named.blanks.iter().any(|(field, _)| *field == index),
             };
-            column.push_texts(&cells, |row| refused.push((row, number)));
+            let refuse = |row| refused.push((row, number));
+            match &mut self.variants {
+                Some(variants) if column.is_variant() => {
+                    variants.push_fields(column, &cells, refuse)
+                }
+                _ => column.push_texts(&cells, refuse),
+            }
         }
         let is_regular =
             |record: &Record| record.fields() == named.names.len() && !record.is_malformed();
@@ -354,10 +367,10 @@ impl<'a> Rows<'a> {
         if fault.is_none() && self.is_too_long(named, fields, record, reader, &[]) {
             fault = Some(self.fault(Code::FieldTooLong, String::new()));
         }
-        let (Some(column), Some(objects)) = (self.columns.first_mut(), &mut self.objects) else {
+        let (Some(column), Some(variants)) = (self.columns.first_mut(), &mut self.variants) else {
             return fault;
         };
-        match objects.encode(object, fields.of(record).map(|(_, span)| reader.text(span))) {
+        match variants.object(object, fields.of(record).map(|(_, span)| reader.text(span))) {
             Ok((value, metadata)) => column.push_variant(value, metadata),
             Err(reason) => {
                 column.push_null();
@@ -414,10 +427,15 @@ fn text_at(fields: Fields<'_>, from: usize) -> (usize, bool) {
 }
 
 /// What faults say of each column: its name, and that of its type.
-fn said(named: &Named, schema: &Schema) -> Vec<(Arc<str>, Arc<str>)> {
+fn said(named: &Named, schema: &Schema, variants: Option<&Writer>) -> Vec<(Arc<str>, Arc<str>)> {
     let of = |(&index, field): (&usize, &Arc<Field>)| {
         let name = named.names.get(index).map_or("", String::as_str);
-        (name.into(), kind_name(field.data_type()).into())
+        let kind = kind_name(field.data_type());
+        let kind = match variants.filter(|_| is_variant(field.data_type())) {
+            Some(variants) => format!("{kind}: {}", variants.too_long()),
+            None => kind,
+        };
+        (name.into(), kind.into())
     };
     named.wanted.iter().zip(schema.fields()).map(of).collect()
 }

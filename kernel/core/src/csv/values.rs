@@ -23,6 +23,12 @@ pub(super) struct OneField<'a> {
 }
 
 impl OneField<'_> {
+    /// Whether a record has the field.
+    pub(super) fn is_there(&self, row: usize) -> bool {
+        let record = self.fields.records.get(row);
+        record.is_some_and(|record| self.fields.get(record, self.index).is_some())
+    }
+
     /// Where the text of a field is that has no escapes; its bytes are UTF-8.
     #[inline(always)] // once a value
     fn within(&self, span: Span) -> Place {

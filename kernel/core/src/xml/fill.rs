@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::members::{Found, Groups, Inside, Member, Members, Naming};
 use super::text::{append_cdata, append_text, append_value};
 use super::tree::{Kind, Part};
+use super::variant::Elements;
 use crate::columns::{Column, Pushed, Shape};
 use crate::fault::{Code, Fault};
 use crate::value::{is_space, without_space};
@@ -23,10 +24,16 @@ pub(super) struct Reading<'a> {
     /// Whether a value was not of its type since this was last reset.
     pub is_bad: bool,
     column: Arc<str>,
+    elements: Option<&'a mut Elements>, // while no variant is written
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(text: &'a str, parts: &'a mut [Part], naming: &'a Naming) -> Reading<'a> {
+    pub(super) fn new(
+        text: &'a str,
+        parts: &'a mut [Part],
+        naming: &'a Naming,
+        elements: Option<&'a mut Elements>,
+    ) -> Reading<'a> {
         Reading {
             text,
             parts,
@@ -36,6 +43,7 @@ impl<'a> Reading<'a> {
             has_unfit: false,
             is_bad: false,
             column: Arc::default(),
+            elements,
         }
     }
 
@@ -54,16 +62,20 @@ impl<'a> Reading<'a> {
             .unwrap_or_default()
     }
 
-    /// The columns of a record.
+    /// The columns of a record, each of which is all of it if it `is_whole`.
     pub(super) fn record(
         &mut self,
         members: &mut Members,
         columns: &mut [Column],
         names: &[Arc<str>],
+        is_whole: bool,
     ) {
-        self.has_unfit |= members.find(self, 0);
+        self.has_unfit |= !is_whole && members.find(self, 0);
         for (index, column) in columns.iter_mut().enumerate() {
-            let found = members.found[members.slots[index]];
+            let found = match is_whole {
+                true => Found::one(0, false),
+                false => members.found[members.slots[index]],
+            };
             if let Some((_, member)) = members.all.get_mut(index) {
                 if self.problem.is_none()
                     && let Some(name) = names.get(index)
@@ -114,8 +126,7 @@ impl<'a> Reading<'a> {
 
     /// Append what one part says.
     fn one(&mut self, member: &mut Member, column: &mut Column, index: usize) {
-        let part = *self.part(index);
-        if part.kind == Kind::Element {
+        if self.part(index).kind == Kind::Element {
             return self.element(member, column, index);
         }
         if let Some(written) = self.plain(index) {
@@ -148,6 +159,7 @@ impl<'a> Reading<'a> {
                 }
                 column.push_list();
             }
+            Inside::Variant => self.variant(column, index, None),
             _ => {
                 let part = *self.part(index);
                 self.has_unfit |= part.has_attributes && !self.naming.exclude_attribute;
@@ -196,8 +208,29 @@ impl<'a> Reading<'a> {
                 }
                 column.push_list();
             }
+            Inside::Variant => self.variant(column, 0, Some(text)),
             _ => self.scalar(member, column, text),
         }
+    }
+
+    /// Append an element, or else a text, as a variant; if it is none, a null.
+    fn variant(&mut self, column: &mut Column, element: usize, text: Option<&str>) {
+        let Some(elements) = self.elements.take() else {
+            return column.push_null(); // nothing is written inside of what is written
+        };
+        let encoded = match text {
+            Some(text) => elements.text(self.naming, text),
+            None => elements.element(self, element),
+        };
+        match encoded {
+            Ok((value, metadata)) => column.push_variant(value, metadata),
+            Err(reason) => {
+                column.push_null();
+                let written = text.unwrap_or_else(|| self.written(self.part(element)));
+                self.note(format!("variant: {reason}").into(), written);
+            }
+        }
+        self.elements = Some(elements);
     }
 
     #[inline]
@@ -224,12 +257,12 @@ impl<'a> Reading<'a> {
         match pushed {
             Pushed::Stored => {}
             Pushed::Undecided => self.is_undecided = true,
-            Pushed::Bad => self.note(member, written),
+            Pushed::Bad => self.note(member.kind.clone(), written),
         }
     }
 
     #[cold]
-    fn note(&mut self, member: &Member, written: &str) {
+    fn note(&mut self, kind: Arc<str>, written: &str) {
         (self.has_unfit, self.is_bad) = (true, true);
         if self.problem.is_none() {
             self.problem = Some(Fault {
@@ -237,7 +270,7 @@ impl<'a> Reading<'a> {
                 code: Code::BadValue,
                 column: self.column.clone(),
                 seen: crate::fault::shown(written),
-                kind: member.kind.clone(),
+                kind,
             });
         }
     }

@@ -76,7 +76,7 @@ impl Summary {
     fn take_element(&mut self, text: &str) -> Option<()> {
         let mut parts = std::mem::take(&mut self.reader.parts);
         let naming = self.naming.clone();
-        let reading = Reading::new(text, &mut parts, &naming);
+        let reading = Reading::new(text, &mut parts, &naming, None);
         let taken = self.element(ROOT, &reading, 0, 0);
         self.reader.parts = parts;
         taken

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::fill::Reading;
 use super::names::Names;
 use super::tree::{Kind, Part};
-use crate::kinds::kind_name;
+use crate::kinds::{is_variant, kind_name};
 
 /// How parts of elements become columns; names and meaning as in the Python class `XmlOptions`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -45,6 +45,7 @@ pub(super) enum Inside {
     Struct(Members),
     List(Box<Member>),
     Map(Box<Member>),
+    Variant,
 }
 
 /// The members of a struct, or the columns of records.
@@ -106,6 +107,7 @@ impl Member {
     pub(super) fn new(kind: &DataType, naming: &Naming) -> Member {
         let boxed = |kind: &DataType| Box::new(Member::new(kind, naming));
         let inside = match kind {
+            kind if is_variant(kind) => Inside::Variant,
             DataType::Utf8 => Inside::Text,
             DataType::Binary => Inside::Binary,
             DataType::Boolean => Inside::Boolean,

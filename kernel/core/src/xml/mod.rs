@@ -22,6 +22,7 @@ mod skip;
 pub mod summary;
 mod text;
 mod tree;
+mod variant;
 
 pub use frame::{count, frame, gap_bytes, open_starts};
 pub use grammar::{PLACES, RowTag};

@@ -13,7 +13,7 @@ use crate::filling::Rescue;
 use crate::frames::Frames;
 use crate::lines::Bounds;
 use crate::parsed::{Parsed, Stopped};
-use crate::rules::Rules;
+use crate::rules::{Rules, Variants};
 use crate::windows::{Windows, push_framed};
 
 /// Reads XML records to the columns of a schema.
@@ -23,11 +23,13 @@ pub struct Parser {
     schema: SchemaRef,
     naming: Naming,
     rules: Vec<Rules>, // of each column
+    variants: (Variants, bool),
     rescue: Option<Rescue>,
 }
 
 impl Parser {
-    /// A parser for columns, each with its rules; the row tag is in UTF-8.
+    /// A parser for columns, each with its rules; the row tag is in UTF-8. `variants` say which values are some, and
+    /// whether a record is one.
     ///
     /// # Errors
     /// If a type or a pattern is not supported, or records are not in UTF-8.
@@ -36,6 +38,7 @@ impl Parser {
         schema: SchemaRef,
         naming: Naming,
         rules: Vec<Rules>,
+        variants: (Variants, bool),
         rescue: Option<Rescue>,
     ) -> Result<Parser, String> {
         if rules.len() != schema.fields().len() {
@@ -49,6 +52,7 @@ impl Parser {
             schema,
             naming,
             rules,
+            variants,
             rescue,
         };
         parser.rows()?;
@@ -60,6 +64,7 @@ impl Parser {
             &self.schema,
             &self.rules,
             &self.naming,
+            self.variants,
             self.rescue.as_ref(),
         )
     }

@@ -69,7 +69,8 @@ fn unfit(
         return as_json(reading, found, 0); // the last one alone is read
     }
     let element = reading.part(found.first);
-    let has_more = element.has_attributes && !reading.naming.exclude_attribute;
+    let is_variant = matches!(member.inside, Inside::Variant);
+    let has_more = element.has_attributes && !reading.naming.exclude_attribute && !is_variant;
     match (&mut member.inside, column.shape()) {
         (Inside::Struct(members), Shape::Struct(columns)) => {
             let groups = reading.groups_of(found);

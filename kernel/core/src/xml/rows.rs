@@ -9,10 +9,12 @@ use super::fill::Reading;
 use super::members::{Members, Naming};
 use super::rescue::unfit_record;
 use super::tree::Reason;
+use super::variant::Elements;
 use crate::fault::Code;
 use crate::filling::{Filling, Outcome, Rescue};
+use crate::kinds::is_variant;
 use crate::parsed::Parsed;
-use crate::rules::Rules;
+use crate::rules::{Rules, Variants};
 use crate::windows::Sink;
 
 /// Columns while they are filled, and what is wrong with their records.
@@ -21,7 +23,8 @@ pub(super) struct Rows<'p> {
     members: Members,
     names: Vec<Arc<str>>,
     reader: Reader,
-    growth: usize, // bytes that a byte of a record may become
+    elements: Elements,
+    is_whole: bool, // a record is one variant
     pub filling: Filling<'p>,
 }
 
@@ -30,6 +33,7 @@ impl<'p> Rows<'p> {
         schema: &SchemaRef,
         rules: &[Rules],
         naming: &'p Naming,
+        (variants, is_whole): (Variants, bool),
         rescue: Option<&'p Rescue>,
     ) -> Result<Rows<'p>, String> {
         let fields = schema.fields().iter();
@@ -40,8 +44,8 @@ impl<'p> Rows<'p> {
             naming,
         );
         let writes_names = rescue.is_some_and(|rescue| rescue.wanted)
-            || fields.clone().any(|field| has_map(field.data_type()));
-        let growth = match writes_names {
+            || fields.clone().any(|field| has_names(field.data_type()));
+        let named = match writes_names {
             true => 1 + naming.attribute_prefix.len() + naming.value_tag.len(),
             false => 1,
         };
@@ -50,14 +54,15 @@ impl<'p> Rows<'p> {
             members,
             names: fields.map(|field| field.name().as_str().into()).collect(),
             reader: Reader::new(naming.ignore_namespace),
-            growth,
-            filling: Filling::new(schema, rules, rescue)?,
+            elements: Elements::new(variants, rules),
+            is_whole,
+            filling: Filling::new(schema, rules, rescue)?.with_names(named),
         })
     }
 
     /// Whether a record of so many bytes fits into the columns for sure.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
-        self.filling.has_room(bytes.saturating_mul(self.growth))
+        self.filling.has_room(bytes)
     }
 
     /// Read the record at `start` of `text` if it is an element, which ends where it is framed: answers its end.
@@ -73,9 +78,11 @@ impl<'p> Rows<'p> {
 
     /// Append the row of the record that was read.
     fn take(&mut self, text: &str, bytes: usize) {
-        let mut reading = Reading::new(text, &mut self.reader.parts, self.naming);
+        let parts = &mut self.reader.parts;
+        let mut reading = Reading::new(text, parts, self.naming, Some(&mut self.elements));
         let filling = &mut self.filling;
-        reading.record(&mut self.members, &mut filling.columns, &self.names);
+        let columns = &mut filling.columns;
+        reading.record(&mut self.members, columns, &self.names, self.is_whole);
         let problem = reading.problem.take();
         let mut rescued = None;
         if let Some(tail) = filling.tail()
@@ -109,11 +116,12 @@ impl<'p> Rows<'p> {
 }
 
 /// Whether values of a type have names of parts in them.
-fn has_map(kind: &DataType) -> bool {
+fn has_names(kind: &DataType) -> bool {
     match kind {
         DataType::Map(..) => true,
-        DataType::List(item) => has_map(item.data_type()),
-        DataType::Struct(members) => members.iter().any(|member| has_map(member.data_type())),
+        kind if is_variant(kind) => true,
+        DataType::List(item) => has_names(item.data_type()),
+        DataType::Struct(members) => members.iter().any(|member| has_names(member.data_type())),
         _ => false,
     }
 }
@@ -157,7 +165,8 @@ mod tests {
         let has_room = |kind: &DataType| {
             let schema = Arc::new(Schema::new(vec![Field::new("a", kind.clone(), true)]));
             let rules = [Rules::default()];
-            let rows = Rows::new(&schema, &rules, &naming, None).expect("a schema");
+            let rows = Rows::new(&schema, &rules, &naming, (Variants::default(), false), None)
+                .expect("a schema");
             rows.has_room(1 << 30)
         };
         assert!(has_room(&DataType::Utf8));

@@ -29,10 +29,10 @@ from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
-from splitscan.formats.csv.variant import CsvVariantDecoder, ValueTypes
-from splitscan.formats.decoding.contract import Decoder, format_ddl
+from splitscan.formats.csv.variant import CsvVariantDecoder
+from splitscan.formats.decoding.contract import Decoder, format_ddl, is_variant
 from splitscan.formats.decoding.rescue import Rescue
-from splitscan.formats.decoding.variant import VariantRules
+from splitscan.formats.decoding.variant import ValueTypes, VariantRules
 
 _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message
 
@@ -63,8 +63,6 @@ def variant_decoder(
         name=names[0],
         header=header if csv.header else None,
         most=csv.max_columns,
-        types=ValueTypes(rules_of_format(wanted.options), csv.prefer_date),
-        variants=_variants(csv),
         wanted=bool(wanted.validated),
     )
 
@@ -92,6 +90,7 @@ def block_spelling(wanted: Projection, csv: CsvOptions, dialect: CsvGrammar) -> 
     has_names = bool(wanted.fields) or not wanted.delivers_no_value
     said = [(column, options_of(column)) for column in wanted.fields]
     rescued = wanted.rescued_column
+    has_variants = csv.single_variant_column is not None or any(is_variant(column.type) for column in wanted.decoded)
     spelled = {
         "sep": dialect.sep,
         "quote": dialect.quote,
@@ -113,10 +112,7 @@ def block_spelling(wanted: Projection, csv: CsvOptions, dialect: CsvGrammar) -> 
         "empty_value": csv.empty_value,
         "max_field_chars": csv.max_chars_per_column if csv.max_chars_per_column >= 0 else None,
         "max_columns": csv.max_columns,
-        "variant": None if csv.single_variant_column is None else {
-            "prefers_dates": csv.prefer_date,
-            "rules": asdict(_variants(csv)),
-        },
+        "variant": {"prefers_dates": csv.prefer_date, "rules": asdict(_variants(csv))} if has_variants else None,
         "columns": None if wanted.is_array or not has_names or csv.single_variant_column is not None else [
             {
                 "name": column.name,
@@ -145,6 +141,8 @@ def _fields_decoder(
         trim_trailing=csv.ignore_trailing_white_space,
         max_field_chars=csv.max_chars_per_column if csv.max_chars_per_column >= 0 else None,
         rescue=rescue,
+        types=ValueTypes(rules_of_format(wanted.options), csv.prefer_date),
+        variants=_variants(csv),
     )
 
 
@@ -353,7 +351,7 @@ def check_flat(csv: CsvOptions, fields: pa.Schema) -> None:
 
 def _check_flat(field: pa.Field) -> None:
     kind = field.type
-    if pa.types.is_nested(kind):
+    if pa.types.is_nested(kind) and not is_variant(kind):
         raise UsageError(
             "a field of CSV is one value, and its column's type must be written as one",
             Where(column=field.name),

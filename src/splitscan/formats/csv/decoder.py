@@ -14,9 +14,21 @@ import pyarrow.compute as pc
 
 from splitscan.formats.csv.grammar import CsvGrammar, split_fields
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE
-from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, Decoded, Fault, Faults, FaultTemplate, bad_value
-from splitscan.formats.decoding.conversions import Rules, convert
+from splitscan.formats.decoding import variant
+from splitscan.formats.decoding.contract import (
+    FIELD_COUNT,
+    VARIANT,
+    Decoded,
+    Fault,
+    Faults,
+    FaultTemplate,
+    is_variant,
+    type_name,
+    wrong_value,
+)
+from splitscan.formats.decoding.conversions import Bad, Rules, convert
 from splitscan.formats.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
+from splitscan.formats.decoding.variant import ValueTypes, VariantError, VariantKeys, VariantRules
 from splitscan.formats.framing.frames import Frames, records_in_utf8
 from splitscan.options import BlankAs
 
@@ -119,12 +131,16 @@ class RecordValidator:
         rules: How values are written.
         max_field_chars: Longest field in characters; ``None`` for no bound.
         rescue: Where given, values and fields that do not fit are kept, and are no faults.
+        types: What fields that are variants may be.
+        variants: Which values are variants.
     """
 
     layout: CsvLayout
     rules: Rules
     max_field_chars: int | None
     rescue: Rescue | None
+    types: ValueTypes
+    variants: VariantRules
 
     def validate(self, frames: Frames, texts: Texts) -> Decoded:
         """Values from texts, and what is wrong with which record."""
@@ -133,8 +149,11 @@ class RecordValidator:
         expected, unmatched = len(self.layout.names), frozenset(self.layout.unmatched)
         unfit = {i: column for i, column in texts.columns.items() if i in unmatched}
         for index in self.layout.wanted:
-            text = texts.columns[index]
-            column, bad = convert(text, self.layout.kinds[index], self.rules_of(index))
+            text, kind = texts.columns[index], self.layout.kinds[index]
+            if is_variant(kind):
+                column, bad = self._variants(text, texts.counts > index)
+            else:
+                column, bad = convert(text, kind, self.rules_of(index))
             columns.append(self.layout.fill_missing(column, texts.counts, index))
             if bad is not None and self.rescue is None:
                 self._report_bad(text, bad, index, faults)
@@ -142,6 +161,19 @@ class RecordValidator:
                 unfit[index] = pc.if_else(pa.array(bad), text, None)
         rescued = self._rescued(unfit, texts.extras, expected, len(frames))
         return Decoded(columns, len(frames), Faults(faults.values()), rescued)
+
+    def _variants(self, texts: pa.Array, are_there: npt.NDArray[np.bool_]) -> tuple[pa.Array, Bad | None]:
+        """Fields as variants, each by itself; a null is one, and a field that a record does not have is none."""
+        values: list[dict[str, bytes] | None] = []
+        bad = np.zeros(len(texts), dtype=np.bool_)
+        for row, text in enumerate(texts.to_pylist()):
+            keys = VariantKeys(VariantRules() if text is None else self.variants)
+            try:
+                values.append(keys.finish(variant.value_of_text(text, self.types)) if are_there[row] else None)
+            except VariantError:
+                bad[row] = True
+                values.append(None)
+        return pa.array(values, VARIANT), bad if bad.any() else None
 
     def _rescued(
         self, unfit: Mapping[int, pa.Array], extras: Mapping[int, Sequence[str | None]], expected: int, rows: int
@@ -180,9 +212,11 @@ class RecordValidator:
     def _report_bad(self, text: pa.Array, bad: Any, index: int, faults: dict[int, Fault]) -> None:
         name, kind = self.layout.names[index], self.layout.kinds[index]
         written = self.rules_of(index).written(kind, own=index in self.layout.rules)
+        written = f": {variant.too_long(self.variants)}" if is_variant(kind) else written
+        template = wrong_value(name, type_name(kind), written)
         for row in np.flatnonzero(bad).tolist():
             if row not in faults:
-                faults[row] = Fault(row, BAD_VALUE, bad_value(name, text[row].as_py(), kind) + written, False)
+                faults[row] = template.fault(row, text[row].as_py())
 
 
 def wrong_count(expected: int) -> FaultTemplate:
@@ -218,6 +252,8 @@ class CsvDecoder:
         trim_trailing: Whether white space after unquoted values is dropped.
         max_field_chars: Longest field in characters; ``None`` for no bound.
         rescue: Where given, values and fields that do not fit are kept, and are no faults.
+        types: What fields that are variants, or parts of one, may be.
+        variants: Which values are variants.
     """
 
     dialect: CsvGrammar
@@ -229,6 +265,8 @@ class CsvDecoder:
     trim_trailing: bool = False
     max_field_chars: int | None = None
     rescue: Rescue | None = None
+    types: ValueTypes = field(default_factory=ValueTypes)
+    variants: VariantRules = field(default_factory=VariantRules)
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records; a value that does not convert is null and reported."""
@@ -240,7 +278,7 @@ class CsvDecoder:
 
     @cached_property
     def _validator(self) -> RecordValidator:
-        return RecordValidator(self.layout, self.rules, self.max_field_chars, self.rescue)
+        return RecordValidator(self.layout, self.rules, self.max_field_chars, self.rescue, self.types, self.variants)
 
     @property
     def _rescues(self) -> bool:

@@ -155,6 +155,7 @@ class CsvOptions(TypedOptions):
     is_flat: ClassVar[bool] = True
     array_of_fields: ClassVar[bool] = True
     in_messages: ClassVar[str] = "csv"
+    has_variants: ClassVar[bool] = True
     finds_dialect: ClassVar[bool] = True
     types_if_asked: ClassVar[bool] = True
     values_are_texts: ClassVar[bool] = True
@@ -240,10 +241,6 @@ class CsvOptions(TypedOptions):
     @property
     def compares_headers(self) -> bool:
         return self.header and not self.enforce_schema
-
-    @property
-    def has_variants(self) -> bool:
-        return self.says_columns
 
     @property
     def says_columns(self) -> bool:

@@ -25,13 +25,13 @@ from splitscan.formats.decoding.contract import (
 )
 from splitscan.formats.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
-from splitscan.formats.decoding.variant import VariantError, VariantRules
+from splitscan.formats.decoding.variant import VariantError, VariantRules, encode_variant
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_of
 from splitscan.formats.json.envelope import BAD_ENVELOPE
 from splitscan.formats.json.reference import JsonShape
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
-from splitscan.formats.json.variant import encode_variant
+from splitscan.formats.json.variant import view_of_json
 from splitscan.options.locales import ENGLISH
 
 _DIGITS = frozenset("0123456789")
@@ -106,7 +106,7 @@ class JsonValueReader:
 
     def _variant(self, value: JsonValue) -> dict[str, bytes]:
         try:
-            return encode_variant(value, self.variants)
+            return encode_variant(value, view_of_json, self.variants)
         except VariantError as error:
             raise MismatchError(is_no(self.text[value.start : value.stop], f"variant: {error}")) from None
 

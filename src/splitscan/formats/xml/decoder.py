@@ -5,16 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from xml.parsers import expat
 
 import pyarrow as pa
 
-from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, Faults, bad_value
+from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, Faults, bad_value, is_variant, wrong_value
 from splitscan.formats.decoding.conversions import Rules, stored_value
 from splitscan.formats.decoding.rescue import Rescue, with_path
+from splitscan.formats.decoding.variant import (
+    NULL,
+    ValueTypes,
+    VariantError,
+    VariantParts,
+    VariantRules,
+    encode_variant,
+    name_order,
+    value_of_text,
+)
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_in_utf8
+from splitscan.formats.xml.grammar import SPACE
 from splitscan.formats.xml.options import XmlOptions
 
 
@@ -25,15 +36,23 @@ class Element:
     Attributes:
         start: Where its content begins in the bytes of the record.
         stop: After its content.
-        children: Elements by name, in order.
-        texts: Its own text, in the pieces that elements divide it into.
+        content: Elements by name, and the pieces that they divide its own text into, which have none.
     """
 
     start: int = 0
     stop: int = 0
     attributes: dict[str, str] = field(default_factory=dict)
-    children: list[tuple[str, Element]] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
+    content: list[tuple[str | None, Element | str]] = field(default_factory=list)
+
+    @property
+    def children(self) -> list[tuple[str, Element]]:
+        """Elements by name, in order."""
+        return [(name, part) for name, part in self.content if name is not None and isinstance(part, Element)]
+
+    @property
+    def texts(self) -> list[str]:
+        """The pieces of its own text, in order."""
+        return [part for _, part in self.content if isinstance(part, str)]
 
 
 class NotXmlError(Exception):
@@ -76,7 +95,7 @@ class _Builder:
         element = Element(start=self.parser.CurrentByteIndex)
         element.attributes = {self._name(key): value for key, value in attributes.items()}
         if self._open:
-            self._open[-1].children.append((self._name(name), element))
+            self._open[-1].content.append((self._name(name), element))
         else:
             self.root = element
         self._open.append(element)
@@ -88,11 +107,9 @@ class _Builder:
         self._continues = False
 
     def _text(self, text: str) -> None:
-        pieces = self._open[-1].texts
-        if self._continues:
-            pieces[-1] += text
-        else:
-            pieces.append(text)
+        content = self._open[-1].content
+        before = content.pop()[1] if self._continues else ""
+        content.append((None, f"{before}{text}"))
         self._continues = True
 
     def _name(self, name: str) -> str:
@@ -114,8 +131,35 @@ def content_of(record: bytes, element: Element) -> str:
     return record[position + 1 : element.stop].decode("utf-8")
 
 
+class _Node(NamedTuple):
+    """The parts of one name, on their way into a variant."""
+
+    parts: list[Element | str]
+    is_outermost: bool = False
+
+
+def folded(name: str) -> str:
+    """A name without regard to case, as Java compares names: letter by letter.
+
+    Example:
+        >>> folded("Straße"), folded("ÉTÉ") == folded("été")
+        ('straße', True)
+    """
+    return name.lower() if name.isascii() else "".join(_lower(_upper(letter)) for letter in name)
+
+
+def _upper(letter: str) -> str:
+    upper = letter.upper()
+    return upper if len(upper) == 1 else letter
+
+
+def _lower(letter: str) -> str:
+    return letter.lower()[0]
+
+
 BAD_XML = "bad-xml"
 
+_SPACE = SPACE.decode()
 _DEEPEST = 100  # elements nested deeper are rescued as they are written
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -130,6 +174,8 @@ class XmlDecoder:
     rules: Rules = field(default_factory=Rules)
     own_rules: Mapping[str, Rules] = field(default_factory=dict)
     rescue: Rescue | None = None
+    variants: VariantRules = field(default_factory=VariantRules)
+    is_whole: bool = False  # a record is one variant
 
     @property
     def rescues(self) -> bool:
@@ -152,8 +198,9 @@ class XmlDecoder:
         except NotXmlError as error:
             nothing = [None] * len(self.fields)
             return nothing, None, Fault(index, BAD_XML, f"the record is no XML element: {error}", True)
-        reader = XmlValueReader(record, self.own, self.rules, self.own_rules)
-        members = reader.members(element)
+        reader = XmlValueReader(record, self.own, self.rules, self.own_rules, self.variants)
+        whole: list[Element | str] = [element]
+        members = {each.name: whole for each in self.fields} if self.is_whole else reader.members(element)
         row = [reader.column(each, members.get(each.name, [])) for each in self.fields]
         problems = reader.problems
         if self.rescue is None:
@@ -170,6 +217,7 @@ class XmlValueReader:
     own: XmlOptions
     rules: Rules
     own_rules: Mapping[str, Rules]
+    variants: VariantRules = field(default_factory=VariantRules)
     problems: list[str] = field(default_factory=list)
     _column: str = ""
 
@@ -222,16 +270,18 @@ class XmlValueReader:
             return None if fits else self._as_json(parts)
         if len(parts) > 1 and not all(isinstance(part, str) for part in parts):
             return self._as_json(parts)  # the last one alone is read
-        element = parts[0] if isinstance(parts[0], Element) else Element(texts=[str(part) for part in parts])
+        element = parts[0]
+        if isinstance(element, str):
+            element = Element(content=[(None, part) for part in parts])
         members = self.members(element)
-        if pa.types.is_struct(kind):
+        if pa.types.is_struct(kind) and not is_variant(kind):
             return self._unfit_members(members, {each.name: each.type for each in kind}) or None
         if pa.types.is_map(kind):
             fits = all(self._unfit(kind.item_type, each) is None for each in members.values())
             return None if fits else self._as_json(parts)
         before = len(self.problems)
         self._value(kind, parts)
-        has_more = bool(element.attributes) and not self.own.exclude_attribute
+        has_more = bool(element.attributes) and not self.own.exclude_attribute and not is_variant(kind)
         return self._as_json(parts) if has_more or len(self.problems) > before else None
 
     def _as_json(self, parts: list[Element | str], depth: int = 0) -> Any:
@@ -257,15 +307,54 @@ class XmlValueReader:
         return self._one(kind, parts[-1])
 
     def _one(self, kind: pa.DataType, part: Element | str) -> Any:
-        element = Element(texts=[part]) if isinstance(part, str) else part
+        if is_variant(kind):
+            return self._variant(part)
+        element = Element(content=[(None, part)]) if isinstance(part, str) else part
         if pa.types.is_struct(kind):
             members = self.members(element)
             return {each.name: self._value(each.type, members.get(each.name, [])) for each in kind}
         if pa.types.is_map(kind):
             return [(name, self._value(kind.item_type, parts)) for name, parts in self.members(element).items()]
         if pa.types.is_list(kind):
-            return [self._one(kind.value_type, element)]
+            return [self._one(kind.value_type, part)]
         return self._scalar(kind, content_of(self.record, element) if element.children else "".join(element.texts))
+
+    def _variant(self, part: Element | str) -> dict[str, bytes] | None:
+        try:
+            return encode_variant(_Node([part], is_outermost=True), self._view, self.variants)
+        except VariantError as error:
+            written = part if isinstance(part, str) else content_of(self.record, part)
+            self.problems.append(wrong_value(self._column, f"variant: {error}").fault(0, written).reason)
+            return None
+
+    def _view(self, node: _Node) -> bytes | VariantParts[_Node]:
+        """The bytes or the parts of a node, members in the order in which Spark writes them."""
+        parts, is_outermost = node
+        while len(parts) == 1 and isinstance(element := parts[0], Element):
+            members = self._folded(element)
+            if members.keys() != {self.own.value_tag}:
+                order = folded if is_outermost else name_order
+                found = sorted(members.items(), key=lambda member: order(member[0]))
+                return VariantParts(True, ((name, _Node(each)) for name, each in found)) if found else NULL
+            (parts,), is_outermost = members.values(), False
+        if len(parts) > 1:
+            return VariantParts(False, (("", _Node([part])) for part in parts))
+        written = str(parts[0]).strip(_SPACE) if self.own.ignore_surrounding_spaces else str(parts[0])
+        types = ValueTypes(self.rules, has_moments=False)
+        return value_of_text(None if written == self.own.null_value else written, types)
+
+    def _folded(self, element: Element) -> dict[str, list[Element | str]]:
+        """Attributes, texts and child elements in order; names that differ in case are that which comes first."""
+        attributes = {} if self.own.exclude_attribute else element.attributes
+        parts: list[tuple[str, Element | str]]
+        parts = [(self.own.attribute_prefix + name, value) for name, value in attributes.items()]
+        texts = (each for each in element.content if not isinstance(each[1], str) or each[1].strip(_SPACE))
+        parts += [(self.own.value_tag if name is None else name, part) for name, part in texts]
+        first: dict[str, str] = {}
+        found: dict[str, list[Element | str]] = {}
+        for name, part in parts:
+            found.setdefault(first.setdefault(folded(name), name), []).append(part)
+        return found
 
     def _scalar(self, kind: pa.DataType, text: str) -> Any:
         written = text.strip() if self.own.ignore_surrounding_spaces else text

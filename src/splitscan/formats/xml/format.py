@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.formats.column_rules import (
     block_fields,
+    check_single_variant,
     decoding_of,
     filled,
     rules_of_format,
     spelled_rescue,
 )
-from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Projection
-from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.contract import NOTHING, BlockSpelling, Format, FoundSchema, Heads, Projection
+from splitscan.formats.decoding.contract import VARIANT, Decoder
 from splitscan.formats.decoding.types import bounded
+from splitscan.formats.decoding.variant import VariantRules
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.members import infer_members
@@ -36,7 +40,13 @@ class Xml(Format[XmlOptions]):
 
     def decoder(self, own: XmlOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         """Attributes and child elements by name, as columns; those that a record lacks get their default."""
-        return filled(wanted, XmlDecoder(own=own, **decoding_of(wanted, file, preamble)))
+        decoder = XmlDecoder(
+            own=own,
+            variants=VariantRules(max_bytes=own.max_variant_bytes),
+            is_whole=own.single_variant_column is not None,
+            **decoding_of(wanted, file, preamble),
+        )
+        return filled(wanted, decoder)
 
     def block_spelling(self, own: XmlOptions, wanted: Projection) -> BlockSpelling:
         fields = block_fields(wanted)
@@ -50,6 +60,8 @@ class Xml(Format[XmlOptions]):
                 "ignore_surrounding_spaces": own.ignore_surrounding_spaces,
                 "null_value": own.null_value,
             },
+            "variants": asdict(VariantRules(max_bytes=own.max_variant_bytes)),
+            "is_whole": own.single_variant_column is not None,
             "rescue": spelled_rescue(wanted),
         }
         return BlockSpelling(
@@ -60,5 +72,11 @@ class Xml(Format[XmlOptions]):
         found = XmlMembers(own, rules_of_format(options)).kind_of(record) or pa.struct([])
         return pa.struct([each.with_type(bounded(each.type)) for each in found])
 
+    def check_schema(self, own: XmlOptions, options: ReadOptions, fields: pa.Schema) -> None:
+        if own.single_variant_column is not None:
+            check_single_variant(own.single_variant_column, options, fields)
+
     def infer(self, own: XmlOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
+        if own.single_variant_column is not None:
+            return FoundSchema(pa.schema([(own.single_variant_column, VARIANT)]), NOTHING)
         return infer_members(XmlMembers(own, rules_of_format(options)), options, heads, refuses_case=False)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar
 
-from splitscan.options.read import TypedOptions
+from splitscan.options.read import TypedOptions, most_variant_bytes
 from splitscan.options.table import ANY_TEXT, FLAG, TEXT, OptionKind, ValueRefusedError, option, show_text
 
 DECLARED = "declared"
@@ -39,16 +37,13 @@ _ROW_TAG = OptionKind("name", "the name of an element", _parse_tag, show_text)
 _XSD = _refused("records are not validated against an XSD", "validate the files before they are read")
 _WILDCARD = _refused("XML keeps no column of unknown elements", "name the elements to read in the schema")
 
-_OF_VARIANTS = ("singleVariantColumn", "variantAllowDuplicateKeys")
-_NO_VARIANTS = "read the elements as columns, and make a variant in Spark: parse_json(to_json(struct(*)))"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class XmlOptions(TypedOptions):
     """Which elements are records, and how they become columns."""
 
     values_are_texts: ClassVar[bool] = True
-    refused: ClassVar[Mapping[str, str]] = MappingProxyType(dict.fromkeys(_OF_VARIANTS, _NO_VARIANTS))
+    has_variants: ClassVar[bool] = True
 
     row_tag: str = option(_ROW_TAG, "Name of the elements that are records, with its prefix.")
     attribute_prefix: str = option(ANY_TEXT, "What the names of columns made of attributes begin with.", "_")
@@ -63,10 +58,18 @@ class XmlOptions(TypedOptions):
     wildcard_col_name: None = option(_WILDCARD, "Elements without a column are not kept.", None)
     prefer_date: bool = option(FLAG, "Schema inference makes dates; with `false` they are timestamps.", True)
     prefers_decimal: bool = option(FLAG, "Schema inference makes fractions decimals where they fit.", False)
+    single_variant_column: str | None = option(
+        TEXT, "Each record is one variant in the column of this name: an object of its parts, or its text.", None
+    )
+    max_variant_bytes: int = most_variant_bytes()
     multi_line: bool = option(FLAG, "Without effect: records span lines in any case.", True)
     encoding: str = option(
         TEXT, "Character set of the file; `declared` is that of its XML declaration, else UTF-8.", DECLARED, "charset"
     )
+
+    @property
+    def says_columns(self) -> bool:
+        return self.single_variant_column is not None
 
     @property
     def text_encoding(self) -> str:

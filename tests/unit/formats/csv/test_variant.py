@@ -10,10 +10,9 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import UsageError
-from splitscan.formats.csv.variant import ValueTypes, encode_value
 from splitscan.formats.decoding.contract import is_variant
 from splitscan.formats.decoding.conversions import Rules
-from splitscan.formats.decoding.variant import variant_as_json
+from splitscan.formats.decoding.variant import ValueTypes, value_of_text, variant_as_json
 from splitscan.testing import check_block_law
 
 DATE, DAY_START = "2c57470000", "3000a0d1df1c9b0500"
@@ -42,20 +41,28 @@ def a_text(text: str) -> str:
     ],
 )  # fmt: skip
 def test_values_have_the_bytes_of_spark(text: str | None, value: str) -> None:
-    assert encode_value(text, ValueTypes(Rules())).hex() == value
+    assert value_of_text(text, ValueTypes(Rules())).hex() == value
 
 
 @pytest.mark.parametrize("text", ["1,5", "10:20", "\u0661", "0000-01-01", "+10000-01-01", "10000-01-01"])
 def test_texts_of_which_spark_makes_something_else(text: str) -> None:
     """A number ten times too large, a moment of today, digits of other scripts, years that there are not here."""
-    assert encode_value(text, ValueTypes(Rules())).hex() == a_text(text)
+    assert value_of_text(text, ValueTypes(Rules())).hex() == a_text(text)
+
+
+def test_a_locale_says_how_numbers_are_written() -> None:
+    types = ValueTypes(Rules(locale="de"))
+    texts = ("1.234", "1,5", "1,234.5", "7", " 1,5", "-1.234,50")
+    assert [value_of_text(text, types).hex() for text in texts] == [
+        "2000d2040000", "20010f000000", a_text("1,234.5"), "0c07", a_text(" 1,5"), "2002c61dfeff",
+    ]  # fmt: skip
 
 
 def test_patterns_say_what_is_a_date_and_a_timestamp() -> None:
     types = ValueTypes(Rules(date_format="dd/MM/yyyy", timestamp_format="dd/MM/yyyy HH:mm"))
-    assert [encode_value(text, types).hex()[:2] for text in ("02/01/2020", "02/01/2020 10:00")] == ["2c", "30"]
-    assert encode_value("2020-01-02", types).hex() == a_text("2020-01-02")
-    assert encode_value("2020-01-02", ValueTypes(Rules(), prefers_dates=False)).hex() == DAY_START
+    assert [value_of_text(text, types).hex()[:2] for text in ("02/01/2020", "02/01/2020 10:00")] == ["2c", "30"]
+    assert value_of_text("2020-01-02", types).hex() == a_text("2020-01-02")
+    assert value_of_text("2020-01-02", ValueTypes(Rules(), prefers_dates=False)).hex() == DAY_START
 
 
 def written(folder: Path, text: str) -> str:
@@ -143,7 +150,7 @@ def test_a_value_does_not_depend_on_those_before_it(tmp_path: Path) -> None:
     path = written(tmp_path, "\n".join(texts + texts[::-1]) + "\n")
     rows = ss.scan_csv(path, single_variant_column="v").to_arrow()["v"].to_pylist()
     types = ValueTypes(Rules())
-    assert [row["value"][5:] for row in rows] == [encode_value(text, types) for text in texts + texts[::-1]]
+    assert [row["value"][5:] for row in rows] == [value_of_text(text, types) for text in texts + texts[::-1]]
 
 
 @pytest.mark.parametrize(
@@ -168,3 +175,69 @@ def test_columns_beside_the_variant_are_refused(
 def test_a_header_that_is_too_wide_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ss.SchemaError, match=r"more columns than maxColumns=1"):
         ss.scan_csv(written(tmp_path, "a,b\n1,2\n"), header=True, single_variant_column="v", max_columns=1).to_arrow()
+
+
+MIXED = 'id,v,w\n1,2020-01-02,x\n2,,\n3\n4,1.50,"",y\n,NA,7\nq,true,longer\n'
+
+
+def test_columns_may_be_variants(tmp_path: Path) -> None:
+    """A null is a variant, and a field that there is not is none, as in Spark."""
+    path = written(tmp_path, MIXED)
+    scan = ss.scan_csv(path, "id int, v variant, w variant", header=True, null_value="NA")
+    table = scan.to_arrow()
+    assert is_variant(table.schema.field("w").type)
+    assert table["id"].to_pylist() == [1, 2, 3, 4, None, None]
+    assert shown(table) == ['"2020-01-02"', "null", None, "1.50", "null", "true"]
+    assert shown(table.select(["w"]).rename_columns(["v"])) == ['"x"', "null", None, '""', "7", '"longer"']
+    assert scan.rejects().to_arrow()["code"].to_pylist() == ["field-count", "field-count", "bad-value"]
+    assert shown(scan.select("v").to_arrow()) == shown(table)
+    assert scan.select("id").to_arrow()["id"].to_pylist() == table["id"].to_pylist()
+    hinted = ss.scan_csv(path, header=True, schema_hints="v variant", null_value="NA").to_arrow()
+    assert (shown(hinted)[:2], hinted["w"].to_pylist()[0]) == (['"2020-01-02"', "null"], "x")
+
+
+def test_headers_and_missing_columns_are_as_those_of_others(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("b,a\n1,x\n")
+    (tmp_path / "2.csv").write_text("a\ny\n")
+    options = {"header": True, "header_mapping": "byName"}
+    table = ss.scan_csv(str(tmp_path), "a string, v variant, b variant", **options).to_arrow()  # type: ignore[arg-type]
+    assert table["a"].to_pylist() == ["x", "y"]
+    assert shown(table) == [None, None]
+    assert shown(table.select(["b"]).rename_columns(["v"])) == ["1", None]
+
+
+def test_a_field_that_is_too_long_is_a_reject_or_rescued(tmp_path: Path) -> None:
+    path, schema = written(tmp_path, "1,abcd\n2,abcde\n3,\n"), "id int, v variant"
+    scan = ss.scan_csv(path, schema, max_variant_bytes=5)
+    assert shown(scan.to_arrow()) == ['"abcd"', None, "null"]
+    assert scan.rejects().to_arrow()["reason"].to_pylist() == [
+        "column 'v': 'abcde' is no variant: it is longer than maxVariantBytes=5"
+    ]
+    rescued = ss.scan_csv(path, schema, max_variant_bytes=5, rescued_data_column="r").to_arrow()
+    assert (rescued["r"].to_pylist()[1] or "").startswith('{"v":"abcde"')
+    tiny = ss.scan_csv(path, schema, max_variant_bytes=1).to_arrow()
+    assert shown(tiny) == [None, None, "null"]
+
+
+@pytest.mark.parametrize("options", [{}, {"rescued_data_column": "r"}, {"max_variant_bytes": "4 B"}], ids=str)
+def test_the_law_of_cuts_holds_where_columns_are_variants(tmp_path: Path, options: dict[str, Any]) -> None:
+    scan = ss.scan_csv(written(tmp_path, MIXED), "id int, v variant, w variant", header=True, **options)
+    assert check_block_law(scan, range(1, len(MIXED) + 2)) == 6
+
+
+@pytest.mark.parametrize(
+    ("schema", "options", "message"),
+    [
+        ("v array<variant>", {}, r"a field of CSV is one value.*\[bad-schema\]"),
+        ("v struct<a: variant>", {}, r"a field of CSV is one value.*\[bad-schema\]"),
+        ("v variant", {"column_options": {"v": {"blankAs": "null"}}}, r"\[bad-option\].*blankAs"),
+        (
+            "v variant",
+            {"column_options": {"v": {"default": "1"}}},
+            r"default of column 'v' is no variant.*\[bad-option\]",
+        ),
+    ],
+)
+def test_what_no_field_of_csv_is_is_refused(tmp_path: Path, schema: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ss.SplitscanError, match=rf"(?s){message}"):
+        ss.scan_csv(written(tmp_path, "1\n"), schema, **options).to_arrow()

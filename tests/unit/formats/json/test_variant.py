@@ -13,9 +13,9 @@ import pytest
 import splitscan as ss
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.contract import VARIANT, is_variant
-from splitscan.formats.decoding.variant import VariantError, VariantRules
+from splitscan.formats.decoding.variant import VariantError, VariantRules, encode_variant
 from splitscan.formats.json.text import JsonDialect, NotJsonError, parse_json
-from splitscan.formats.json.variant import encode_variant
+from splitscan.formats.json.variant import view_of_json
 from splitscan.formats.json.writing import json_values
 from splitscan.testing import check_block_law
 
@@ -23,7 +23,7 @@ NO_KEYS = "010000"
 
 
 def encoded(text: str, **rules: Any) -> tuple[str, str]:
-    parts = encode_variant(parse_json(text, JsonDialect()), VariantRules(**rules))
+    parts = encode_variant(parse_json(text, JsonDialect()), view_of_json, VariantRules(**rules))
     return parts["value"].hex(), parts["metadata"].hex()
 
 
@@ -160,7 +160,7 @@ def test_a_variant_does_not_depend_on_the_records_before_it(tmp_path: Path) -> N
     table = ss.scan_json(written(tmp_path, "\n".join(lines)), single_variant_column="v").to_arrow()
     for line, row in zip(lines, table["v"].to_pylist(), strict=True):
         try:
-            expected = encode_variant(parse_json(line, JsonDialect()), VariantRules())
+            expected = encode_variant(parse_json(line, JsonDialect()), view_of_json, VariantRules())
         except (NotJsonError, VariantError):
             expected = None
         assert row == expected, line
@@ -223,7 +223,7 @@ def test_hints_make_variants_of_some_members(tmp_path: Path) -> None:
 def test_other_formats_have_no_variants(tmp_path: Path) -> None:
     path = written(tmp_path, "1\n")
     with pytest.raises(ss.SchemaError, match=r"(?s)\[unsupported-type\].*variant.*parse_json"):
-        ss.scan_csv(path, "v variant").to_arrow()
+        ss.scan_fixed_width(path, "v 1 1", "v variant").to_arrow()
     with pytest.raises(UsageError, match=r"(?s)\[unknown-option\].*single_variant_column"):
         ss.scan_text(path, single_variant_column="v")  # type: ignore[call-arg]
 

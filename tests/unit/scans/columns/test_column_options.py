@@ -213,8 +213,8 @@ def test_a_null_text_that_reads_as_a_value_is_a_null_beside_a_blank_too(write: W
     ("options", "code", "text"),
     [
         ({"z": {"default": "1"}}, "unknown-column", "columnOptions names a column that there is not: 'z'"),
-        ({"a": {"default": "x"}}, "bad-option", "the default of column 'a' is no int32"),
-        ({"a": {"default": "99999999999"}}, "bad-option", "the default of column 'a' is no int32"),
+        ({"a": {"default": "x"}}, "bad-option", "the default of column 'a' is no int"),
+        ({"a": {"default": "99999999999"}}, "bad-option", "the default of column 'a' is no int"),
         ({"a": {"format": "yyyy"}}, "bad-option", "column 'a' is int32, and has no pattern"),
         ({"d": {"format": "qq"}}, "bad-option", "pattern uses letters that are not supported"),
         ({"d": {"format": "dd/MM/yyyy", "default": "2020-01-01"}}, "bad-option", "the default of column 'd'"),

@@ -34,6 +34,7 @@ fn parser_of(dialect: Dialect, rescue: Option<Rescue>, max_column_bytes: usize) 
         least: 1,
         blanks: Vec::new(),
         rescue,
+        typing: None,
     };
     let layout = Layout {
         shape: Shape::Columns(named),
