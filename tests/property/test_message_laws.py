@@ -30,6 +30,7 @@ SCHEMAS = [
     "n int, m string, _corrupt_record string",
     "n int NOT NULL, m string",
     "m string, n string NOT NULL, k int",
+    "n variant, m variant NOT NULL",
 ]
 COMMON = {
     "mode": st.sampled_from(["PERMISSIVE", "PERMISSIVE", "DROPMALFORMED"]),
