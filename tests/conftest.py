@@ -12,6 +12,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
+from . import cuts  # before all that check the laws
 from .java import QUICK_START
 from .postgresql import postgresql
 from .s3 import s3_endpoint, s3_options, s3_root
@@ -28,7 +29,16 @@ settings.register_profile("full", _FRESH)  # make test
 settings.register_profile("long", _FRESH, max_examples=5_000)  # pytest --hypothesis-profile=long
 settings.load_profile("full")
 
-__all__ = ["postgresql", "s3_endpoint", "s3_options", "s3_root"]
+__all__ = ["cuts", "postgresql", "s3_endpoint", "s3_options", "s3_root"]
+
+
+@pytest.fixture(params=["kernel", "reference"])
+def engine(request, monkeypatch):
+    """Reads with one engine, and then with the other."""
+    if request.param == "kernel":
+        pytest.importorskip("splitscan_kernel", reason="the kernel was not built")
+    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
+    return request.param
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -185,10 +195,6 @@ def pytest_collection_finish():
     gc.freeze()
     gc.set_threshold(20_000, 20)  # to look for garbage more often costs some percent of the time
     gc.enable()
-
-
-def pytest_unconfigure():
-    gc.unfreeze()
 
 
 def _group(nodeid):

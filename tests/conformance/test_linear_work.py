@@ -79,12 +79,10 @@ def hostile_units(case: Case) -> list[bytes]:
     return [*case.words, *pairs, *longer, *long]
 
 
-@pytest.mark.thin(16)
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("max_record_bytes", [50, 1 << 20])
 @pytest.mark.parametrize("case", FORMATS, ids=lambda case: case.name)
-def test_hostile_bytes_are_looked_at_a_bounded_number_of_times(monkeypatch, case, max_record_bytes, engine) -> None:
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+def test_hostile_bytes_are_looked_at_a_bounded_number_of_times(case, max_record_bytes, engine) -> None:
     for unit in hostile_units(case):
         data = unit * REPEATED
         looked, _ = work(case.format, data, max_record_bytes)
@@ -125,6 +123,7 @@ def steps_of(format: RecordFormat, data: bytes, max_record_bytes: int, read_byte
     ]
 
 
+@pytest.mark.thin(16)
 @pytest.mark.parametrize("case", FORMATS, ids=lambda case: case.name)
 def test_a_reader_that_remembers_reads_as_one_that_does_not(case: Case) -> None:
     draw = random.Random(case.name)
@@ -180,7 +179,7 @@ class CountedSource(MemorySource):
         return data
 
 
-@pytest.mark.thin(8)
+@pytest.mark.thin(3)
 @pytest.mark.skipif(kernel() is None, reason="compares both loops")
 @pytest.mark.parametrize("loop", [RecordBlockReader, by_kernel])
 @pytest.mark.parametrize("name", WITHOUT_STARTS)

@@ -32,6 +32,7 @@ def test_framing_gives_what_the_reference_gives() -> None:
     assert all(met[situation] for situation in ("told", "open", "malformed", "unfinished", "comment", "wide")), met
 
 
+@pytest.mark.thin(12)
 @pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE"])
 @pytest.mark.parametrize("text", ['"é\n""', '"é\n""\r', '"é\n"a\n"', '"\n\n"\n"'])
 @pytest.mark.parametrize("line_sep", [None, "\n", "\r\n"])
@@ -89,6 +90,7 @@ def test_hostile_bytes_are_read_in_linear_time(tmp_path: Path, dialect: CsvGramm
         ss.scan_csv(path, header=False, maxColumns=1_000_000, maxRecordBytes=1 << 24, **given).to_arrow()
 
 
+@pytest.mark.slow
 def test_faults_of_columns_with_a_long_name_have_it_once_and_show_little_of_it(tmp_path: Path) -> None:
     name, count = "n" * 2**20, 2**11 + 2  # once for each fault it would be more than an array of texts can hold
     path = tmp_path / "long.csv"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from hypothesis import settings
+from tests.cuts import some
 
 pytest.importorskip("splitscan_kernel")
 
@@ -33,6 +34,7 @@ MET = {
 }
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("check", MET, ids=lambda check: check.__name__)
 def test_files_are_read_as_the_reference_reads_them(check: Callable[[int], Counter[str]]) -> None:
     met: Counter[str] = Counter()
@@ -61,11 +63,12 @@ def test_what_lies_around_arrays_is_of_any_length_where_it_is_damaged(most: int,
     wanted = [(at, 2, "record-too-long" if most < 2 else "bad-json") for at in damaged]
     elements = [(DAMAGED.index(b'{"a"'), 7), (DAMAGED.index(b"{}"), 2), (DAMAGED.rindex(b"{}"), 2)]
     wanted += [(*element, "record-too-long") for element in elements if element[1] > most]
-    for read_bytes in range(1, len(DAMAGED) + 2):
+    for read_bytes in some(range(1, len(DAMAGED) + 2)):
         found = given_up(tmp_path / "f", maxRecordBytes=most, readBytes=read_bytes, **options)
         assert [(at, code) for at, _, code in found] == sorted((at, code) for at, _, code in wanted), read_bytes
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("encoding", ["UTF-16BE", "UTF-32LE"])
 @pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "x"])
 @pytest.mark.parametrize("line_sep", [None, "\r\n", "\n", "\r", "\r\r\n"])
@@ -99,13 +102,14 @@ def test_blanks_and_a_part_of_a_code_unit_at_the_end_are_of_the_block_before_the
     for part in range(codec.unit_bytes):
         data = codec.encode("a b\nc d\n" + rest) + codec.encode('"')[:part]
         (tmp_path / "f").write_bytes(data)
-        for block_bytes in range(1, len(data) + 1, 3):
+        for block_bytes in some(range(1, len(data) + 1, 3)):
             given_up(
                 tmp_path / "f", format="csv", header=False, sep=r"\s+", encoding=encoding, schema=schema, comment="#",
                 lineSep="\n", blockBytes=block_bytes, readBytes=7,
             )  # fmt: skip
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE"])
 @pytest.mark.parametrize("text", ["--></r", "--></r>", "<r/> x <r a='", "<r><a></r>\r</r", "<r>\r", "<r/><r></r>"])
 def test_a_part_of_a_code_unit_is_no_text_of_xml(encoding: str, text: str, tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ def verdicts_of(make, setting, seeds):
     return Counter(play(random.Random(seed), setting, make)[0] for seed in seeds)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_row_is_delivered_once_whatever_happens(setting):
     assert verdicts(ClaimLogOverBadNetwork, setting, 10 * AS_MANY).keys() == {None}
@@ -83,6 +84,7 @@ def test_every_row_is_delivered_once_in_very_many_runs(setting, processes):
     assert sum(found, Counter()) == {None: RUNS}
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     "setting", dict.fromkeys([*SETTINGS, *SHORT]), ids=lambda setting: f"{setting.name}, {setting.positions} positions"
 )

@@ -219,6 +219,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("case", CASES, ids=[f"{i} {case.mistake.__name__}" for i, case in enumerate(CASES)])
 def test_the_mistake_breaks_the_law_and_the_real_code_does_not(case: Case) -> None:
     check_that_it_holds(case.law, case.arguments)

@@ -201,6 +201,7 @@ OPTIONS = {"header": "true", "dialect": "rfc4180"}
 SCHEMA = "id long, name string"
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("value", AWKWARD)
 def test_an_ingest_of_an_address_with_a_secret_writes_it_nowhere(source, tmp_path, value, caplog):
     path = source(value)

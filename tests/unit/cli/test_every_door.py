@@ -150,6 +150,7 @@ def silent_doors(
     return silent
 
 
+@pytest.mark.thin(12)
 @pytest.mark.parametrize("kind", ODD)
 def test_nothing_odd_is_read_in_silence(run, caplog, without_spark, kind):
     assert silent_doors(run, caplog, *ODD[kind], PLACES) == []

@@ -102,11 +102,10 @@ DATA_AS_NAMES = {  # records, and the options that the error says
 }
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.thin(3)
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("case", DATA_AS_NAMES)
-def test_names_that_are_data_are_refused_with_options_that_read_them(tmp_path, case, engine, monkeypatch):
-    if engine == "reference":
-        monkeypatch.setenv("SPLITSCAN_ENGINE", "reference")
+def test_names_that_are_data_are_refused_with_options_that_read_them(tmp_path, case):
     records, options = DATA_AS_NAMES[case]
     path = written(tmp_path / "a.json", records)
     with pytest.raises(ss.SchemaError, match="more than 10,000 different members") as caught:
@@ -117,6 +116,7 @@ def test_names_that_are_data_are_refused_with_options_that_read_them(tmp_path, c
     assert ss.scan_json(path, **options).to_arrow().num_rows == len(records)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("form", ["lines", "xml"])
 def test_as_many_members_as_are_kept_are_columns(tmp_path, form):
     names = list(MANY)[:MOST_MEMBERS]

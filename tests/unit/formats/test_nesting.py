@@ -8,13 +8,6 @@ from splitscan.errors import SchemaError
 from splitscan.formats.decoding.types import MOST_LEVELS
 
 
-@pytest.fixture(params=["kernel", "reference"])
-def engine(request, monkeypatch):
-    if request.param == "kernel":
-        pytest.importorskip("splitscan_kernel")
-    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
-
-
 def levels(kind):
     """How many structs and arrays are inside each other, and the type in the innermost."""
     count = 0

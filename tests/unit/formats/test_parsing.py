@@ -121,6 +121,7 @@ def accepted(record_format: str, name: str) -> list[str]:
     return found
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("record_format", FORMATS)
 def test_no_option_has_two_values_by_two_of_its_names(record_format):
     compared = 0

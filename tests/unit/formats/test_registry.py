@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,14 @@ from splitscan.options.table import FLAG, option
 
 SOURCE = Path(ss.__file__).parent
 PACKAGE = "splitscan.formats."
+NAMED = re.compile(rf"[\"'](?:{'|'.join(registry.FORMATS)})[\"']|{re.escape(PACKAGE)}")
 
 
 def modules_outside_of_formats() -> Iterator[tuple[str, ast.Module]]:
     for path in sorted(SOURCE.rglob("*.py")):
         inside = path.relative_to(SOURCE).parts
-        if not (inside[0] == "formats" and inside[1] in folders()):
-            yield str(path.relative_to(SOURCE)), ast.parse(path.read_text(encoding="utf-8"))
+        if not (inside[0] == "formats" and inside[1] in folders()) and NAMED.search(text := path.read_text("utf-8")):
+            yield str(path.relative_to(SOURCE)), ast.parse(text)
 
 
 def folders() -> set[str]:

@@ -73,6 +73,7 @@ READERS = {
 }
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("partition_by", [None, ("kind",)])
 def test_readers_find_all_rows_and_the_number_of_their_job(tmp_path, source, run, reader, partition_by):

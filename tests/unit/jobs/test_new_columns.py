@@ -61,6 +61,7 @@ def test_readers_find_the_new_columns(grown, reader):
     assert sorted((row["id"], row["x"], row["y"]) for row in found) == EXPECTED
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     "strict",
     [
@@ -74,6 +75,7 @@ def test_readers_that_want_all_columns_in_all_files_say_so(grown, strict):
         strict(grown)
 
 
+@pytest.mark.thin(2)
 def test_the_first_file_by_any_order_has_all_columns(grown):
     names = [str(path.relative_to(grown)) for path in grown.rglob("*.parquet")]
     for first in (min(names), min(names, key=lambda name: name.split("/"))):
@@ -111,6 +113,7 @@ def test_who_lists_during_a_commit_finds_whole_files_and_who_tells_their_columns
     assert seen == list(range(2, 3 + len(third.written)))
 
 
+@pytest.mark.thin(2)
 def test_a_job_that_takes_a_column_away_is_a_problem(grown):
     path = grown / "_splitscan/ledger/00000006.jsonl"
     ledger = parse_ledger(path.read_bytes(), str(path))

@@ -71,7 +71,7 @@ def scanned(path: Path, **options: Any) -> Callable[[OnRejects], None]:
     return read
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
 @pytest.mark.parametrize("encoding", ["UTF-8", pytest.param("UTF-16LE", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", FILES)

@@ -115,6 +115,7 @@ def test_a_file_is_replaced_again_and_again_and_may_return_to_its_first_version(
     world.check(range(20), range(70, 75))
 
 
+@pytest.mark.thin(3)
 def test_new_files_come_in_the_same_commit_and_a_file_that_is_gone_stays(world):
     world.write("a", range(20))
     gone = world.write("b", range(100, 120))
@@ -143,6 +144,7 @@ def test_a_version_without_rows_takes_the_place_of_one_with_some_and_the_other_w
     world.check(range(7), range(100, 103))
 
 
+@pytest.mark.thin(3)
 def test_everything_may_be_replaced_at_once(world):
     for name in "ab":
         world.write(name, range(20))
@@ -153,6 +155,7 @@ def test_everything_may_be_replaced_at_once(world):
     world.check(range(20, 50), range(20, 50))
 
 
+@pytest.mark.thin(3)
 def test_a_column_that_the_new_version_brings_is_null_in_the_rows_that_stay(world):
     world.write("a", range(20))
     world.write("b", range(100, 120))
@@ -163,6 +166,7 @@ def test_a_column_that_the_new_version_brings_is_null_in_the_rows_that_stay(worl
     assert Counter(world.rows()["more"].to_pylist()) == {7: 20, None: 20}
 
 
+@pytest.mark.thin(3)
 def test_without_the_option_a_changed_file_is_refused_or_left_alone(world):
     world.write("a", range(20))
     world.ingest()
@@ -181,6 +185,7 @@ def test_a_dry_run_says_what_would_be_replaced(world):
     assert (plan.paths, plan.replaced, plan.changed) == ((str(path),), (str(path),), ())
 
 
+@pytest.mark.thin(3)
 def test_rejects_of_a_replaced_version_are_not_listed_any_more(world):
     path = world.write("a", range(20))
     path.write_text(path.read_text() + "x,a\n")
@@ -195,6 +200,7 @@ def test_rejects_of_a_replaced_version_are_not_listed_any_more(world):
     assert (report.problems, report.rejects) == ((), 1)
 
 
+@pytest.mark.thin(3)
 def test_the_ledger_says_what_left_and_is_read_back(world):
     world.write("a", range(20))
     world.write("b", range(100, 120))

@@ -176,6 +176,7 @@ def test_a_job_is_done_once_under_each_name_and_a_name_is_of_one_table(people):
     assert people.rows() == EVERY_ROW + EVERY_ROW
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("key", ["id", "name", None])
 def test_tables_without_a_key_or_without_rows_are_ingested(people, key, kind):

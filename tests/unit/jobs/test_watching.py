@@ -122,6 +122,7 @@ def test_a_first_record_that_is_too_long_is_a_reject_and_no_column_where_no_file
     assert sorted(pq.read_table(watched.out).column("_c0").to_pylist()) == [1, 2, 4, 5]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("stop_after", [0, 1, 3])
 def test_an_interrupted_window_is_finished(watched, stop_after):
     for number in range(4):

@@ -303,6 +303,7 @@ FORMATS = {
 }
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_every_format_grows_anyhow(tmp_path, name, seed):

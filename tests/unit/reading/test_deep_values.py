@@ -22,11 +22,6 @@ def both(depth):
     return '{"a":[' * half + "1" + "]}" * half
 
 
-@pytest.fixture(params=["kernel", "reference"])
-def engine(request, monkeypatch):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
-
-
 @pytest.mark.thin(18)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -56,9 +51,9 @@ def test_one_that_is_deep_and_cut_is_one_reject(tmp_path, text):
     assert scan.rejects().to_arrow().num_rows == 1
 
 
-@pytest.mark.thin(8)
+@pytest.mark.thin(6)
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("depth", [1000, 100_000])
+@pytest.mark.parametrize("depth", [1000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("schema", [None, "id int"])
 @pytest.mark.parametrize("shape", [objects, lists, both])
 def test_a_very_deep_record_is_the_same_wherever_it_stands(tmp_path, shape, schema, depth):

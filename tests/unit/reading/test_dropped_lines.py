@@ -5,6 +5,7 @@ import random
 
 import pyarrow as pa
 import pytest
+from tests.cuts import some
 
 import splitscan as ss
 from splitscan.reading.oddities import HEADER_AGAIN
@@ -73,20 +74,16 @@ def odd(scan):
 
 
 @pytest.mark.thin(12)
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize("multi_line", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_each_line_is_counted_once_however_a_file_is_cut(tmp_path, monkeypatch, engine, multi_line, seed):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+def test_each_line_is_counted_once_however_a_file_is_cut(tmp_path, engine, multi_line, seed):
     drawn = Drawn(seed)
     for size, read_bytes in ((7, 1 << 20), (64, 16), (1 << 20, 16), (1 << 20, 1 << 20)):
         scan = drawn.scan(tmp_path / "a", multi_line=multi_line, block_size=size, read_bytes=read_bytes)
         assert odd(scan) == drawn.expected, (size, read_bytes, drawn.content)
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
-def test_what_the_user_gave_is_obeyed_without_a_word(tmp_path, monkeypatch, engine):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+def test_what_the_user_gave_is_obeyed_without_a_word(tmp_path, engine):
     path = tmp_path / "a"
     path.write_bytes(b"7,8\nid,n\n1,2\n#3,4\n5,6\n")
     options = {"header": True, "infer_schema": True}
@@ -96,7 +93,6 @@ def test_what_the_user_gave_is_obeyed_without_a_word(tmp_path, monkeypatch, engi
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize(
     ("rest", "expected"),
     [
@@ -109,8 +105,7 @@ def test_what_the_user_gave_is_obeyed_without_a_word(tmp_path, monkeypatch, engi
         (b"#a,1", {"comment-record": (1, 40)}),
     ],
 )
-def test_what_is_found_in_samples_is_held_against_all_lines(tmp_path, monkeypatch, caplog, engine, rest, expected):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+def test_what_is_found_in_samples_is_held_against_all_lines(tmp_path, caplog, engine, rest, expected):
     path = tmp_path / "a"
     path.write_bytes(b"# exported 2024\n# me\ntag,count\nx,1\ny,22\n" + rest)
     assert len(b"# exported 2024\n# me\ntag,count\nx,1\ny,22\n") == 40
@@ -136,8 +131,7 @@ def test_dialects_that_are_found_say_which_options_samples_showed(tmp_path, give
 ROWS = [b"7,x", b"8,y", b"9,z"]
 
 
-@pytest.mark.thin(8)
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
+@pytest.mark.thin(6)
 @pytest.mark.parametrize(
     ("first", "rows", "is_header"),
     [
@@ -157,29 +151,26 @@ ROWS = [b"7,x", b"8,y", b"9,z"]
         (b"a7,x", [b"a8,y", b"a9,z"], False),
     ],
 )
-def test_a_first_record_that_names_the_columns_is_told(tmp_path, monkeypatch, engine, first, rows, is_header):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+def test_a_first_record_that_names_the_columns_is_told(tmp_path, engine, first, rows, is_header):
     path = tmp_path / "a"
     expected = {"header-record": (1, 7)} if is_header else {}
     for line_end in (b"\n", b"\r\n"):
         path.write_bytes(b"Report\n" + line_end.join([first, *rows, b""]))
-        for size in range(1, path.stat().st_size + 1):
+        for size in some(range(1, path.stat().st_size + 1)):
             options = {"block_size": size, "read_bytes": 1 + size % 7, "multi_line": size % 2 == 0, "skip_rows": 1}
             assert odd(ss.scan_csv(path, found_options="header", **options)) == expected, size
         assert ss.scan_csv(path, skip_rows=1).check().ok  # header=false was given
 
 
 @pytest.mark.thin(3)
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize(
     ("header", "is_record"), [(b"6,w", True), (b"number,label", False), (b"6,w,x", False), (b"1960,1961x", True)]
 )
-def test_a_record_that_is_skipped_as_a_header_unread_is_told(tmp_path, monkeypatch, engine, header, is_record):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+def test_a_record_that_is_skipped_as_a_header_unread_is_told(tmp_path, engine, header, is_record):
     path = tmp_path / "a"
     path.write_bytes(b"Report\n" + b"\n".join([header, *ROWS]))
     given = {"header": True, "enforce_schema": True, "skip_rows": 1}
-    for size in range(1, path.stat().st_size + 1):
+    for size in some(range(1, path.stat().st_size + 1)):
         scan = ss.scan_csv(path, "id int, name string", found_options="header", block_size=size, **given)
         assert [(each.code, each.offset) for each in scan.check().odd] == ([("skipped-record", 7)] if is_record else [])
     assert ss.scan_csv(path, "id int, name string", **given).check().ok
@@ -199,15 +190,13 @@ def test_a_header_in_one_of_many_files_is_said_by_every_door(tmp_path, caplog, d
 
 
 @pytest.mark.thin(3)
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize(
     "again", [b"id,name", b'"id","name"', b'id,"name"', b" id , name", b'"id" ,name', b'\xef\xbb\xbf"id",name']
 )
-def test_a_header_that_comes_again_in_other_quotes_is_the_header(tmp_path, monkeypatch, engine, again):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+def test_a_header_that_comes_again_in_other_quotes_is_the_header(tmp_path, engine, again):
     path = tmp_path / "a"
     path.write_bytes(b"\n".join([b"id,name", b"7,x", again, b'7,"id,name"', b"idname,", b"id,names", b"xid,name", b""]))
-    for size in range(1, path.stat().st_size + 1):
+    for size in some(range(1, path.stat().st_size + 1)):
         for multi_line in (False, True) if size > 16 else (size % 2 == 0,):
             scan = ss.scan_csv(path, header=True, block_size=size, read_bytes=16, multi_line=multi_line)
             assert odd(scan) == {HEADER_AGAIN: (1, 12)}, size

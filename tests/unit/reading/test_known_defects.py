@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cuts import some
 
 import splitscan as ss
 from splitscan.blocks import BlockMetadata, FileMetadata
@@ -57,7 +58,7 @@ def values(scan: ss.Scan, block_bytes: int, order: str = "as planned") -> list[A
 
 def test_b1_text_that_is_not_ascii_is_neither_corrupted_nor_read_for_ever(write: Write) -> None:
     data = "é\nüber\r\n\n☃☃\n𝄞".encode()
-    for size in range(1, len(data) + 1):
+    for size in some(range(1, len(data) + 1)):
         assert values(ss.scan_text(write(data)), size) == ["é", "über", "", "☃☃", "𝄞"]
 
 
@@ -89,7 +90,7 @@ def test_b4_no_empty_records_appear_where_a_line_end_straddles_a_buffer() -> Non
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
 def test_b5_blank_lines_are_records_everywhere_or_nowhere(write: Write, line_end: str) -> None:
     text = line_end.join(["", "", "a", "", "b", "", ""]).encode()
-    for size in range(1, len(text) + 1):
+    for size in some(range(1, len(text) + 1)):
         assert values(ss.scan_text(write(text)), size) == ["", "", "a", "", "b", ""]
         assert values(ss.scan_csv(write(text), "x string"), size) == ["a", "b"]
 
@@ -171,13 +172,13 @@ def test_b18_compressed_bytes_are_never_delivered_as_rows_of_numbers(write: Writ
 @pytest.mark.parametrize("data", [b"@#*a@#*b@#*", b"@#*!a@#*!b"])
 def test_d1_no_record_is_lost_where_a_long_delimiter_is_cut(write: Write, data: bytes) -> None:
     expected = data.decode().removesuffix("@#*").split("@#*")
-    for size in range(1, len(data) + 1):
+    for size in some(range(1, len(data) + 1)):
         assert values(ss.scan_text(write(data), lineSep="@#*"), size) == expected
 
 
 def test_d2_an_escaped_delimiter_in_front_of_a_real_one_hides_only_itself(write: Write) -> None:
     data = b"a\\\n\nb\nc"
-    for size in range(1, len(data) + 1):
+    for size in some(range(1, len(data) + 1)):
         assert values(ss.scan_text(write(data), escape="\\"), size) == ["a\\\n", "b", "c"]
         assert values(ss.scan_text(write(data), escape="\\", lineSep="\n"), size) == ["a\\\n", "b", "c"]
 
@@ -291,7 +292,7 @@ def test_52_lines_longer_than_blocks_and_buffers_are_read_once() -> None:
 
 def test_53_bytes_that_are_no_text_stay_in_their_record(write: Write) -> None:
     data = b"\xff\n\0a\n\xc3\n\xe2\x98\n"
-    for size in range(1, len(data) + 1):
+    for size in some(range(1, len(data) + 1)):
         assert values(ss.scan_text(write(data)), size) == ["\ufffd", "\0a", "\ufffd", "\ufffd"]
 
 

@@ -51,13 +51,6 @@ def warned(caplog):
         yield said
 
 
-@pytest.fixture(params=["kernel", "reference"])
-def engine(request, monkeypatch):
-    if request.param == "kernel":
-        pytest.importorskip("splitscan_kernel")
-    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
-
-
 @pytest.mark.parametrize("door", DOORS)
 def test_every_door_warns_once_of_a_column_that_no_sample_has_shown(tmp_path, warned, door):
     text = lines({"b": 1})

@@ -44,11 +44,9 @@ def warned(caplog):
         yield said
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize("block_size", [5, 1 << 20])
 @pytest.mark.parametrize("name", FORMATS)
-def test_bytes_that_are_no_utf8_are_said(tmp_path, monkeypatch, warned, engine, block_size, name):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+def test_bytes_that_are_no_utf8_are_said(tmp_path, warned, engine, block_size, name):
     scan, path, place = scanned(tmp_path, name, block_size=block_size)
     expected = OddRecords(NOT_UTF8, 2, path, place)
     assert "\ufffd" in str(scan.to_arrow().to_pylist())
@@ -78,9 +76,7 @@ def test_every_door_says_it_and_none_what_it_does_not_read(tmp_path, warned, doo
     assert len(warned()) == 1
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
-def test_bytes_of_no_text_and_of_another_encoding_are_not_odd(tmp_path, monkeypatch, warned, engine):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+def test_bytes_of_no_text_and_of_another_encoding_are_not_odd(tmp_path, warned, engine):
     (tmp_path / "a").write_bytes(LINES)
     for scan in (
         ss.scan_fixed(tmp_path / "a", record_length=len(LINES)),

@@ -6,6 +6,7 @@ import random
 import zipfile
 
 import pytest
+from tests.cuts import some
 
 import splitscan as ss
 from splitscan.reading import opened_file
@@ -39,6 +40,7 @@ def lines_of(scan):
     return [(row["line"], row["offset"]) for row in scan.rejects().to_arrow().to_pylist()]
 
 
+@pytest.mark.thin(6)
 @pytest.mark.usefixtures("nothing_twice")
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("multi_line", [False, True])
@@ -48,10 +50,11 @@ def test_lines_do_not_depend_on_the_cut(tmp_path, seed, multi_line):
     path.write_bytes(data)
     whole = lines_of(ss.scan_csv(path, SCHEMA, multi_line=multi_line))
     assert [line for line, _ in whole] == [line_of(data, offset) for _, offset in whole]
-    for size in range(1, len(data) + 1):
+    for size in some(range(1, len(data) + 1)):
         assert lines_of(ss.scan_csv(path, SCHEMA, multi_line=multi_line, block_size=size)) == whole, size
 
 
+@pytest.mark.thin(3)
 @pytest.mark.usefixtures("nothing_twice")
 @pytest.mark.parametrize("seed", range(10))
 def test_nor_on_the_size_of_reads_or_batches_or_what_is_kept(tmp_path, monkeypatch, seed):
@@ -110,7 +113,7 @@ def test_every_format_counts_alike(tmp_path, format, data, options):
     whole = lines_of(ss.scan(path, format, schema, **options))
     assert whole
     assert [line for line, _ in whole] == [line_of(data, offset) for _, offset in whole]
-    for size in range(1, len(data)):
+    for size in some(range(1, len(data))):
         assert lines_of(ss.scan(path, format, schema, block_size=size, **options)) == whole
 
 
@@ -125,6 +128,7 @@ def test_blocks_that_nobody_reads_are_read_for_the_lines_behind_them(tmp_path):
         assert examples == expected[:3]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.usefixtures("nothing_twice")
 @pytest.mark.parametrize("seed", range(5))
 def test_check_gives_the_same_lines(tmp_path, seed):

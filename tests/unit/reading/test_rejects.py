@@ -19,11 +19,6 @@ WIDE = "[field-count] the record has 3 fields where 2 are expected"
 LONG = "[record-too-long] the record is longer than maxRecordBytes=1000"
 
 
-@pytest.fixture(params=["kernel", "reference"])
-def engine(request, monkeypatch):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
-
-
 def put(tmp_path, data: bytes = DATA):
     path = tmp_path / "a.csv"
     path.write_bytes(data)

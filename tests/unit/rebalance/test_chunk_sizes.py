@@ -7,6 +7,7 @@ from splitscan.rebalance.claim_values import ChunkStats, ReadingPace, Segment, S
 from splitscan.rebalance.claims import ClaimLog
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.name)
 def test_the_end_of_a_scan_is_near_the_ideal(work):
     found = simulate(work)

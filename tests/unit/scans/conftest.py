@@ -18,9 +18,3 @@ def write(tmp_path: Path) -> Callable[..., str]:
         return str(path)
 
     return write_file
-
-
-@pytest.fixture(params=["kernel", "reference"])
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads with one engine, and then with the other."""
-    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)

@@ -5,6 +5,7 @@ import random
 from itertools import accumulate
 
 import pytest
+from tests.cuts import some
 from tests.unit.scans.test_cobol import LINE, TEXTS, codes, headed
 
 import splitscan as ss
@@ -23,7 +24,7 @@ def block(*records, big=True, counts_itself=False, extended=False):
     return header + data
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(3)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("big", [True, False])
 @pytest.mark.parametrize("extended", [True, False])
@@ -92,7 +93,7 @@ def test_what_is_no_record_ends_its_block_and_the_next_one_goes_on(write, data, 
     check_block_law(scan, [*range(1, 45)])
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(
     ("engine", "big", "trailer"),  # each pair of values once
     [
@@ -118,7 +119,7 @@ def test_every_cut_inside_of_a_block_is_one_reject_after_all_whole_records(write
             position += 4 + len(text)
             values.append(int(text[1:3]))
             edges[position] = (list(values), end - position)
-    for cut in range(len(data) + 1):
+    for cut in some(range(len(data) + 1)):
         whole, missing = edges[max(edge for edge in edges if edge <= cut)]
         path = write(data[:cut] + trailer)
         scan = ss.scan_cobol(path, LINE, **around)
@@ -149,6 +150,7 @@ def test_an_empty_block_and_records_of_other_kinds_at_the_end(write):
     check_block_law(kinds, [*range(1, 20)])
 
 
+@pytest.mark.thin(2)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("trailer", [b"", b"ttt"])
 def test_a_record_that_is_too_long_and_the_end_of_its_block_are_one_reject(write, trailer):

@@ -4,6 +4,7 @@ import random
 from itertools import pairwise
 
 import pytest
+from tests.cuts import some
 from tests.unit.scans.test_cobol import codes
 
 import splitscan as ss
@@ -59,6 +60,7 @@ def read(scan):
     return rows
 
 
+@pytest.mark.thin(3)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("recfm", ["V", "F", "field"])
 def test_records_after_a_root_are_lists_in_it(write, recfm):
@@ -89,6 +91,7 @@ def test_records_after_a_root_are_lists_in_it(write, recfm):
     assert all(start + length == after for (start, length), (after, _) in pairwise(places))
 
 
+@pytest.mark.thin(6)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("texts", "found", "reasons"),
@@ -116,6 +119,7 @@ def test_records_that_have_no_parent_are_told_of(write, texts, found, reasons):
     check_block_law(kept, [*range(1, len(headed(*texts)) + 1)])
 
 
+@pytest.mark.thin(4)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("end", "found"),
@@ -136,6 +140,7 @@ def test_a_record_that_the_file_cuts_off_is_no_child(write, end, found):
     check_block_law(scan, [*range(1, 40)])
 
 
+@pytest.mark.thin(1)
 @pytest.mark.usefixtures("engine")
 def test_a_root_with_too_many_children_is_passed_in_bounded_memory(write):
     many = headed("aa1", *["b01", "c1p"] * 5_000, "aa2", "b02")
@@ -150,7 +155,7 @@ def test_a_root_with_too_many_children_is_passed_in_bounded_memory(write):
 
 
 def test_random_files_give_the_same_at_every_cut_in_both_engines(write, monkeypatch):
-    for seed in range(20):
+    for seed in some(range(20)):
         draw = random.Random(seed)
         kinds = draw.choices("aabbbccedx", k=draw.randrange(1, 25))
         texts = [kind + "".join(draw.choices("012xy", k=draw.randrange(5))) for kind in kinds]

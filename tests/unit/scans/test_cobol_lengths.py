@@ -127,6 +127,7 @@ def test_lists_have_only_the_items_that_there_are(write, recfm):
                          recfm=recfm).to_arrow()["Z"].to_pylist() == ["z0"] * 5  # fmt: skip
 
 
+@pytest.mark.thin(4)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("data", "found", "rows"),
@@ -169,6 +170,7 @@ def test_items_are_shown_as_bytes_and_groups_as_texts(write):
     assert read(non_terminals="g")[0] == "A array<int>, G struct<B: int>, G_NT string"
 
 
+@pytest.mark.thin(1)
 @pytest.mark.usefixtures("engine")
 def test_a_list_of_a_hundred_thousand_items_has_those_that_there_are(write):
     book = "       01 R.\n          05 N PIC 9(6).\n          05 A OCCURS 0 TO 100000 DEPENDING ON N PIC X.\n"

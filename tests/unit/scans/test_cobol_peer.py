@@ -131,10 +131,8 @@ def differences(found: Any, wanted: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize("case", CASES)
-def test_rows_are_those_of_the_other_reader(case, engine, monkeypatch):
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+def test_rows_are_those_of_the_other_reader(case, engine):
     book, data, options = CASES[case]
     found = ss.scan_cobol(str(FILES / data), str(FILES / book), block_bytes=700, **options).to_arrow().to_pylist()
     wanted = expected(f"test{case}.txt")

@@ -4,6 +4,7 @@ import random
 from itertools import product
 
 import pytest
+from tests.cuts import some
 from tests.unit.scans.test_cobol import codes
 
 import splitscan as ss
@@ -37,6 +38,7 @@ def values(scan):
     return [(row["V"], row["T"]) for row in scan.to_arrow().to_pylist()]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("more", [0, 4])
 def test_segments_are_one_record_from_every_cut(write, more):
@@ -58,6 +60,7 @@ def test_segments_are_one_record_from_every_cut(write, more):
     check_block_law(kinds, [*range(1, len(data) + 6)])
 
 
+@pytest.mark.thin(6)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("parts", "found"),
@@ -91,7 +94,7 @@ def test_segments_that_are_no_record_are_one_reject_and_reading_goes_on(write, p
 def test_a_file_that_ends_inside_of_a_record_ends_with_one_reject(write):
     record = spanned("0", "1ab", "c")
     data = spanned("07", "q") + record
-    for size in range(len(data) - len(record) + 1, len(data)):
+    for size in some(range(len(data) - len(record) + 1, len(data))):
         scan = scan_of(write(data[:size]))
         assert (values(scan)[0], codes(scan), scan.count()) == ((7, "q"), ["short-record"], 2)
         (reject,) = scan.rejects().to_arrow().to_pylist()
@@ -102,6 +105,7 @@ def test_a_file_that_ends_inside_of_a_record_ends_with_one_reject(write):
     check_block_law(lost, [*range(1, 60)])
 
 
+@pytest.mark.thin(4)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("header", "options"),
@@ -121,6 +125,7 @@ def test_other_headers_are_none_of_segments(write, header, options):
     check_block_law(scan, [*range(1, 20)])
 
 
+@pytest.mark.thin(1)
 @pytest.mark.usefixtures("engine")
 def test_segments_without_an_end_are_passed_in_bounded_memory(write):
     endless = segment(FIRST, "01") + segment(MIDDLE, "x" * 200) * 2_000
@@ -138,6 +143,7 @@ def test_segments_without_an_end_are_passed_in_bounded_memory(write):
         check_block_law(scan, [50_000, 100_001, 407_999])
 
 
+@pytest.mark.thin(3)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("most", range(6, 24, 3))
 def test_a_limit_is_the_same_at_every_cut(write, most):
@@ -166,7 +172,7 @@ def test_items_of_lists_may_be_in_any_segment(write):
 
 
 def test_random_segments_give_the_same_at_every_cut_in_both_engines(write, monkeypatch):
-    for seed in range(30):
+    for seed in some(range(30)):
         draw = random.Random(seed)
         parts = draw.choices(range(4), weights=[2, 3, 3, 2], k=draw.randrange(1, 25))
         texts = [f"{draw.randrange(100):02}" + "x" * draw.randrange(4) for _ in parts]

@@ -132,6 +132,7 @@ def test_every_format_reads_every_codec(tmp_path, name, suffix):
     assert (results[0].report.span_start, last.span_stop, last.content_bytes) == (0, len(data), len(data))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("reader", ["rows", "count"])
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED", "FAILFAST"])
 def test_every_mode_judges_the_content(tmp_path, mode, reader):

@@ -107,7 +107,7 @@ def test_elements_of_the_arrays_at_a_path_are_the_records(tmp_path: Path, name: 
             read(path, record_path, mode="FAILFAST")
 
 
-@pytest.mark.thin(12)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_files_are_cut_anywhere(tmp_path: Path, name: str) -> None:
     text, record_path, values, _ = SCENARIOS[name]
@@ -116,7 +116,7 @@ def test_files_are_cut_anywhere(tmp_path: Path, name: str) -> None:
     assert check_block_law(scan, SIZES) == len(values)
 
 
-@pytest.mark.thin(20)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("max_record_bytes", [8, 20])
 def test_what_is_around_the_arrays_is_of_any_length(tmp_path: Path, name: str, max_record_bytes: int) -> None:

@@ -81,7 +81,7 @@ SCENARIOS = {  # text, path, column n, values of a and n
 }  # fmt: skip
 
 
-@pytest.mark.thin(8)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_columns_around_the_arrays_are_those_of_their_document(tmp_path: Path, name: str) -> None:
     text, record_path, column, rows = SCENARIOS[name]

@@ -125,6 +125,7 @@ def test_json_over_several_lines_needs_brackets_that_are_in_no_character(tmp_pat
         ss.scan_json(path, encoding="GBK", multi_line=True, schema="a string").to_arrow()
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("end", ["\n", "\r\n", ";億"])
 @pytest.mark.parametrize("separator", [",亅", ";亅億", ",亅,"])
 def test_a_comment_may_begin_with_what_is_in_a_character_of_the_separator(

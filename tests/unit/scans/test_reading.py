@@ -61,12 +61,8 @@ BLANKS: dict[str, tuple[str, str, list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize("format", BLANKS)
-def test_blank_lines_are_no_rows_where_broken_records_are_dropped(
-    write: Write, monkeypatch: pytest.MonkeyPatch, format: str, engine: str
-) -> None:
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+def test_blank_lines_are_no_rows_where_broken_records_are_dropped(write: Write, format: str, engine: str) -> None:
     schema, text, rows = BLANKS[format]
     scan = ss.scan(write(text.encode()), format, schema, mode="DROPMALFORMED")
     assert rows_of(scan) == rows
@@ -133,7 +129,6 @@ def test_the_corrupt_record_column_may_be_the_only_one(write: Write) -> None:
     assert rows_of(ss.scan_csv(path, "_corrupt_record string")) == [("1,2",), ("x",)]
 
 
-@pytest.mark.parametrize("engine", ["kernel", "reference"])
 @pytest.mark.parametrize(
     ("encoding", "last", "expected"),
     [
@@ -142,11 +137,10 @@ def test_the_corrupt_record_column_may_be_the_only_one(write: Write) -> None:
     ],
 )
 def test_the_text_of_broken_records_is_cut_out_whole_whatever_their_bytes(
-    write: Write, monkeypatch: pytest.MonkeyPatch, engine: str, encoding: str, last: bytes, expected: list[str | None]
+    write: Write, engine: str, encoding: str, last: bytes, expected: list[str | None]
 ) -> None:
     if engine == "kernel":
         pytest.importorskip("splitscan_kernel")
-    monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
     path = write(b"\xc3\xa9,x\n1,2\n,,\nx\n" + last + b"\n")
     scan = ss.scan_csv(path, "a int, b int, _corrupt_record string", encoding=encoding)
     assert scan.to_arrow()["_corrupt_record"].to_pylist() == expected
@@ -270,6 +264,7 @@ def test_the_tables_of_a_character_set_do_not_travel_with_every_task(write: Writ
     assert scan_document(pickle.loads(packed)) == document
 
 
+@pytest.mark.slow
 def test_what_the_kernel_is_told_of_many_columns_takes_time_in_proportion_to_their_number(write: Write) -> None:
     def seconds(columns: int) -> float:
         spec = ss.scan_csv(write("1,2\n"), pa.schema([(f"c{i}", pa.string()) for i in range(columns)])).spec

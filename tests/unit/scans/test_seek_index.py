@@ -11,6 +11,7 @@ from contextlib import closing
 import lz4.frame
 import pytest
 from backports import zstd
+from tests.cuts import some
 
 import splitscan as ss
 from splitscan.content.codecs.contract import ContainerError
@@ -114,7 +115,7 @@ def test_records_at_the_edges_of_blocks_are_neither_lost_nor_doubled(tmp_path, n
     contents = EDGES[name]
     path = tmp_path / "a.bz2"
     path.write_bytes(BZIP2[streams](contents))
-    for block_bytes in range(1, path.stat().st_size):
+    for block_bytes in some(range(1, path.stat().st_size)):
         check_cuts(ss.scan_text, settle(path), len(b"".join(contents)), block_bytes)
 
 

@@ -81,6 +81,7 @@ def _done_after(tasks, slots):
     return max(busy)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("slots", [1, 2, 4, 8, 100])
 def test_balanced_tasks_keep_all_slots_busy_to_the_end(slots):
     chance = Random(slots)

@@ -71,6 +71,7 @@ def check_damaged(path, archive):
     return rows, told, damage
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", COMPRESS)
 def test_an_archive_that_breaks_off_gives_what_comes_before(tmp_path, kind):
     name, compress = COMPRESS[kind]

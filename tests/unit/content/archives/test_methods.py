@@ -62,6 +62,7 @@ def put(tmp_path):
     return write
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("method", ZIP)
 def test_members_hold_the_records_of_the_files_that_were_packed(put, method):
     for content, scan_of in (SCANS[name] for name in ("csv with newlines", "escaped lines", "json")):

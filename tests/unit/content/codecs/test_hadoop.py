@@ -28,6 +28,7 @@ def recognised(data, name):
     return None if codec is None else codec.name
 
 
+@pytest.mark.thin(8)
 @codecs
 @pytest.mark.parametrize("chunk_bytes", [1, 7, 100, 4000])
 @pytest.mark.parametrize("block_bytes", [1, 9, 1000, 10_000])

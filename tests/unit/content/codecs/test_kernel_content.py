@@ -79,7 +79,7 @@ def damaged(chance, codec):
     )
 
 
-@pytest.mark.thin(24)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("codec", BY_ZLIB)
 @pytest.mark.parametrize("seed", range(60))
 def test_content_and_damage_are_those_of_python(codec, seed):
@@ -89,7 +89,7 @@ def test_content_and_damage_are_those_of_python(codec, seed):
     assert ours == outcome(CompressedSource(MemorySource(data), BY_ZLIB[codec], max_ratio=10_000), step)
 
 
-@pytest.mark.thin(6)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_member_is_entered_inside_at_any_bit(seed):
     chance = random.Random(seed)

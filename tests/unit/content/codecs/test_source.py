@@ -83,6 +83,7 @@ def read_all(source, step=1 << 20):
     return b"".join(pieces)
 
 
+@pytest.mark.thin(6)
 @codecs
 def test_any_read_gives_what_is_there(codec):
     source = open_bytes(COMPRESS[codec](BIG), codec)
@@ -160,6 +161,7 @@ def _taken_whole(source):
         return None
 
 
+@pytest.mark.thin(6)
 @codecs
 def test_no_flipped_bit_goes_unnoticed(codec):
     if codec in WITHOUT_CHECKSUM:
@@ -202,6 +204,7 @@ def test_what_is_a_bomb_is_long_and_out_of_proportion(content_bytes, compressed_
     assert is_bomb(content_bytes, compressed_bytes, ratio) is expected
 
 
+@pytest.mark.thin(5)
 @python_codecs
 def test_content_out_of_proportion_ends_the_reading(codec, monkeypatch):
     monkeypatch.setattr("splitscan.content.codecs.content.JUDGED_BYTES", 1 << 20)

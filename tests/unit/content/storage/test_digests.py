@@ -16,14 +16,6 @@ ABC = {
 ENGINES = {"kernel": "blake3:", "reference": "sha256:"}
 
 
-@pytest.fixture(params=ENGINES)
-def engine(request, monkeypatch):
-    if request.param == "kernel":
-        pytest.importorskip("splitscan_kernel")
-    monkeypatch.setenv("SPLITSCAN_ENGINE", request.param)
-    return request.param
-
-
 def test_the_engine_decides_the_algorithm_of_new_digests(engine):
     digest = ContentDigest()
     digest.update(b"xabcx", 1, 3)

@@ -162,6 +162,7 @@ def test_a_fingerprint_is_size_and_etag_or_else_time(info, fingerprint):
     assert remote_fingerprint(info) == fingerprint
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("uri", "name", "below"),
     [

@@ -69,6 +69,7 @@ def test_a_column_has_the_narrowest_type_that_all_its_values_fit(texts, kind):
     assert spoken(summary(texts).kind(CSV)) == kind
 
 
+@pytest.mark.thin(2)
 @pytest.mark.skipif(kernel() is None, reason="there is nothing to compare")
 @pytest.mark.parametrize(
     "csv",

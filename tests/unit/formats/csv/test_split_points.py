@@ -28,6 +28,7 @@ def is_boundary(dialect: CsvGrammar, before: bytes, data: bytes) -> bool:
     return framer.state is CsvState.RECORD_START
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("dialect", "alphabet"),
     [

@@ -78,6 +78,7 @@ def test_what_is_no_schema_is_refused_with_the_place(text: str, seen: str) -> No
     assert seen in str(caught.value) or (seen == "'A' is named twice" and "named twice" in str(caught.value))
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("opening", ["array<", "struct<a: ", "map<int, "])
 @pytest.mark.parametrize("levels", [MOST_LEVELS + 1, 2000, 50_000])
 def test_a_type_that_is_nested_too_deep_is_refused(opening: str, levels: int) -> None:

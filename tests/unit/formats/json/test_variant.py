@@ -131,6 +131,7 @@ SHAPES = """{"id":1,"at":{"x":1,"y":[{"k":1,"l":2},{"l":3,"k":4}]}}
 """
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(
     "options",
     [

@@ -10,6 +10,7 @@ from splitscan.testing import check_chunking_law, check_summary_law
 FORMAT = XmlFormat("r", resolve_encoding("UTF-8"))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.skipif(kernel() is None, reason="the reference has no summaries")
 @pytest.mark.parametrize(
     ("text", "open_cuts"),

@@ -213,6 +213,7 @@ FAILING = {
 }  # fmt: skip
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(("properties", "code", "seen"), FAILING.values(), ids=FAILING)
 def test_a_catalog_that_fails_is_an_error_that_says_so(
     configure, make_scan, run, tmp_path, monkeypatch, properties, code, seen

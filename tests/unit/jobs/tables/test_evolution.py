@@ -81,6 +81,7 @@ def test_without_being_asked_a_new_column_is_refused(table, source, runner):
     assert read(table) == [{"id": 1, "text": "a"}]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("kind", "fits"), [("string", True), ("long", False)])
 def test_a_column_that_a_stranger_adds_meanwhile_is_taken_if_it_fits(table, source, runner, kind, fits):
     table.ingest(source("a.csv", "id,text", "1,a"))
@@ -147,6 +148,7 @@ def test_a_watch_adds_columns_between_windows(table, source, runner):
     assert verify(table.out, deep=True).problems == ()
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("mode", [mode for mode in SchemaEvolution if mode is not SchemaEvolution.RESCUE])
 def test_a_field_that_appears_in_the_middle_of_a_file_is_kept_in_every_mode(table, source, mode):
     """It has no name, so there is no column to add or refuse: the record is a row and a reject."""

@@ -111,6 +111,7 @@ def set_mapping(out, *fields):
         change.set_properties({MAPPING: mapping.model_dump_json()})
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("fields", "column"),
     [([(1, ["text"]), (2, ["id"])], "id"), ([(1, ["id"])], "text"), ([(1, ["id"]), (7, ["text"])], "text")],

@@ -47,7 +47,7 @@ def interrupt(table, make_scan, runner):
     return fail
 
 
-@pytest.mark.thin(12)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("when", ["after a block", "after a part", "in the end"])
 @pytest.mark.parametrize(("said", "settings"), MISTAKES.values(), ids=MISTAKES)
 def test_what_a_first_ingest_that_failed_had_wrong_does_not_bind_the_next(

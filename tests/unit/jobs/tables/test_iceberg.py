@@ -51,6 +51,7 @@ def fail_once(monkeypatch, error, *, after):
     return calls
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("after", "attempts"), [(True, 1), (False, 2)], ids=["it did", "it did not"])
 def test_a_commit_of_unknown_outcome_is_looked_up(monkeypatch, table, make_scan, expected, after, attempts):
     table.ingest(make_scan(["a"]))
@@ -97,6 +98,7 @@ def test_rows_that_a_rollback_took_away_are_told_until_they_are_back(table, make
     assert (table.rows(), codes(table.out)) == (expected(["a", "b"]), set())
 
 
+@pytest.mark.thin(1)
 def test_what_became_of_rows_is_told_by_the_snapshots_that_led_to_the_current_one(table, make_scan):
     """A deletion that was rolled back has not happened; what an expired snapshot did is not known."""
     for names in (["a"], ["a", "b"]):
@@ -177,6 +179,7 @@ def delete_entry(kind, number, path="", file_format=FileFormat.PARQUET):
     return ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, sequence_number=number, data_file=file)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("kind", "file_format", "noted"),
     [

@@ -49,6 +49,7 @@ def test_the_first_job_reads_again_by_the_columns_that_appear_late(sink, kind):
     assert sink.is_proved()
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("kind", [JSON, XML], ids=["json", "xml"])
 def test_a_later_job_adds_the_columns_that_appear_late(sink, kind):
     write(sink, kind, "a.jsonl", 100, lambda _: {})

@@ -157,6 +157,7 @@ def test_a_name_of_json_that_differs_in_case_only_is_refused(sink):
         sink.ingest(ADD, format="json")
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("hints", "kind"), [({}, pa.string()), ({"schemaHints": "x date"}, pa.date32())])
 def test_a_new_column_without_values_is_text_unless_a_hint_says_more(sink, hints, kind):
     sink.write("a.csv", "id,text", "1,a")
@@ -213,6 +214,7 @@ def test_rescuing_never_fails_and_never_adds_a_column(sink):
     assert columns_by_job(sink)[0] == columns_by_job(sink)[1]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("mode", [FAIL, ADD, NONE])
 def test_a_column_that_files_lack_from_now_on_stays_and_is_null(sink, mode):
     sink.write("a.csv", "id,text,x", "1,a,u")
@@ -297,6 +299,7 @@ def test_a_watch_that_nobody_told_refuses_a_new_column_and_goes_on_when_told(sin
     assert sink.is_proved()
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("mode", "more"), [(NONE, {}), (NONE, {"schema": "id int, text string"}), (FAIL, {"schema": "id int, text string"})]
 )

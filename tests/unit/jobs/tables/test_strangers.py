@@ -102,6 +102,7 @@ def test_a_job_is_committed_on_top_of_what_others_did_meanwhile(table, make_scan
     assert table.ingest(make_scan(["a", "b"])).nothing_to_do
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "act", [delete, append, *(pytest.param(each, marks=pytest.mark.slow) for each in (overwrite, add_column))]
 )
@@ -129,6 +130,7 @@ def test_a_commit_that_comes_second_is_tried_again(monkeypatch, table, make_scan
     assert verify(table.out, deep=True).problems == ()
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("act", [remove_column, set_a_rule])
 def test_what_the_table_no_longer_takes_stops_the_commit(table, make_scan, runner, act):
     """It is looked at again in the commit, and nothing that others took away is put back."""

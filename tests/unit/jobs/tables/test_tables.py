@@ -277,6 +277,7 @@ def is_whole(table, rows):
 LATE = [pytest.param(step, marks=pytest.mark.slow) for step in ("prepare", "move", "clean")]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("step", ["table", "ledger", None, *LATE])
 def test_the_ledger_is_that_of_the_twin_whose_files_the_table_has(table, make_scan, twins, expected, step):
     """The late one commits whole before a step of the first one, or after all of them."""
@@ -371,6 +372,7 @@ def test_what_the_table_names_is_never_discarded(table, make_scan, expected):
     assert table.rows() == expected(["a"])
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("fate", ["removed", "made again"])
 def test_a_table_that_is_gone_when_all_is_read_is_told(table, make_scan, runner, fate):
     table.ingest(make_scan(["a"]))

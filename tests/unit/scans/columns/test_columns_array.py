@@ -120,6 +120,7 @@ def test_long_fields_break_a_record_whichever_elements_are_wanted(ragged: str) -
     assert [scan.count(), scan.select("columns[0]").to_arrow().num_rows, len(arrays(scan))] == [2, 2, 2]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     "options",
     [

@@ -76,6 +76,7 @@ def settled(tmp_path, monkeypatch):
     return write
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "json", "json.gz", "xml"])
 def test_the_same_files_are_not_read_again(settled, kind, monkeypatch):
     monkeypatch.setattr(
@@ -174,6 +175,7 @@ def test_a_file_without_records_beside_a_sample(settled):
     assert scan(path.parent, "csv", infer_bytes="64k").schema.field("v").type == pa.int32()
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("kind", ["csv", "json", "xml", "csv.gz"])
 def test_others_find_what_is_found_here(tmp_path, kind):
     """Work and blocks travel to whoever reads them, and what these answer travels back as JSON."""
