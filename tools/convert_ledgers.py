@@ -26,9 +26,9 @@ from splitscan.jobs.ledger import (
     LedgerBlock,
     LedgerColumn,
     LedgerFile,
-    LedgerTable,
     RemovedFile,
     ReplacedFile,
+    SourceTable,
     WrittenFile,
 )
 from splitscan.jobs.ledger_files import parse_ledger, render_ledger
@@ -98,7 +98,7 @@ def _read_older(data: bytes, name: str) -> Ledger:
         partitioning=from_plain(
             Partitioning, {**head.get("partitioning", {}), **({"layout": head["layout"]} if "layout" in head else {})}
         ),
-        source=None if source is None else from_plain(LedgerTable, source),
+        source=None if source is None else from_plain(SourceTable, source),
         replaced=tuple(from_plain(ReplacedFile, raw) for raw in found["replaced"]),
         removed=tuple(from_plain(RemovedFile, raw) for raw in found["removed"]),
     )  # fmt: skip

@@ -47,8 +47,8 @@ def begin(job):
         code = 1
         try:
             scan = ss.scan_table(url, "busy", "key", min_partitions=8)
-            delivery = IngestTarget(out, IngestSettings(source_digests=False), table=kind)
-            report = run_ingest(TableIngestSource(scan, job), delivery, Runner())
+            target = IngestTarget(out, IngestSettings(source_digests=False), table=kind)
+            report = run_ingest(TableIngestSource(scan, job), target, Runner())
             print(report.blocks_resumed, flush=True)
             code = 0
         except BaseException:

@@ -99,8 +99,8 @@ def first_byte(path: str | Path) -> bytes:
 
 def ingest(scan: ss.Scan, out: Path, **settings: Any) -> Any:
     table = settings.pop("table", None)
-    delivery = IngestTarget(out, IngestSettings(**settings), table=table)
-    return run_ingest(FileSource(scan), delivery, InProcessRunner())
+    target = IngestTarget(out, IngestSettings(**settings), table=table)
+    return run_ingest(FileSource(scan), target, InProcessRunner())
 
 
 def read(path: Any, schema: Any = None, **options: Any) -> pa.Table:
@@ -561,8 +561,8 @@ def ingest_people(place: Path, job: str, table: str = "people") -> Any:
             "INSERT INTO others VALUES (3)",
         )
     scan = ss.scan_table(f"sqlite:///{place / 'a.db'}", table, "id", snapshot="shared")
-    delivery = IngestTarget(place / "out", IngestSettings(source_digests=False), {})
-    return run_ingest(TableIngestSource(scan, job), delivery, InProcessRunner())
+    target = IngestTarget(place / "out", IngestSettings(source_digests=False), {})
+    return run_ingest(TableIngestSource(scan, job), target, InProcessRunner())
 
 
 @case("job-name", "set job to a name")

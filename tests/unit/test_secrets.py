@@ -208,15 +208,15 @@ def test_an_ingest_of_an_address_with_a_secret_writes_it_nowhere(source, tmp_pat
     scan = splitscan.scan_csv(path, SCHEMA, **OPTIONS).select("id", "name", "filename", "file_path", "fqn", "dir0")
     out = tmp_path / "out"
     progress = []
-    delivery = IngestTarget(out, IngestSettings(max_reject_ratio=1), on_progress=progress.append)
-    report = run_ingest(FileSource(scan), delivery, InProcessRunner())
+    target = IngestTarget(out, IngestSettings(max_reject_ratio=1), on_progress=progress.append)
+    report = run_ingest(FileSource(scan), target, InProcessRunner())
     write_page(tmp_path / "out.html", report)
     rejects = []
     rows = [batch.to_pylist() for batch in scan.to_batches(on_reject=rejects.append)]
-    again = plan_ingest(FileSource(scan), delivery)
+    again = plan_ingest(FileSource(scan), target)
     checked = splitscan.verify(out, deep=True)
     path.write_text("id,name\n")
-    changed = raised(run_ingest, FileSource(splitscan.scan_csv(path, SCHEMA, **OPTIONS)), delivery, InProcessRunner())
+    changed = raised(run_ingest, FileSource(splitscan.scan_csv(path, SCHEMA, **OPTIONS)), target, InProcessRunner())
     shown = everything(scan, scan, scan.spec, *scan.files(), *scan.blocks(), report, again, checked, rows)
     shown += (
         everything(*rejects, *progress)
@@ -232,12 +232,12 @@ def test_an_ingest_of_an_address_with_a_secret_writes_it_nowhere(source, tmp_pat
 
 def test_a_file_that_an_earlier_version_ingested_under_its_unmasked_path_is_known(source, tmp_path, monkeypatch):
     scan = splitscan.scan_csv(source("Mk9qzT7w"), SCHEMA, **OPTIONS)
-    delivery = IngestTarget(tmp_path / "out", IngestSettings(max_reject_ratio=1))
+    target = IngestTarget(tmp_path / "out", IngestSettings(max_reject_ratio=1))
     with monkeypatch.context() as earlier:
         earlier.setattr("splitscan.redaction.secret_ranges", lambda _: [])
-        run_ingest(FileSource(scan), delivery, InProcessRunner())
+        run_ingest(FileSource(scan), target, InProcessRunner())
     assert "code=Mk9q" in written_below(tmp_path / "out")
-    assert run_ingest(FileSource(scan), delivery, InProcessRunner()).nothing_to_do
+    assert run_ingest(FileSource(scan), target, InProcessRunner()).nothing_to_do
 
 
 @pytest.mark.parametrize("value", AWKWARD)

@@ -91,9 +91,9 @@ def ingest(
     from splitscan.spark.session import in_session_zone  # noqa: PLC0415 -- Spark is optional
 
     written = IngestSettings.of(**settings)
-    delivery = IngestTarget(destination, written, destination_options, on_progress, table=table)
+    target = IngestTarget(destination, written, destination_options, on_progress, table=table)
     found = in_session_zone(scan, spark).found_by(spark_workers(spark))
-    return _run(FileSource(found, rebalance), delivery, spark, report_file)
+    return _run(FileSource(found, rebalance), target, spark, report_file)
 
 
 def ingest_table(
@@ -153,14 +153,14 @@ def warn_of_rejects(report: IngestReport) -> None:
 
 
 def _run(
-    source: Source, delivery: IngestTarget, spark: SparkSession, report_file: str | os.PathLike[str] | None
+    source: Source, target: IngestTarget, spark: SparkSession, report_file: str | os.PathLike[str] | None
 ) -> IngestReport:
     if report_file is not None:
         check_page_file(report_file)
-    report = run_ingest(source, delivery, SparkRunner(spark))
+    report = run_ingest(source, target, SparkRunner(spark))
     warn_of_rejects(report)
     if report_file is not None:
-        write_page(report_file, report, delivery.options(source))
+        write_page(report_file, report, target.options(source))
     return report
 
 

@@ -75,7 +75,7 @@ class IngestRun:
     def write_plan(self, *, as_json: bool) -> None:
         """Say what would be done."""
         source = self._source()
-        plan = plan_ingest(source, self._delivery())
+        plan = plan_ingest(source, self._target())
         paths = set(plan.paths)
         fresh = [file for file in source.scan.files() if redact(file.path) in paths]
         blocks = sum(1 for _ in source.scan.with_files(fresh).cut_fine().blocks())
@@ -90,7 +90,7 @@ class IngestRun:
 
         with choose_progress(quiet=quiet) as progress, LazySession(self._given, progress) as session:
             runner = SparkRunner(session, _INDEX_HERE_BYTES)
-            report = run_ingest(self._source(), self._delivery(progress), runner)
+            report = run_ingest(self._source(), self._target(progress), runner)
             _warn_of_rejects(report, progress)
         if as_json:
             write_json(ingest_as_json(report, session.start_seconds), indent=2)
@@ -106,7 +106,7 @@ class IngestRun:
     def _source(self) -> FileSource:
         return FileSource(self._sized_scan(), rebalance=self._rebalance or None)
 
-    def _delivery(self, progress: ShowsProgress | None = None) -> IngestTarget:
+    def _target(self, progress: ShowsProgress | None = None) -> IngestTarget:
         on_progress, given = None if progress is None else progress.show, self._given
         return IngestTarget(given.destination, given.settings, on_progress=on_progress, table=given.table)
 

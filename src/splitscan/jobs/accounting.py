@@ -22,10 +22,10 @@ from splitscan.jobs.ledger import (
     Ledger,
     LedgerBlock,
     LedgerFile,
-    LedgerTable,
     RemovedFile,
     ReplacedFile,
     RowRange,
+    SourceTable,
     WrittenFile,
 )
 from splitscan.jobs.parquet import ParquetFileWriter, open_parquet_file
@@ -126,12 +126,12 @@ def _file_row_faults(file: WrittenFile, ranges: Iterable[RowRange]) -> Iterator[
         yield f"rows [{file.rows}, {expected}) were not written"
 
 
-def key_faults(table: LedgerTable, blocks: Iterable[LedgerBlock]) -> Iterator[str]:
+def key_faults(table: SourceTable, blocks: Iterable[LedgerBlock]) -> Iterator[str]:
     """Find every place where the blocks of a table do not stand for each of its keys, and its nulls, exactly once.
 
     Example:
         >>> from splitscan.jobs.ledger import KeyRange
-        >>> table = LedgerTable("job", "db", "t", "id", False, "v", ((KeyRange(b"", b" "),), (KeyRange(b"0", b""),)))
+        >>> table = SourceTable("job", "db", "t", "id", False, "v", ((KeyRange(b"", b" "),), (KeyRange(b"0", b""),)))
         >>> blocks = [LedgerBlock(0, 0, 0, 5, 0, 5, 0, 0, ""), LedgerBlock(0, 1, 5, 10, 5, 10, 0, 0, "")]
         >>> list(key_faults(table, blocks))
         ['keys from x20 to x30 belong to no block, or to two']
@@ -152,7 +152,7 @@ def key_faults(table: LedgerTable, blocks: Iterable[LedgerBlock]) -> Iterator[st
         yield f"rows without a key belong to {nulls} blocks"
 
 
-def check_keys(table: LedgerTable | None, blocks: Iterable[LedgerBlock]) -> None:
+def check_keys(table: SourceTable | None, blocks: Iterable[LedgerBlock]) -> None:
     """Make sure that every row of a table was read by exactly one block."""
     if table is None:
         return
@@ -310,25 +310,25 @@ def _others(runs: Iterable[_Run], left: Set[tuple[int, int]]) -> Iterator[tuple[
 
 
 def write_rest(
-    sink: Destination, target: PartTarget, staging: Staging, held: Mapping[str, Sequence[tuple[int, int]]]
+    destination: Destination, target: PartTarget, staging: Staging, held: Mapping[str, Sequence[tuple[int, int]]]
 ) -> tuple[list[RemovedFile], list[WrittenFile]]:
     """Write again, as files of the job that replaces, what stays of data files whose other rows leave."""
-    check_live(sink, held)
+    check_live(destination, held)
     removed, written = [], []
     for name, ranges in held.items():
-        rest = _copy(sink.place, target, staging, name, ranges) if ranges else None
+        rest = _copy(destination.place, target, staging, name, ranges) if ranges else None
         removed.append(RemovedFile(name, "" if rest is None else rest.name))
         written += [] if rest is None else [rest]
     return removed, written
 
 
-def check_live(sink: Destination, names: Iterable[str]) -> None:
+def check_live(destination: Destination, names: Iterable[str]) -> None:
     """Make sure that data files are as they were written, so that rows can leave with them: ``[rows-elsewhere]``."""
-    states = sink.audit([WrittenFile(name, 0, 0, "") for name in names])
+    states = destination.audit([WrittenFile(name, 0, 0, "") for name in names])
     elsewhere = sorted(name for name, state in states.items() if state is not FileState.LIVE)
     if elsewhere:
         shown = "; ".join(f"{name}: {states[name].value}" for name in elsewhere[:_SHOWN_NAMES])
-        raise rows_elsewhere(sink.place.destination.root, f"{count_of(len(elsewhere), 'data file')}; {shown}")
+        raise rows_elsewhere(destination.place.destination.root, f"{count_of(len(elsewhere), 'data file')}; {shown}")
 
 
 def rows_elsewhere(where: str, seen: str) -> IngestError:

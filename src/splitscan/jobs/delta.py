@@ -240,9 +240,9 @@ class DeltaDestination(TableDestination):
         self._uri = place.folder.as_uri() if place.is_local else self._root  # a path as it is would be decoded
         self._options = delta_settings(place.storage_options) if not place.is_local else None
 
-    def open_table(self) -> DeltaVersion | None:
+    def open_snapshot(self) -> DeltaSnapshot | None:
         try:
-            return DeltaVersion(DeltaTable(self._uri, storage_options=self._options), self.place.destination)
+            return DeltaSnapshot(DeltaTable(self._uri, storage_options=self._options), self.place.destination)
         except TableNotFoundError:
             return None
 
@@ -255,13 +255,13 @@ class DeltaDestination(TableDestination):
                 commit_properties=_properties(stamp),
             )  # fmt: skip
         except DeltaError:
-            if self.open_table() is None:
+            if self.open_snapshot() is None:
                 raise
             return False
         return True
 
 
-class DeltaVersion(TableSnapshot):
+class DeltaSnapshot(TableSnapshot):
     """A version of a Delta table."""
 
     def __init__(self, table: DeltaTable, storage: Storage) -> None:
@@ -436,7 +436,7 @@ def _properties(stamp: CommitStamp) -> CommitProperties:
     )
 
 
-def open_table(place: DestinationStorage) -> DeltaDestination:
+def make_destination(place: DestinationStorage) -> DeltaDestination:
     """Open the table of a destination; it need not be there."""
     return DeltaDestination(place)
 

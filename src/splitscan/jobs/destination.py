@@ -228,7 +228,7 @@ class FileState(enum.Enum):
 
 
 class Destination(ABC):
-    """A destination: workers write Parquet files, a sink says where, and makes those of a job visible in one commit.
+    """A destination: workers write Parquet files, it says where, and makes those of a job visible in one commit.
 
     A commit costs what the new files cost, and is idempotent by the job's identity: whatever is killed, a rerun never
     doubles rows.
@@ -367,7 +367,7 @@ def open_destination(
             "not-a-destination",
         )  # fmt: skip
     with _library(wanted) as module:
-        opened: Destination = module.open_table(place)
+        opened: Destination = module.make_destination(place)
     return opened
 
 

@@ -387,6 +387,6 @@ class FolderDestination(Destination):
             )  # fmt: skip
 
 
-def open_table(place: DestinationStorage) -> FolderDestination:
+def make_destination(place: DestinationStorage) -> FolderDestination:
     """Open a plain folder, as the modules of table formats open a table; it need not be there."""
     return FolderDestination(place)

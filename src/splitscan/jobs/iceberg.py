@@ -77,9 +77,9 @@ class IcebergDestination(TableDestination):
         super().__init__(entry.place)
         self._entry = entry
 
-    def open_table(self) -> IcebergVersion | None:
+    def open_snapshot(self) -> IcebergSnapshot | None:
         table = self._entry.load()
-        return None if table is None else IcebergVersion(table, self._entry)
+        return None if table is None else IcebergSnapshot(table, self._entry)
 
     def with_planned_ids(self, schema: pa.Schema) -> pa.Schema:
         """Give a schema the ids that the table will have: they follow from the schema alone."""
@@ -114,7 +114,7 @@ class IcebergDestination(TableDestination):
         return entry.catalog.create_table_transaction(entry.identifier, nullable(schema), location=entry.uri)
 
 
-class IcebergVersion(TableSnapshot):
+class IcebergSnapshot(TableSnapshot):
     """An Iceberg table as it was when it was loaded."""
 
     def __init__(self, table: IcebergTable, entry: Registration) -> None:
@@ -352,7 +352,7 @@ def _ids_by_name(mapping: Iterable[MappedField], above: str = "") -> dict[str, i
     return ids
 
 
-def open_table(place: DestinationStorage) -> IcebergDestination:
+def make_destination(place: DestinationStorage) -> IcebergDestination:
     """Open the table of a destination; it need not be there."""
     return IcebergDestination(register_in(place))
 

@@ -183,7 +183,7 @@ class KeyRange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerTable:
+class SourceTable:
     """The table of a database that a job read, in place of files.
 
     Its only :class:`LedgerFile` is as long as the table, by estimate, so that blocks have lengths.
@@ -323,7 +323,7 @@ class Ledger:
     roots: tuple[PathText, ...] = ()
     table: str = ""
     partitioning: Partitioning = field(default_factory=Partitioning)
-    source: LedgerTable | None = None
+    source: SourceTable | None = None
     replaced: tuple[ReplacedFile, ...] = ()
     removed: tuple[RemovedFile, ...] = ()
 

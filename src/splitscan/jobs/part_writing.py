@@ -61,7 +61,7 @@ class PartFiles:
 
     def __init__(self, open_file: OpenFile, partitioning: Partitioning, settings: IngestSettings) -> None:
         self._open_file, self._partitioning, self._settings = open_file, partitioning, settings
-        self._sinks: dict[str, ParquetFileWriter] = {}
+        self._writers: dict[str, ParquetFileWriter] = {}
         self._writing: dict[str, None] = {}  # folders whose file is open, in the order of their last write
         self._numbers: dict[str, int] = {}
         self._pending: list[pa.RecordBatch] = []
@@ -97,13 +97,13 @@ class PartFiles:
     def close(self) -> None:
         """Take no more; the files appear."""
         self._route()
-        for folder in list(self._sinks):
+        for folder in list(self._writers):
             self._finish(folder)
 
     def abandon(self, error: BaseException) -> None:
         """Take no more; of what is not finished there is no file."""
-        for sink in self._sinks.values():
-            sink.abandon(error)
+        for writer in self._writers.values():
+            writer.abandon(error)
 
     # ------------------------------------------------------------- routing
 
@@ -135,27 +135,27 @@ class PartFiles:
         return texts.dictionary_encode()
 
     def _append(self, folder: str, rows: pa.RecordBatch, blocks: Iterable[tuple[int, int]]) -> None:
-        sink = self._sinks.get(folder)
-        if sink is None:
+        writer = self._writers.get(folder)
+        if writer is None:
             number = self._numbers[folder] = self._numbers.get(folder, -1) + 1
-            sink = self._sinks[folder] = self._open_file(folder, number)
-        start = sink.taken_rows
+            writer = self._writers[folder] = self._open_file(folder, number)
+        start = writer.taken_rows
         for block, count in blocks:
             ranges = self._ranges.setdefault(block, {})
-            before = ranges.get(sink.name)
-            ranges[sink.name] = RowRange(sink.name, start if before is None else before.start, start + count)
+            before = ranges.get(writer.name)
+            ranges[writer.name] = RowRange(writer.name, start if before is None else before.start, start + count)
             start += count
-        sink.write(rows)
-        self._bound_open(folder, sink)
+        writer.write(rows)
+        self._bound_open(folder, writer)
 
     def _write_held(self) -> None:
-        for folder, sink in list(self._sinks.items()):
-            sink.flush()
-            self._bound_open(folder, sink)
+        for folder, writer in list(self._writers.items()):
+            writer.flush()
+            self._bound_open(folder, writer)
         self._held_bytes = 0
 
-    def _bound_open(self, folder: str, sink: ParquetFileWriter) -> None:
-        if not sink.is_open:
+    def _bound_open(self, folder: str, writer: ParquetFileWriter) -> None:
+        if not writer.is_open:
             return
         self._writing.pop(folder, None)
         self._writing[folder] = None
@@ -163,12 +163,12 @@ class PartFiles:
             self._finish(next(iter(self._writing)))
 
     def _finish(self, folder: str) -> None:
-        sink = self._sinks[folder]
-        sink.close()
-        del self._sinks[folder]
+        writer = self._writers[folder]
+        writer.close()
+        del self._writers[folder]
         self._writing.pop(folder, None)
-        if sink.written is not None:
-            self.written.append(sink.written)
+        if writer.written is not None:
+            self.written.append(writer.written)
 
 
 def _combine(texts: Iterable[pa.DictionaryArray]) -> npt.NDArray[np.int64]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.jobs.accounting import check_matches_plan
 from splitscan.jobs.destination import History, SortedFiles
-from splitscan.jobs.ledger import LedgerFile, LedgerTable
+from splitscan.jobs.ledger import LedgerFile, SourceTable
 from splitscan.jobs.part_writing import WritePart, run_part
 from splitscan.jobs.record_json import Json
 from splitscan.jobs.settings import SchemaEvolution
@@ -136,7 +136,7 @@ class NamedJob:
     target: PartTarget
     division: Division
     files: tuple[LedgerFile, ...]
-    table: LedgerTable | None = None
+    table: SourceTable | None = None
     give_back: Callable[[], None] = lambda: None
 
 

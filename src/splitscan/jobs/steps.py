@@ -75,19 +75,19 @@ class IngestTarget:
         return open_destination(self.destination, self.table, self.options(source))
 
 
-def plan_ingest(source: FileSource, delivery: IngestTarget) -> IngestPlan:
+def plan_ingest(source: FileSource, target: IngestTarget) -> IngestPlan:
     """Find out what an ingest of files would do, without reading or writing anything; errors are as in the ingest."""
-    sink = delivery.open_destination(source)
-    place = sink.place
+    destination = target.open_destination(source)
+    place = destination.place
     source = source.without_own(place)
-    history = delivery.history.read(place, sink.table)
+    history = target.history.read(place, destination.table)
     found = source.sort(history)
-    if delivery.settings.on_changed is OnChanged.REPLACE:
+    if target.settings.on_changed is OnChanged.REPLACE:
         found = replacing(found)
-    mode = delivery.settings.schema_evolution_mode
-    settled = source.settled(found, sink.columns(history), mode, place.destination.root)
+    mode = target.settings.schema_evolution_mode
+    settled = source.settled(found, destination.columns(history), mode, place.destination.root)
     settled.source.check()
-    sink.check(settled.source.schema, history, delivery.settings)
+    destination.check(settled.source.schema, history, target.settings)
     return IngestPlan(
         destination=place.destination.root,
         paths=tuple(redact(file.path) for file in found.fresh),
@@ -99,44 +99,44 @@ def plan_ingest(source: FileSource, delivery: IngestTarget) -> IngestPlan:
     )
 
 
-def run_ingest(source: Source, delivery: IngestTarget, runner: Runner) -> IngestReport:
+def run_ingest(source: Source, target: IngestTarget, runner: Runner) -> IngestReport:
     """Ingest whatever a source has: plan, read what is not yet read, check, publish in one step.
 
     See :func:`splitscan.api.jobs.ingest`, which adds Spark.
     """
     started = time.perf_counter()
-    monitor = Monitor(delivery.on_progress)
-    sink = delivery.open_destination(source)
-    place = sink.place
+    monitor = Monitor(target.on_progress)
+    destination = target.open_destination(source)
+    place = destination.place
     source = source.without_own(place)
-    mode = delivery.settings.schema_evolution_mode
+    mode = target.settings.schema_evolution_mode
     with place.lock():
         monitor.tell(Phase.PLAN)
-        history = delivery.history.read(place, sink.table)
-        if sink.recover(history):
-            history = delivery.history.read(place, sink.table)
+        history = target.history.read(place, destination.table)
+        if destination.recover(history):
+            history = target.history.read(place, destination.table)
         found = source.sort(history)
-        if delivery.settings.on_changed is OnChanged.REPLACE:
+        if target.settings.on_changed is OnChanged.REPLACE:
             found = replacing(found)
-        if found.changed and delivery.settings.on_changed is OnChanged.FAIL:
+        if found.changed and target.settings.on_changed is OnChanged.FAIL:
             raise changed_error(found.changed)
         if found.by_name:
             return _nothing(monitor, place, found, started)
-        there = sink.columns(history)
+        there = destination.columns(history)
         settled = source.settled(found, there, mode, place.destination.root)
         source, added, left_out = settled.source, settled.added, settled.left_out
         source.check()
-        partitioning = sink.check(source.schema, history, delivery.settings)
-        delivery = replace(delivery, settings=replace(delivery.settings, partition_by=partitioning.columns))
+        partitioning = destination.check(source.schema, history, target.settings)
+        target = replace(target, settings=replace(target.settings, partition_by=partitioning.columns))
         if not found.fresh and history.jobs:
             return _nothing(monitor, place, found, started)
         source.check_sample(found.fresh)
-        job = _Job(source, delivery, runner, sink, history, found, partitioning, monitor)
+        job = _Job(source, target, runner, destination, history, found, partitioning, monitor)
         reports = job.read()
         while (again := source.look_again(_noticed(reports), there, mode)).reads_again:
             source, added = again.source, (*added, *again.added)
-            sink.check(source.schema, history, delivery.settings)
-            job = _Job(source, delivery, runner, sink, history, found, partitioning, monitor)
+            destination.check(source.schema, history, target.settings)
+            job = _Job(source, target, runner, destination, history, found, partitioning, monitor)
             reports = job.read()
         ledger, removed = job.publish(job.check(reports))
         monitor.tell(Phase.DONE)
@@ -168,29 +168,29 @@ class _Job:
     def __init__(
         self,
         source: Source,
-        delivery: IngestTarget,
+        target: IngestTarget,
         runner: Runner,
-        sink: Destination,
+        destination: Destination,
         history: History,
         found: SortedFiles,
         partitioning: Partitioning,
         monitor: Monitor,
     ) -> None:
-        self._source, self._delivery, self._runner = source, delivery, runner
-        self._sink, self._place, self._history, self._files = sink, sink.place, history, found.fresh
-        self._replacing = found.replacing
-        self._contents = Contents(read_ledgers(sink.place.destination) if found.replacing else ())
-        check_live(sink, self._contents.held(self._versions()))  # sooner than after the files are read
+        self._source, self._settings, self._runner = source, target.settings, runner
+        self._destination, self._place, self._history = destination, destination.place, history
+        self._files, self._replacing = found.fresh, found.replacing
+        self._contents = Contents(read_ledgers(destination.place.destination) if found.replacing else ())
+        check_live(destination, self._contents.held(self._versions()))  # sooner than after the files are read
         self._monitor = monitor
         monitor.begin()
         monitor.tell(Phase.INDEX)
         division = source.divide(found.fresh, runner)
-        schema = sink.begin(source.schema, partitioning, delivery.settings)  # nothing is created before it is divided
-        target = PartTarget(
-            "", self._place.staging.root, delivery.settings, schema, self._place.storage_options,
-            own_names=source.own_names, data_root=sink.data_root, partitioning=partitioning,
+        schema = destination.begin(source.schema, partitioning, self._settings)  # created once it is divided
+        parts = PartTarget(
+            "", self._place.staging.root, self._settings, schema, self._place.storage_options,
+            own_names=source.own_names, data_root=destination.data_root, partitioning=partitioning,
         )  # fmt: skip
-        self._named = source.name_job(found.fresh, division, target, history.jobs, runner)
+        self._named = source.name_job(found.fresh, division, parts, history.jobs, runner)
         self.division, self._target = self._named.division, self._named.target
         self._staging = self._target.open_staging()
         size_bytes = sum(block.cost_bytes for block in self.division.blocks)
@@ -230,10 +230,10 @@ class _Job:
     def publish(self, ledger: Ledger) -> tuple[Ledger, list[str]]:
         """Make everything visible in one step. Returns the ledger that counts, and what was cleared away."""
         self._monitor.tell(Phase.PUBLISH)
-        ledger = self._sink.commit(self._staging, ledger, lambda _: self._monitor.tell(Phase.PUBLISH))
+        ledger = self._destination.commit(self._staging, ledger, lambda _: self._monitor.tell(Phase.PUBLISH))
         self._named.give_back()
         ingested = chain(self._history.identities, (file.identity for file in ledger.read_files()))
-        return ledger, clean_up(self._place, self._staging, ingested, self._sink.discard)
+        return ledger, clean_up(self._place, self._staging, ingested, self._destination.discard)
 
     def check(self, reports: Sequence[PartReport]) -> Ledger:
         """Prove that all is there, and say so in a ledger."""
@@ -256,7 +256,7 @@ class _Job:
         )
         source.check_unchanged(self._files)
         versions = self._versions({self._files[block.file_index].path for block in blocks if block.missing})
-        removed, rest = write_rest(self._sink, self._target, self._staging, self._contents.held(versions))
+        removed, rest = write_rest(self._destination, self._target, self._staging, self._contents.held(versions))
         written += rest
         ledger = Ledger(
             job_id=self._target.job_id,
@@ -269,13 +269,13 @@ class _Job:
             blocks=blocks,
             written=tuple(written),
             roots=tuple(source.roots),
-            table=self._sink.table,
+            table=self._destination.table,
             partitioning=self._target.partitioning,
             source=self._named.table,
             replaced=tuple(versions),
             removed=tuple(removed),
         )
-        carriers = self._sink.carriers(self._history, ledger)
+        carriers = self._destination.carriers(self._history, ledger)
         written += [write_empty(self._target, self._staging, name) for name in carriers]
         return replace(ledger, written=tuple(sorted(written, key=lambda each: each.name)))
 
@@ -293,7 +293,7 @@ class _Job:
         self, rows: int, rejects: int, dropped: int, examples: list[str], final: bool = False, lost: int = 0
     ) -> None:
         """Compare with the budget. While blocks are missing only the count can be compared, not the share."""
-        settings = self._delivery.settings
+        settings = self._settings
         if final or (settings.max_rejects is not None and rejects > settings.max_rejects):
             root, guessed = self._place.destination.root, self._source.is_guessed
             settings.check_budget(rows, rejects, dropped, examples, root, lost, guessed=guessed)

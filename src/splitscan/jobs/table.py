@@ -66,18 +66,18 @@ def _translating_errors(
 ) -> Callable[Concatenate[TableDestination, P], T]:
 
     @wraps(method)
-    def told(sink: TableDestination, /, *arguments: P.args, **named: P.kwargs) -> T:
+    def told(destination: TableDestination, /, *arguments: P.args, **named: P.kwargs) -> T:
         try:
-            return method(sink, *arguments, **named)
+            return method(destination, *arguments, **named)
         except Exception as error:
             if not is_failure(error):
                 raise
             raw = f"{type(error).__name__}: {error}"
-            shown = redact(raw, sink.place.storage_options)
+            shown = redact(raw, destination.place.storage_options)
             raise IngestError(
-                "the table or its catalog cannot be read or committed to", Where(path=sink.place.destination.root),
-                shown[:300], "run again: no finished block is read again, and a commit that happened is found",
-                "destination-failed",
+                "the table or its catalog cannot be read or committed to",
+                Where(path=destination.place.destination.root), shown[:300],
+                "run again: no finished block is read again, and a commit that happened is found", "destination-failed",
             ) from (error if shown == raw else None)  # fmt: skip
 
     return told
@@ -100,7 +100,7 @@ class TableDestination(Destination):
     """The job that is being written, from :meth:`begin` on."""
 
     @abstractmethod
-    def open_table(self) -> TableSnapshot | None:
+    def open_snapshot(self) -> TableSnapshot | None:
         """Look at the table; ``None`` if it is not there. The time that this takes grows with its files."""
 
     def with_planned_ids(self, schema: pa.Schema) -> pa.Schema:
@@ -120,7 +120,7 @@ class TableDestination(Destination):
 
     @_translating_errors
     def columns(self, history: History) -> pa.Schema | None:
-        table = self.open_table()
+        table = self.open_snapshot()
         return None if table is None else table.columns()
 
     @_translating_errors
@@ -133,7 +133,7 @@ class TableDestination(Destination):
         root = self.place.destination.root
         partitioning = Partitioning(settings.partition_by or (), self.keeps_partition_columns)
         check_types(schema, self.table, root, variants=self.holds_variants)
-        table = self.open_table()
+        table = self.open_snapshot()
         if table is not None:
             self._check_number(table, history)
             there = Partitioning(table.partition_by(), self.keeps_partition_columns)
@@ -148,7 +148,7 @@ class TableDestination(Destination):
 
     @_translating_errors
     def begin(self, schema: pa.Schema, partitioning: Partitioning, settings: IngestSettings) -> pa.Schema:
-        table = self.open_table()
+        table = self.open_snapshot()
         if table is None:
             announce_table(self.place.destination, self.table)
             schema = self.with_planned_ids(schema)
@@ -183,7 +183,7 @@ class TableDestination(Destination):
     @_translating_errors
     def unfinished(self, history: History) -> list[int]:
         waiting = unfinished_moves(self.place, history.jobs)
-        table = self.open_table()
+        table = self.open_snapshot()
         if table is not None:
             return waiting + list(range(history.last + 1, self._check_number(table, history) + 1))
         if history.jobs:
@@ -202,7 +202,7 @@ class TableDestination(Destination):
     @_translating_errors
     def audit(self, files: Sequence[WrittenFile]) -> Mapping[str, FileState]:
         names = [written.name for written in files]
-        table = self.open_table()
+        table = self.open_snapshot()
         if table is None:
             return dict.fromkeys(names, FileState.UNKNOWN)
         live = table.live()
@@ -216,7 +216,7 @@ class TableDestination(Destination):
         """Delete what an interrupted job has written, except what the table names."""
         prefix = job_prefix(job_id)
         orphans = {name for name in walk_data(self.place.destination) if name.rpartition("/")[2].startswith(prefix)}
-        table = self.open_table() if orphans else None
+        table = self.open_snapshot() if orphans else None
         for name in orphans - (set() if table is None else table.live()):
             self.place.destination.delete_tree(name)
 
@@ -225,7 +225,7 @@ class TableDestination(Destination):
     def _append(self, files: Sequence[NewFile], stamp: CommitStamp, removed: Sequence[str]) -> bool:
         """Commit to the table. Returns whether it holds these files: if not, it holds those of a twin."""
         for attempt in range(_ATTEMPTS):
-            table = self.open_table() if self._begun.is_new else self._open(stamp.number - 1)
+            table = self.open_snapshot() if self._begun.is_new else self._open(stamp.number - 1)
             if table is None:
                 done = self.create_table(files, self._begun, stamp)
             elif table.number() >= stamp.number:
@@ -250,7 +250,7 @@ class TableDestination(Destination):
 
     def _open(self, last: int) -> TableSnapshot:
         """The table, which was there a moment ago; *last* is the number that it should have reached."""
-        table = self.open_table()
+        table = self.open_snapshot()
         if table is None:
             raise self._behind(0, last)
         return table

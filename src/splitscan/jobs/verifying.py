@@ -96,13 +96,13 @@ def verify(
             process moves in files that a ledger names.
     """
     started = time.perf_counter()
-    sink = open_destination(destination, storage_options=storage_options)
-    place = sink.place
+    opened = open_destination(destination, storage_options=storage_options)
+    place = opened.place
     problems: list[Finding] = []
     ledgers: tuple[Ledger, ...] = ()
     try:
         ledgers = tuple(read_ledgers(place.destination))
-        if _finish_publishing(sink, ledgers):
+        if _finish_publishing(opened, ledgers):
             ledgers = tuple(read_ledgers(place.destination))
     except IngestError as error:
         if error.reason_code not in {"ledger-damaged", "data-file-missing", "table-behind"}:
@@ -111,7 +111,7 @@ def verify(
         problems.append(Finding(error.reason_code, path, f"{error.rule}: {error.seen}"))
     if not ledgers and not problems:
         raise nothing_ingested(place.destination)
-    check = _Verification(sink, ledgers, deep, storage_options or {})
+    check = _Verification(opened, ledgers, deep, storage_options or {})
     if ledgers:
         problems += check.find_problems()
     contents = Contents(ledgers)
@@ -139,29 +139,30 @@ def verify(
     )
 
 
-def _finish_publishing(sink: Destination, ledgers: Sequence[Ledger]) -> bool:
+def _finish_publishing(destination: Destination, ledgers: Sequence[Ledger]) -> bool:
     """Finish an interrupted publication, and say whether anything was done; otherwise nothing is locked or written."""
     history = History(ledgers)
-    waiting = set(sink.unfinished(history))
+    waiting = set(destination.unfinished(history))
     if not waiting:
         return False
     try:
-        with sink.place.lock():
-            return sink.recover(history)
+        with destination.place.lock():
+            return destination.recover(history)
     except IngestError as error:
         if error.reason_code != "destination-busy":
             raise
         # who holds the lock clears up after its own publication, or works on the next: only its moves matter here
-        if not sink.table and not all(is_moved_in(sink.place, each) for each in ledgers if each.sequence in waiting):
+        unfinished = [each for each in ledgers if each.sequence in waiting]
+        if not destination.table and not all(is_moved_in(destination.place, each) for each in unfinished):
             raise
     return False
 
 
 class _Verification:
     def __init__(
-        self, sink: Destination, ledgers: Sequence[Ledger], deep: bool, storage_options: Mapping[str, Any]
+        self, destination: Destination, ledgers: Sequence[Ledger], deep: bool, storage_options: Mapping[str, Any]
     ) -> None:
-        self._sink, self._place = sink, sink.place
+        self._destination, self._place = destination, destination.place
         self._ledgers, self._deep, self._options = ledgers, deep, storage_options
         self.notes: list[Finding] = []
         self.digests_checked = 0
@@ -181,7 +182,7 @@ class _Verification:
         ]
         problems = [*replaced, *self._accounts(), *self._columns(), *self._strays()]
         left = self._contents.removed
-        states = self._sink.audit(
+        states = self._destination.audit(
             [written for ledger in self._ledgers for written in ledger.data_files if written.name not in left]
         )
         self.notes += [
@@ -224,7 +225,7 @@ class _Verification:
 
     def _columns(self) -> Iterator[Finding]:
         """Jobs that take a column away, or change one: readers of a plain folder could not read all files together."""
-        for before, after in pairwise(self._ledgers if not self._sink.table else ()):
+        for before, after in pairwise(self._ledgers if not self._destination.table else ()):
             if not only_appends(before.columns, after.columns):
                 there, new = (", ".join(map(str, ledger.columns)) for ledger in (before, after))
                 text = f"the columns of job {after.sequence} do not append to those before: {new}; before: {there}"
@@ -240,13 +241,13 @@ class _Verification:
 
     def _strays(self) -> Iterator[Finding]:
         known = _names_of(self._ledgers)
-        if not self._sink.table:
+        if not self._destination.table:
             known -= self._contents.removed.keys()
         strays = list(self._unknown_names(known))
         if strays:  # or an ingest has published since the ledgers were read, or is about to
             ledgers = read_ledgers(self._place.destination)
             known = _names_of(ledgers).union(announced_names(History(ledgers)))
-            known -= Contents(ledgers).removed.keys() if not self._sink.table else set()
+            known -= Contents(ledgers).removed.keys() if not self._destination.table else set()
         for name in strays:
             if name not in known:
                 text = "a file or folder that no ledger names lies among the data"
@@ -254,7 +255,7 @@ class _Verification:
 
     def _unknown_names(self, known: set[str]) -> Iterator[str]:
         """Whatever a reader of the destination would take for data or rejects, and no ledger names."""
-        pending = [f"{REJECT_FOLDER}/"] if self._sink.table else ["", f"{REJECT_FOLDER}/"]  # a table says what it holds
+        pending = [*([] if self._destination.table else [""]), f"{REJECT_FOLDER}/"]  # a table says what it holds
         while pending:
             folder = pending.pop()
             for name in self._place.destination.list_names(folder.removesuffix("/")):

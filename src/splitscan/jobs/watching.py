@@ -81,9 +81,9 @@ class Watch:
         scan = build_scan()
         if destination_options is None:
             destination_options = scan.options.files.storage_options
-        sink = open_destination(destination, table, destination_options)
-        self._sink, self._place = sink, sink.place
-        self._table = sink.table or PLAIN
+        opened = open_destination(destination, table, destination_options)
+        self._destination, self._place = opened, opened.place
+        self._table = opened.table or PLAIN
         self._destination_options = destination_options
         self._history = HistoryReader()
         on_changed = OnChanged.SKIP if options.modified_policy is OnModified.IGNORE else OnChanged.FAIL
@@ -123,11 +123,11 @@ class Watch:
             return None
         (window,) = self._planner.windows(start, end)
         files = self._still_there([replace(planned.file, compression=None) for planned in window.files])
-        delivery = IngestTarget(
+        target = IngestTarget(
             self._place.destination.root, self._settings, self._destination_options, on_progress, self._history,
             self._table,
         )  # fmt: skip
-        report = run_ingest(self._source(files, window), delivery, runner) if files else None
+        report = run_ingest(self._source(files, window), target, runner) if files else None
         self._write_position(end)
         self._planner.commit(end)
         return WatchedWindow(
@@ -188,7 +188,7 @@ class Watch:
         """
         if not self._grows:
             return
-        content = next(iter(self._history.read(self._place, self._sink.table).read_to), None)
+        content = next(iter(self._history.read(self._place, self._destination.table).read_to), None)
         if content is not None:
             raise StreamError(
                 "the destination holds parts of files that grow, and does not say any more how far they were read",

@@ -23,7 +23,7 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where, bad_option
 from splitscan.jobs.destination import History, SortedFiles
-from splitscan.jobs.ledger import LedgerFile, LedgerTable, describe_columns, field_ids, identify, table_path
+from splitscan.jobs.ledger import LedgerFile, SourceTable, describe_columns, field_ids, identify, table_path
 from splitscan.jobs.part_writing import PartWriter
 from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
 from splitscan.jobs.settings import SchemaEvolution
@@ -50,7 +50,7 @@ class SavedPlan:
     *table* has the ranges of all blocks, each of about *share_bytes*; *version* names its rows.
     """
 
-    table: LedgerTable
+    table: SourceTable
     version: TableVersion
     share_bytes: int
 
@@ -60,7 +60,7 @@ class SavedPlan:
         spec, version = plan.spec, plan.version
         assert version is not None
         key, nullable = ("", True) if spec.key is None else (spec.key.name, spec.key.nullable)
-        table = LedgerTable(job, database, _relation(spec.relation), key, nullable, version.name, plan.tasks)
+        table = SourceTable(job, database, _relation(spec.relation), key, nullable, version.name, plan.tasks)
         return cls(table, version, max(1, plan.statistics.size_bytes // len(plan.tasks)))
 
     def to_json(self) -> str:

@@ -181,8 +181,8 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(run, basic, tmp_path
 
 
 def test_interrupting_an_ingest_says_that_it_can_be_finished(run, basic, out, without_spark, monkeypatch):
-    def interrupt(source, delivery, runner):
-        delivery.on_progress(IngestProgress(Phase.READ, 1, 2))
+    def interrupt(source, target, runner):
+        target.on_progress(IngestProgress(Phase.READ, 1, 2))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runs, "run_ingest", interrupt)
@@ -299,10 +299,10 @@ def test_a_vanished_file_and_what_was_cleared_away_are_lines_of_their_own(
         (tmp_path / f"{name}.csv").write_text("1,x\n")
     original = runs.run_ingest
 
-    def losing(source, delivery, runner):
+    def losing(source, target, runner):
         source.scan.files()
         (tmp_path / "b.csv").unlink()
-        return dataclasses.replace(original(source, delivery, runner), removed=("/x/1", "/x/2"))
+        return dataclasses.replace(original(source, target, runner), removed=("/x/1", "/x/2"))
 
     monkeypatch.setattr(runs, "run_ingest", losing)
     code, summary, _ = run(
@@ -343,9 +343,9 @@ class TestRebalancing:
         """Ingests run in this process, and report what two readers did. The list holds what was asked for."""
         asked = []
 
-        def run_ingest(source, delivery, runner):
+        def run_ingest(source, target, runner):
             asked.append(source.wants_claims)
-            done = real(dataclasses.replace(source, rebalance=False), delivery, runner)
+            done = real(dataclasses.replace(source, rebalance=False), target, runner)
             return dataclasses.replace(done, rebalance=report_of_two_readers if source.wants_claims else None)
 
         real = runs.run_ingest

@@ -78,8 +78,8 @@ def run():
     """Ingest in this process."""
 
     def call(scan, destination, runner=None, on_progress=None, destination_options=None, **settings):
-        delivery = IngestTarget(destination, IngestSettings(**settings), destination_options, on_progress)
-        return run_ingest(FileSource(scan), delivery, runner or InProcessRunner())
+        target = IngestTarget(destination, IngestSettings(**settings), destination_options, on_progress)
+        return run_ingest(FileSource(scan), target, runner or InProcessRunner())
 
     return call
 

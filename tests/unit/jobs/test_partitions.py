@@ -92,7 +92,7 @@ READERS = {"none": read_plain, "delta": read_delta, "iceberg": read_iceberg}
 
 
 @pytest.fixture(params=sorted(READERS))
-def sink(request, tmp_path, runner):
+def target(request, tmp_path, runner):
     """A destination of each kind: its format, where it is, how to ingest into it, what it holds."""
 
     class Destination:
@@ -118,31 +118,31 @@ def sink(request, tmp_path, runner):
 
 
 @pytest.mark.thin(1)
-def test_odd_values_come_back_and_verify_agrees(sink, source):
+def test_odd_values_come_back_and_verify_agrees(target, source):
     scan = source("a.csv")
-    report = sink.ingest(scan)
+    report = target.ingest(scan)
     assert (report.rows, report.rejects) == (76, 1)
-    assert sink.rows() == sink.expected(scan)
+    assert target.rows() == target.expected(scan)
     scan = source("b.csv", 150)
-    assert sink.ingest(scan, None).files_skipped == 1  # partitioned as the job before
-    assert sink.rows() == sink.expected(scan)
-    checked = verify(sink.out, deep=True)
+    assert target.ingest(scan, None).files_skipped == 1  # partitioned as the job before
+    assert target.rows() == target.expected(scan)
+    checked = verify(target.out, deep=True)
     assert (checked.problems, checked.notes, checked.rows) == ((), (), 152)
-    assert sink.ingest(scan).nothing_to_do
-    folders = {path.name for path in sink.out.iterdir() if "=" in path.name}
+    assert target.ingest(scan).nothing_to_do
+    folders = {path.name for path in target.out.iterdir() if "=" in path.name}
     assert {"kind=a%2Fb", "kind=a b", "kind=é", f"kind={NULL_FOLDER}", f"kind=_{NULL_FOLDER}"} < folders
 
 
-def test_whole_numbers_and_booleans_are_partitions_too(sink, source):
+def test_whole_numbers_and_booleans_are_partitions_too(target, source):
     scan = source("a.csv")
-    sink.ingest(scan, ("flag", "size"))
-    if sink.format == "none":
+    target.ingest(scan, ("flag", "size"))
+    if target.format == "none":
         types = pa.schema([("flag", pa.bool_()), ("size", pa.int32())])
-        read = ds.dataset(sink.out, format="parquet", partitioning=ds.partitioning(types, flavor="hive")).to_table()
+        read = ds.dataset(target.out, format="parquet", partitioning=ds.partitioning(types, flavor="hive")).to_table()
         assert rows_of(read) == rows_of(scan.to_arrow())
     else:
-        assert sink.rows() == rows_of(scan.to_arrow())
-    assert verify(sink.out, deep=True).ok
+        assert target.rows() == rows_of(scan.to_arrow())
+    assert verify(target.out, deep=True).ok
 
 
 def test_engines_agree_on_a_plain_folder(tmp_path, source, run):
@@ -195,14 +195,14 @@ def test_filters_of_tables_find_the_same_rows(tmp_path, source, runner):
     assert len(values) == len(ODD) - 1  # of the two that are null
 
 
-def test_an_interrupted_job_is_continued(sink, source, runner):
+def test_an_interrupted_job_is_continued(target, source, runner):
     scan = source("a.csv")
     with pytest.raises(IngestError, match="the power failed"):
-        sink.ingest(scan, chosen=runner(stop_after=3))
-    report = sink.ingest(scan)
+        target.ingest(scan, chosen=runner(stop_after=3))
+    report = target.ingest(scan)
     assert report.blocks_resumed > 0
-    assert sink.rows() == sink.expected(scan)
-    assert verify(sink.out, deep=True).ok
+    assert target.rows() == target.expected(scan)
+    assert verify(target.out, deep=True).ok
 
 
 def test_a_kill_between_two_moves_is_finished(tmp_path, source, run, monkeypatch):
@@ -233,31 +233,31 @@ def read_plain_kinds(out):
     return Counter(ds.dataset(out, format="parquet", partitioning=partitions).to_table()["kind"].to_pylist())
 
 
-def test_what_an_abandoned_job_wrote_is_cleared_away(sink, source, runner):
+def test_what_an_abandoned_job_wrote_is_cleared_away(target, source, runner):
     with pytest.raises(IngestError, match="the power failed"):
-        sink.ingest(source("a.csv"), chosen=runner(stop_after=3))
+        target.ingest(source("a.csv"), chosen=runner(stop_after=3))
     scan = source("b.csv", 150)  # two files now: another job, and one that nobody can continue
-    sink.ingest(scan)
-    assert verify(sink.out).ok
-    named = {written.name for written in ledger_of(sink.out).data_files}
-    assert {str(path.relative_to(sink.out)) for path in sink.out.rglob("part-*.parquet")} == named
+    target.ingest(scan)
+    assert verify(target.out).ok
+    named = {written.name for written in ledger_of(target.out).data_files}
+    assert {str(path.relative_to(target.out)) for path in target.out.rglob("part-*.parquet")} == named
 
 
 def ledger_of(out, number=1):
     return parse_ledger((out / ledger_name(number)).read_bytes(), "x")
 
 
-def test_the_ledger_says_which_rows_are_whose(sink, source):
+def test_the_ledger_says_which_rows_are_whose(target, source):
     scan = source("a.csv")
-    sink.ingest(scan, ("kind",), row_group_rows=40)
-    ledger = ledger_of(sink.out)
-    assert ledger.partitioning == Partitioning(("kind",), sink.format == "iceberg")
+    target.ingest(scan, ("kind",), row_group_rows=40)
+    ledger = ledger_of(target.out)
+    assert ledger.partitioning == Partitioning(("kind",), target.format == "iceberg")
     found = []
     for block in ledger.blocks:
         own = [
             number
             for rows in block.data
-            for number in pq.read_table(sink.out / rows.name, partitioning=None)["id"].to_pylist()[
+            for number in pq.read_table(target.out / rows.name, partitioning=None)["id"].to_pylist()[
                 rows.start : rows.stop
             ]
         ]
@@ -306,14 +306,14 @@ def test_a_table_of_others_is_written_as_it_is_partitioned(tmp_path, source, run
         (("id", "real", "moment", "_x"), "column real is double"),
     ],
 )
-def test_columns_that_cannot_be_partitioned_by_are_refused(sink, tmp_path, runner, columns, message):
+def test_columns_that_cannot_be_partitioned_by_are_refused(target, tmp_path, runner, columns, message):
     (tmp_path / "a.csv").write_text("1,1.5,2024-01-01 00:00:00,a\n")
     scan = Scan.of(str(tmp_path / "a.csv"), "csv", "id long, real double, moment timestamp, _x string, kind string", {})
     chosen = runner()
     with pytest.raises(UsageError, match=r"\[partition-column\]") as caught:
-        sink.ingest(scan, columns, chosen)
+        target.ingest(scan, columns, chosen)
     assert message in str(caught.value)
-    assert (chosen.opened, sink.out.exists()) == ([], False)
+    assert (chosen.opened, target.out.exists()) == ([], False)
 
 
 def test_all_columns_cannot_be_partitions_of_a_folder(tmp_path, run):
@@ -323,20 +323,20 @@ def test_all_columns_cannot_be_partitions_of_a_folder(tmp_path, run):
         run(scan, tmp_path / "out", partition_by=("id",))
 
 
-def test_jobs_of_one_destination_have_the_same_partitions(sink, source):
-    sink.ingest(source("a.csv"))
+def test_jobs_of_one_destination_have_the_same_partitions(target, source):
+    target.ingest(source("a.csv"))
     with pytest.raises(SchemaError, match=r"day, kind\n.*but the destination has: kind, day"):
-        sink.ingest(source("b.csv", 150), ("day", "kind"))
+        target.ingest(source("b.csv", 150), ("day", "kind"))
     with pytest.raises(SchemaError, match="none\n"):
-        sink.ingest(source("b.csv", 150), ())
+        target.ingest(source("b.csv", 150), ())
 
 
-def test_a_value_that_is_too_long_fails_the_job(sink, tmp_path):
+def test_a_value_that_is_too_long_fails_the_job(target, tmp_path):
     (tmp_path / "a.csv").write_text(f"1,{'é' * 126}\n2,{'x' * 250}\n3,{'x' * 251}\n")
     scan = Scan.of(str(tmp_path / "a.csv"), "csv", "id long, kind string", {})
     with pytest.raises(IngestError, match=r"\[partition-value\](.|\n)*of 257 bytes"):
-        sink.ingest(scan, ("kind",))
-    assert not (sink.out / ledger_name(1)).exists()
+        target.ingest(scan, ("kind",))
+    assert not (target.out / ledger_name(1)).exists()
 
 
 # ------------------------------------------------------------------ many values
@@ -367,7 +367,7 @@ def test_memory_does_not_depend_on_the_number_of_values(tmp_path, values, rows):
             ids = range(start, start + 500)
             kinds = [f"value {number * 7919 % values}" for number in ids]
             files.write(pa.record_batch([pa.array(ids), pa.array(kinds), pa.array([text] * 500)], schema=schema))
-            most_open = max(most_open, sum(sink.is_open and sink.written is None for sink in sinks))
+            most_open = max(most_open, sum(target.is_open and target.written is None for target in sinks))
             most_held = max(most_held, pa.total_allocated_bytes() - before)
         files.end_block()
     assert 0 < most_open <= MOST_OPEN

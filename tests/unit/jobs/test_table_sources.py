@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 import splitscan as ss
 from splitscan.errors import IngestError, SchemaError, SourceError, UsageError
 from splitscan.jobs import IngestSettings, SchemaEvolution, verify
-from splitscan.jobs.ledger import KeyRange, LedgerTable
+from splitscan.jobs.ledger import KeyRange, SourceTable
 from splitscan.jobs.ledger_files import parse_ledger, render_ledger
 from splitscan.jobs.record_json import from_plain, to_plain
 from splitscan.jobs.steps import IngestTarget, run_ingest
@@ -461,10 +461,10 @@ def test_a_ledger_whose_ranges_of_keys_are_none_is_damaged(people, keys):
     people.ingest()
     said = json.loads(json.dumps(to_plain(people.ledger().source)))
     keyed = {"start": "80", "stop": "", "with_nulls": True}
-    assert from_plain(LedgerTable, {**said, "ranges": [[keyed]]}).ranges == ((KeyRange(b"\x80", b"", True),),)
+    assert from_plain(SourceTable, {**said, "ranges": [[keyed]]}).ranges == ((KeyRange(b"\x80", b"", True),),)
     for ranges in ([[keys]], [keys], keys):
         with pytest.raises(IngestError, match="ledger-damaged"):
-            from_plain(LedgerTable, {**said, "ranges": ranges})
+            from_plain(SourceTable, {**said, "ranges": ranges})
 
 
 def test_a_plan_that_leaves_keys_out_is_never_published(people, monkeypatch):

@@ -81,7 +81,7 @@ def run_claimed():
     """Ingest under rebalancing in this process."""
 
     def call(scan, destination, runner=None, on_progress=None, **settings):
-        delivery = IngestTarget(destination, IngestSettings(**settings), None, on_progress)
-        return run_ingest(FileSource(scan, rebalance=True), delivery, runner or ClaimRunner())
+        target = IngestTarget(destination, IngestSettings(**settings), None, on_progress)
+        return run_ingest(FileSource(scan, rebalance=True), target, runner or ClaimRunner())
 
     return call

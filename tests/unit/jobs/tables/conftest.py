@@ -67,7 +67,7 @@ def table(request, tmp_path, runner):
 
 
 @pytest.fixture(params=["delta", pytest.param("iceberg", marks=pytest.mark.slow), "none"])
-def sink(request, tmp_path, runner):
+def target(request, tmp_path, runner):
     """A destination of each kind; ``write`` puts a file beside those that are there, ``ingest`` reads all."""
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()

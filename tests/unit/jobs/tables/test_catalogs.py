@@ -124,12 +124,12 @@ def test_a_commit_that_dies_is_finished(monkeypatch, place, make_scan, step):
 
     original = TableDestination.commit
 
-    def commit(sink, staging, ledger, announce):
+    def commit(target, staging, ledger, announce):
         def mortal(name):
             if name == step:
                 raise Death
 
-        original(sink, staging, ledger, mortal)
+        original(target, staging, ledger, mortal)
 
     with monkeypatch.context() as patched:
         patched.setattr(TableDestination, "commit", commit)

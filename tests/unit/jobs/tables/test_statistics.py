@@ -66,7 +66,7 @@ def register(request, tmp_path):
 
     def call(tables):
         module, schema = {"delta": delta, "iceberg": iceberg}[request.param], tables[0].schema
-        table = module.open_table(open_destination_storage(tmp_path / "out"))
+        table = module.make_destination(open_destination_storage(tmp_path / "out"))
         (tmp_path / "out").mkdir()
         planned, new = table.with_planned_ids(schema), []
         for number, rows in enumerate(tables):
@@ -80,7 +80,7 @@ def register(request, tmp_path):
         )
         first, others = new[: len(new) // 2], new[len(new) // 2 :]
         assert table.create_table(first, begun, CommitStamp(1, "job", "0" * 64))
-        assert table.open_table().try_append(others, begun, CommitStamp(2, "job", "0" * 64))
+        assert table.open_snapshot().try_append(others, begun, CommitStamp(2, "job", "0" * 64))
         return request.param, tmp_path / "out"
 
     return call

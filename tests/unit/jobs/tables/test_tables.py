@@ -29,12 +29,12 @@ def die_at(monkeypatch, table, scan, step):
     """Run a job that dies just before a step of its commit."""
     original = TableDestination.commit
 
-    def commit(sink, staging, ledger, announce):
+    def commit(target, staging, ledger, announce):
         def mortal(name):
             if name == step:
                 raise Death
 
-        original(sink, staging, ledger, mortal)
+        original(target, staging, ledger, mortal)
 
     with monkeypatch.context() as patched:
         patched.setattr(TableDestination, "commit", commit)
@@ -194,10 +194,10 @@ def test_another_job_that_took_the_number_is_told(monkeypatch, table, make_scan,
     other = make_scan(["a", "b", "c"])
     original = TableDestination.commit
 
-    def commit(sink, staging, ledger, announce):
+    def commit(target, staging, ledger, announce):
         monkeypatch.setattr(TableDestination, "commit", original)
         table.ingest(other)
-        original(sink, staging, ledger, announce)
+        original(target, staging, ledger, announce)
 
     monkeypatch.setattr(TableDestination, "commit", commit)
     with pytest.raises(IngestError, match=r"took number 2(.|\n)*run again") as caught:
@@ -213,10 +213,10 @@ def test_a_twin_of_the_same_job_commits_once(monkeypatch, table, make_scan, expe
     scan = make_scan(["a", "b"])
     original = TableDestination.commit
 
-    def commit(sink, staging, ledger, announce):
+    def commit(target, staging, ledger, announce):
         monkeypatch.setattr(TableDestination, "commit", original)
         table.ingest(scan)
-        return original(sink, staging, ledger, announce)
+        return original(target, staging, ledger, announce)
 
     monkeypatch.setattr(TableDestination, "commit", commit)
     table.ingest(scan)
@@ -238,8 +238,8 @@ def twins(monkeypatch, table, make_scan, runner):
         scan = make_scan(["a", "b"], bad=1, ignoreMissingFiles=True)
         waiting = []
 
-        def wait(sink, staging, ledger, announce):
-            waiting.append((sink, staging, ledger))
+        def wait(target, staging, ledger, announce):
+            waiting.append((target, staging, ledger))
             raise Death
 
         def late(announce=lambda _: None):
@@ -255,9 +255,9 @@ def twins(monkeypatch, table, make_scan, runner):
                     shutil.rmtree(reports)
                 return super().run(write_part, context, parts)
 
-        def commit(sink, staging, ledger, announce):
+        def commit(target, staging, ledger, announce):
             assert not {each.name for each in ledger.data_files} & {each.name for each in waiting[0][2].data_files}
-            return original(sink, staging, ledger, lambda step: meet(step, late))
+            return original(target, staging, ledger, lambda step: meet(step, late))
 
         with monkeypatch.context() as patched:
             patched.setattr(TableDestination, "commit", commit)
