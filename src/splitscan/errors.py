@@ -143,7 +143,7 @@ class UsageError(SplitscanError, ValueError):
     exit_code = 2
 
 
-def bad_option(rule: str, seen: str | None, fix: str, where: Where | None = None) -> UsageError:
+def bad_option(rule: str, seen: str | None, fix: str | None, where: Where | None = None) -> UsageError:
     """Return the error for an option or a setting that has no meaning, alone or beside another."""
     return UsageError(rule, where, seen, fix, "bad-option")
 

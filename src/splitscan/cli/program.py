@@ -13,7 +13,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -39,14 +39,9 @@ DEBUG_FLAG = "--debug"
 DEBUG_VARIABLE = "SPLITSCAN_DEBUG"
 
 
-def debugging(environ: Mapping[str, str] | None = None) -> bool:
-    """True if the user wants to see tracebacks and what Spark says.
-
-    Example:
-        >>> debugging({"SPLITSCAN_DEBUG": "1"}), debugging({"SPLITSCAN_DEBUG": "0"})
-        (True, False)
-    """
-    return (os.environ if environ is None else environ).get(DEBUG_VARIABLE, "") not in ("", "0")
+def debugging() -> bool:
+    """True if the user wants to see tracebacks and what Spark says."""
+    return os.environ.get(DEBUG_VARIABLE, "") not in ("", "0")
 
 
 def take_debug_flag(args: Sequence[str]) -> tuple[list[str], bool]:

@@ -159,16 +159,12 @@ def options(
     if format is None:
         columns.insert(1, "formats")
         for row, option in zip(rows, described.values(), strict=True):
-            row.insert(1, _formats(option))
+            row.insert(1, "all" if len(option.formats) == len(FORMATS) else ", ".join(option.formats))
     write_rows(columns, rows, as_json=as_json)
 
 
 def _plain(markdown: str) -> str:
     return _LINK.sub(r"\1", markdown).replace("`", "")
-
-
-def _formats(option: OptionDescription) -> str:
-    return "all" if len(option.formats) == len(FORMATS) else ", ".join(option.formats)
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -70,9 +70,9 @@ _MACOS_JAVA_STAND_IN = "/usr/bin/java"  # is always there, and asks the user to 
 _JAVA_VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.M)
 
 
-def under_spark_submit(environ: Mapping[str, str] | None = None) -> bool:
+def under_spark_submit() -> bool:
     """True if spark-submit started this process: then it decides about master and memory."""
-    return "PYSPARK_GATEWAY_PORT" in (os.environ if environ is None else environ)
+    return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def parse_conf(texts: Sequence[str]) -> dict[str, str]:

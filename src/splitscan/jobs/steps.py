@@ -24,7 +24,7 @@ from splitscan.jobs.destination import (
     replacing,
 )
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.ledger import Ledger, LedgerBlock, ReplacedFile, describe_columns
+from splitscan.jobs.ledger import Ledger, ReplacedFile, describe_columns
 from splitscan.jobs.ledger_files import ledger_name, read_ledgers
 from splitscan.jobs.parquet import write_empty
 from splitscan.jobs.reports import (
@@ -133,7 +133,7 @@ def run_ingest(source: Source, target: IngestTarget, runner: Runner) -> IngestRe
         source.check_sample(found.fresh)
         job = _Job(source, target, runner, destination, history, found, partitioning, monitor)
         reports = job.read()
-        while (again := source.look_again(_noticed(reports), there, mode)).reads_again:
+        while (again := source.look_again([n for report in reports for n in report.noticed], there, mode)).reads_again:
             source, added = again.source, (*added, *again.added)
             destination.check(source.schema, history, target.settings)
             job = _Job(source, target, runner, destination, history, found, partitioning, monitor)
@@ -153,15 +153,6 @@ def _nothing(monitor: Monitor, place: DestinationStorage, found: SortedFiles, st
     monitor.tell(Phase.DONE)
     skipped, changed = len(found.skipped), len(found.changed)
     return IngestReport.of_nothing(place.destination.root, skipped, changed, time.perf_counter() - started)
-
-
-def _noticed(reports: Sequence[PartReport]) -> list[tuple[str, int, bytes]]:
-    return list(chain.from_iterable(report.noticed for report in reports))
-
-
-def _lost(block: LedgerBlock) -> int:
-    """Rejects that are no records: that a file is missing, or is damaged from somewhere on."""
-    return block.rejects if block.missing else int(block.damage is not None)
 
 
 class _Job:
@@ -252,7 +243,7 @@ class _Job:
             sum(report.dropped for report in reports),
             list(self.first_rejects),
             final=True,
-            lost=sum(_lost(block) for block in blocks),
+            lost=sum(block.rejects if block.missing else block.damage is not None for block in blocks),  # no records
         )
         source.check_unchanged(self._files)
         versions = self._versions({self._files[block.file_index].path for block in blocks if block.missing})

@@ -226,12 +226,9 @@ class _BoundaryWalk:
     def _marked(self, piece: Piece, run: Run, wanted: int) -> int | None:
         """The first boundary at or after the wanted offset in this piece, if there is one."""
         if wanted != piece.mark and run.last is not None and wanted <= piece.start + run.last:
-            return self._read_for(wanted)
+            # blocks so small that several start in one piece: read for the answer
+            return first_boundary(RecordCursor(self._records, self._boundary), wanted)
         return None if run.marked is None or wanted != piece.mark else piece.start + run.marked
-
-    def _read_for(self, wanted: int) -> int:
-        """Blocks so small that several start in one piece: read for the answer."""
-        return first_boundary(RecordCursor(self._records, self._boundary), wanted)
 
     def _read_through(self, stop: int) -> None:
         """Read records until one starts at or after *stop*, then find the state at *stop*."""

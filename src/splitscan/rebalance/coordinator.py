@@ -30,12 +30,9 @@ from splitscan.rebalance.messages import Message
 class Answerer:
     """Answers one request after the other. A request that is none gets an error, and changes nothing."""
 
-    def __init__(
-        self, log: ClaimLog, clock: Callable[[], float] = time.monotonic, epoch: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, log: ClaimLog, clock: Callable[[], float] = time.monotonic) -> None:
         self._log = log
         self._clock = clock
-        self._epoch = epoch
 
     def answer(self, line: bytes) -> bytes:
         """The answer to one line, as one line. Whatever goes wrong is an answer: others use this process too."""
@@ -56,7 +53,7 @@ class Answerer:
                 return {"end": True} if chunk is None else {"chunk": chunk}
             case "create":
                 segments, ranges = messages.decode_segments(get("segments")), messages.decode_ranges(get("ranges"))
-                return {"created": self._log.create(text(get("scan")), segments, ranges, self._clock(), self._epoch())}
+                return {"created": self._log.create(text(get("scan")), segments, ranges, self._clock(), time.time())}
             case "scans":
                 return {"scans": self._log.scans()}
             case "entries":

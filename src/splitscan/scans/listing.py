@@ -347,9 +347,8 @@ def _compile_regex(regex: str) -> re.Pattern[str] | None:
     try:
         return re.compile(regex)
     except re.error as error:
-        raise UsageError(
-            "option ignoredPathSegmentRegex is not a regular expression", seen=f"{regex!r}: {error}", code="bad-option"
-        ) from None
+        seen = f"{regex!r}: {error}"
+        raise bad_option("option ignoredPathSegmentRegex is not a regular expression", seen, None) from None
 
 
 _MOST_COUNTED = 1000  # files that a hint counts

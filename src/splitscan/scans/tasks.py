@@ -242,7 +242,7 @@ def _costs(blocks: Iterable[BlockMetadata], open_cost_bytes: int) -> Iterator[in
     """Cost of each block: that of a file's first one includes opening it."""
     before: BlockMetadata | None = None
     for block in blocks:
-        opened = before is not None and _same_file(before, block)
+        opened = before is not None and before.file.path == block.file.path
         yield block.cost_bytes + (0 if opened else open_cost_bytes)
         before = block
 
@@ -270,10 +270,6 @@ def _archive_bounds(codec: str, archive_bytes: int) -> tuple[int, ...]:
 def _archive_of(block: BlockMetadata) -> str:
     named = split_member_path(block.file.path)
     return block.file.path if named is None else named[0]
-
-
-def _same_file(left: BlockMetadata, right: BlockMetadata) -> bool:
-    return left.file is right.file or left.file.path == right.file.path
 
 
 def _check(task_bytes: int, open_cost_bytes: int, min_tasks: int) -> None:

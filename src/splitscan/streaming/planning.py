@@ -90,7 +90,8 @@ class _Picker:
         if not lengths:
             return budget, False
         if work.indivisible:
-            count = len(lengths) if self._fits(sum(lengths), budget) else 0
+            fits = not self._blocks or sum(lengths) <= budget.size_bytes
+            count = len(lengths) if fits else 0
         else:
             most = min(budget.blocks, len(lengths))
             if others_wait:
@@ -112,9 +113,6 @@ class _Picker:
             left -= length
             count += 1
         return count
-
-    def _fits(self, size_bytes: int, budget: Limits) -> bool:
-        return not self._blocks or size_bytes <= budget.size_bytes
 
 
 def count_readers(size_bytes: int, blocks: int, least: int, most: int | None, target_bytes: int | None) -> int:

@@ -291,7 +291,7 @@ def _start_holder(address: Address, settings: int) -> str:
             stdin=settings,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=_environment(),
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             cwd="/",
             timeout=_READY_SECONDS,
             check=False,
@@ -310,10 +310,6 @@ def _holder() -> str:
     text = pkgutil.get_data(__package__, "snapshot_holder.py")
     assert text is not None
     return text.decode()
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
 
 
 def _failed(address: Address, seen: str) -> SourceError:

@@ -183,12 +183,9 @@ def open_listed(file: FileMetadata, storage_options: Mapping[str, Any] | None = 
     return open_member(file, storage_options) or storage.open_source(file.path, storage_options)
 
 
-def open_planned(
-    file: FileMetadata, storage_options: Mapping[str, Any] | None = None, seek: SeekPoint | None = None
-) -> ByteSource:
+def open_planned(file: FileMetadata, storage_options: Mapping[str, Any] | None = None) -> ByteSource:
     """Open a file that was planned: a member of an archive, or one that may have grown and been renamed since."""
-    found = open_member(file, storage_options, seek)
-    return found or storage.open_source(file.path, storage_options, file)
+    return open_member(file, storage_options) or storage.open_source(file.path, storage_options, file)
 
 
 def open_member(

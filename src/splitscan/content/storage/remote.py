@@ -95,15 +95,11 @@ class RemoteByteSource(RangedSource):
     def _is_closed(self) -> bool:
         return self._closed
 
-    @property
-    def _shown_path(self) -> str:
-        return redact(self.path)
-
     def _read_range(self, length_bytes: int, offset: int) -> bytes:
         piece = _read_range(self._remote, offset, length_bytes)
         if len(piece) > length_bytes:
             raise SourceError(
-                "the storage ignores byte ranges", Where(path=self._shown_path, offset=offset),
+                "the storage ignores byte ranges", Where(path=redact(self.path), offset=offset),
                 f"{len(piece)} bytes instead of {length_bytes}", "copy the file to a storage that can read ranges",
                 "range-ignored",
             )  # fmt: skip

@@ -11,7 +11,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.formats.cobol.codepages import CodePage, code_page
 from splitscan.formats.cobol.copybook import parse_copybook
 from splitscan.formats.cobol.layout import MOST_BYTES, ItemRules, RecordLayout, lay_out
@@ -384,9 +384,7 @@ def _layout(
     try:
         return found.with_children(dict(children))
     except ValueError as error:
-        shown = _show_segments(children)
-        raise UsageError(
-            f"option segmentChildren is no hierarchy: {error}", seen=shown,
-            fix="name each group of redefineSegmentIdMap but the root once, like COMPANY => DEPT; DEPT => PERSON",
-            code="bad-option",
+        raise bad_option(
+            f"option segmentChildren is no hierarchy: {error}", _show_segments(children),
+            "name each group of redefineSegmentIdMap but the root once, like COMPANY => DEPT; DEPT => PERSON",
         ) from None  # fmt: skip

@@ -10,7 +10,7 @@ from itertools import zip_longest
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import SchemaError, UsageError, Where
+from splitscan.errors import SchemaError, UsageError, Where, bad_option
 from splitscan.formats.column_rules import (
     COLUMNS,
     Filling,
@@ -341,12 +341,8 @@ def check_flat(csv: CsvOptions, fields: pa.Schema) -> None:
     for column in fields:
         _check_flat(column)
     if len(fields) > csv.max_columns:
-        raise UsageError(
-            f"option maxColumns={csv.max_columns} allows fewer columns than the schema has",
-            seen=f"{len(fields)} columns",
-            fix="raise maxColumns",
-            code="bad-option",
-        )
+        rule = f"option maxColumns={csv.max_columns} allows fewer columns than the schema has"
+        raise bad_option(rule, f"{len(fields)} columns", "raise maxColumns")
 
 
 def _check_flat(field: pa.Field) -> None:

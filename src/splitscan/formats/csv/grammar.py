@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.formats.csv.options import BLANK_RUNS, BLANKS, NO_CHARACTER, CsvOptions, UnescapedQuotes
 from splitscan.formats.framing.encodings import CR, LF, UTF_8, Encoding, resolve_encoding
 
@@ -75,16 +75,8 @@ class CsvGrammar:
         marks = {"quote": self.quote, "escape": self.escape, "comment": self.comment}
         for option, text in {**marks, "charToEscapeQuoteEscaping": self.escape_escape or None}.items():
             if text is not None and not (len(text) == 1 and text.isascii()):  # values are decoded as UTF-8
-                raise UsageError(
-                    f"option {option} must be one ASCII character",
-                    seen=repr(text),
-                    fix="choose another character, or change it in the file",
-                    code="bad-option",
-                )
-
-        self._check_marks()
-
-    def _check_marks(self) -> None:
+                fix = "choose another character, or change it in the file"
+                raise bad_option(f"option {option} must be one ASCII character", repr(text), fix)
         escape = None if self.quote is None else self.escape
         marks = {"sep": self.sep_marks, "quote": self.quote, "escape": escape, "lineSep": self.line_sep}
         marks["charToEscapeQuoteEscaping"] = self.escape_escape

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.options.locales import ENGLISH
 from splitscan.options.read import LOCALE, TypedOptions, duplicate_keys, line_separator, most_variant_bytes
 from splitscan.options.table import (
@@ -259,12 +259,10 @@ class CsvOptions(TypedOptions):
         """Provided columns have an order of their own: they are matched by name, unless headers are not to be read."""
         dialect = given.get("dialect", DialectChoice.SPARK)
         if dialect in LOOKED_FOR:
-            raise UsageError(
-                f"option dialect={dialect.value} needs files to look at",
-                seen="a scan that knows no files before it runs",
-                fix="give the options that 'splitscan sniff' names",
-                code="bad-option",
-            )
+            raise bad_option(
+                f"option dialect={dialect.value} needs files to look at", "a scan that knows no files before it runs",
+                "give the options that 'splitscan sniff' names",
+            )  # fmt: skip
         preset = {"escape": given.get("quote", '"'), "multi_line": True} if dialect is DialectChoice.RFC4180 else {}
         by_name = has_provided_schema and given.get("header") and given.get("enforce_schema") is not True
         named = {"header": True} if given.get("header_mapping") is HeaderMapping.NAME else {}  # only a header has names
@@ -275,7 +273,7 @@ class CsvOptions(TypedOptions):
             if broken:
                 seen = ", ".join(f"{name}={show_value(getattr(self, attribute))}" for name, attribute in names)
                 options = " and ".join(name for name, _ in names)
-                raise UsageError(f"options {options} contradict each other", seen=seen, fix=fix, code="bad-option")
+                raise bad_option(f"options {options} contradict each other", seen, fix)
 
 
 _SEP, _QUOTE, _ESCAPE = ("sep", "sep"), ("quote", "quote"), ("escape", "escape")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from splitscan.formats.csv.decoder import CsvDecoder, malformed, too_long, wrong_count
-from splitscan.formats.decoding.contract import FIELD_COUNT, VARIANT, Decoded, Fault, Faults, FaultTemplate, wrong_value
+from splitscan.formats.decoding.contract import FIELD_COUNT, VARIANT, Decoded, Fault, Faults, wrong_value
 from splitscan.formats.decoding.variant import VariantError, VariantKeys, value_of_text
 from splitscan.formats.framing.frames import Frames, records_in_utf8
 
@@ -43,7 +43,7 @@ class CsvVariantDecoder:
                     values.append(self._encoded(row))
                 except VariantError as error:
                     values.append(None)
-                    fault = fault or self._no_variant(error).fault(record, f"{len(row)} fields")
+                    fault = fault or wrong_value(self.name, f"variant: {error}").fault(record, f"{len(row)} fields")
             if fault is not None:
                 faults[record] = fault
         faults |= {record: malformed(code).fault(record) for record, code in frames.malformed.items()}
@@ -57,9 +57,6 @@ class CsvVariantDecoder:
             keys.add(name)
             members.append((name, value_of_text(text, self.csv.types)))
         return keys.finish(keys.object(members))
-
-    def _no_variant(self, error: VariantError) -> FaultTemplate:
-        return wrong_value(self.name, f"variant: {error}")
 
     def _fault(self, record: int, row: Sequence[str | None]) -> Fault | None:
         if self.header is not None and len(row) != len(self.header):

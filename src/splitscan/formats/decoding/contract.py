@@ -206,11 +206,9 @@ class Decoded:
     rescued: pa.Array | None = None
 
 
-def wrong_value(column: str, kind: str, written: str = "") -> FaultTemplate:
+def wrong_value(column: str, kind: str) -> FaultTemplate:
     """Text about values that are not of their column's type."""
-    return FaultTemplate(
-        BAD_VALUE, f"column {quoted(column)}: ", f"{_is_no(kind)}{written}", quotes=True, structural=False
-    )
+    return FaultTemplate(BAD_VALUE, f"column {quoted(column)}: ", f" is no {kind}", quotes=True, structural=False)
 
 
 def bad_value(column: str, text: str, kind: pa.DataType) -> str:
@@ -225,11 +223,7 @@ def bad_value(column: str, text: str, kind: pa.DataType) -> str:
 
 def is_no(text: str, kind: str) -> str:
     """That a text is not a value of a type, whose name is given."""
-    return quoted(text) + _is_no(kind)
-
-
-def _is_no(kind: str) -> str:
-    return f" is no {kind}"
+    return f"{quoted(text)} is no {kind}"
 
 
 def quoted(text: str) -> str:

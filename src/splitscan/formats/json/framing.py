@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from splitscan.errors import RecordError, UsageError
+from splitscan.errors import RecordError, bad_option
 from splitscan.formats.framing.contract import Need, Preamble, Skipping, Splittability
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
 from splitscan.formats.framing.frames import (
@@ -88,19 +88,14 @@ class JsonFormat:
 
     def __post_init__(self) -> None:
         if not reads_values(self.encoding):
-            raise UsageError(
+            raise bad_option(
                 "JSON values over several lines are read in UTF-8 and in encodings that extend ASCII byte by byte",
-                seen=f"encoding={self.encoding.name}, multiLine=true",
-                fix="convert the file to UTF-8; with multiLine=false, JSON Lines are read in every encoding",
-                code="bad-option",
+                f"encoding={self.encoding.name}, multiLine=true",
+                "convert the file to UTF-8; with multiLine=false, JSON Lines are read in every encoding",
             )
         if self.path is not None and self.encoding is not UTF_8 and not str(self.path).isascii():
-            raise UsageError(
-                "names of recordPath beyond ASCII are found in UTF-8",
-                seen=f"encoding={self.encoding.name}, recordPath={self.path}",
-                fix="convert the file to UTF-8",
-                code="bad-option",
-            )
+            seen = f"encoding={self.encoding.name}, recordPath={self.path}"
+            raise bad_option("names of recordPath beyond ASCII are found in UTF-8", seen, "convert the file to UTF-8")
 
     def needs_head(self, start: int) -> bool:
         """Always: the shape of the file matters everywhere."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.formats.json.envelope_columns import EnvelopeColumn, check_envelope_columns, parse_envelope_columns
 from splitscan.formats.json.record_path import RecordPath, parse_record_path
 from splitscan.options.read import TypedOptions, duplicate_keys, most_variant_bytes
@@ -97,9 +97,8 @@ class JsonOptions(TypedOptions):
             check_envelope_columns(self.envelope, self.path_to_records)
         if self.spans_lines and self.line_sep is not None:
             name, value = ("multiLine", "true") if self.record_path is None else ("recordPath", self.record_path)
-            raise UsageError(
+            raise bad_option(
                 f"options {name} and lineSep contradict each other",
-                seen=f"{name}={value}, lineSep={show_value(self.line_sep)}",
-                fix="leave out lineSep: brackets tell where a value ends; or set multiLine=false for JSON Lines",
-                code="bad-option",
+                f"{name}={value}, lineSep={show_value(self.line_sep)}",
+                "leave out lineSep: brackets tell where a value ends; or set multiLine=false for JSON Lines",
             )

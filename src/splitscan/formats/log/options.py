@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from splitscan.errors import UsageError
+from splitscan.errors import bad_option
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.log.patterns import LINE_PATTERN, RECORD_PATTERN, parse_pattern
 from splitscan.formats.log_kinds import PRESETS, Preset
@@ -88,13 +88,9 @@ class LogOptions(TypedOptions):
         for rivals in [*pairs, *([kind, each] for each in lines if self.is_w3c)]:
             if any(value is None for _, value in rivals):
                 continue
-            raise UsageError(
-                f"options contradict each other: {rivals[0][0]} and {rivals[1][0]} say the same",
-                seen=", ".join(f"{name}={value!r}" for name, value in rivals),
-                fix="leave out one of them", code="bad-option",
-            )  # fmt: skip
+            rule = f"options contradict each other: {rivals[0][0]} and {rivals[1][0]} say the same"
+            seen = ", ".join(f"{name}={value!r}" for name, value in rivals)
+            raise bad_option(rule, seen, "leave out one of them")
         if resolve_encoding(self.encoding).unit_bytes > 1:
-            raise UsageError(
-                "records of logs are found in encodings that write ASCII in single bytes", seen=self.encoding,
-                fix="convert the file to UTF-8", code="bad-option",
-            )  # fmt: skip
+            rule = "records of logs are found in encodings that write ASCII in single bytes"
+            raise bad_option(rule, self.encoding, "convert the file to UTF-8")
