@@ -123,7 +123,7 @@ def steps_of(format: RecordFormat, data: bytes, max_record_bytes: int, read_byte
     ]
 
 
-@pytest.mark.thin(16)
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("case", FORMATS, ids=lambda case: case.name)
 def test_a_reader_that_remembers_reads_as_one_that_does_not(case: Case) -> None:
     draw = random.Random(case.name)
@@ -179,7 +179,7 @@ class CountedSource(MemorySource):
         return data
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(1)
 @pytest.mark.skipif(kernel() is None, reason="compares both loops")
 @pytest.mark.parametrize("loop", [RecordBlockReader, by_kernel])
 @pytest.mark.parametrize("name", WITHOUT_STARTS)

@@ -77,6 +77,7 @@ def test_hostile_bytes_are_read_in_linear_time(tmp_path: Path, head: bytes, unit
         splitscan_kernel.Json("values").summarise(data, 0, len(data), b"x", b"", 0)
 
 
+@pytest.mark.slow
 def test_a_million_levels_members_and_digits_are_read(tmp_path: Path) -> None:
     deep = b"[" * 500_000 + b'{"x":' * 500_000 + b"null" + b"}" * 500_000 + b"]" * 500_000
     digits, members = b"9" * 1_000_000, b",".join(b'"m%d":%d' % (number, number) for number in range(1_000_000))

@@ -34,7 +34,7 @@ MET = {
 }
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("check", MET, ids=lambda check: check.__name__)
 def test_files_are_read_as_the_reference_reads_them(check: Callable[[int], Counter[str]]) -> None:
     met: Counter[str] = Counter()
@@ -91,7 +91,7 @@ def test_a_record_that_is_given_up_has_the_part_of_a_code_unit_that_ends_the_fil
             assert sum(found[-1][:2]) == (len(whole) if ends else len(data)), (part, block_bytes, found)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-32BE"])
 @pytest.mark.parametrize("rest", [" ", "\n", " \n\t", "\n #x\n "])
 def test_blanks_and_a_part_of_a_code_unit_at_the_end_are_of_the_block_before_them(
@@ -146,6 +146,7 @@ def test_texts_are_what_the_reference_makes_of_them(check: Callable[[int], Count
 HARD = (b"ab\n", bytes(range(256)), b"\x00a\x7f\x80\xbf\xc0\xc2\xe0\xa0\x9f\xed\xf0\x90\x8f\xf4\xf8\xff\n")
 
 
+@pytest.mark.thin(15)
 @pytest.mark.parametrize("name", ["UTF-8", "US-ASCII", *sorted(SINGLE_BYTE_CODECS)])
 def test_bytes_become_the_text_that_pythons_codec_makes_of_them(name: str, tmp_path: Path) -> None:
     draw = random.Random(name)

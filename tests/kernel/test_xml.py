@@ -77,6 +77,7 @@ def is_element(record: str) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_any_depth_and_any_number_of_parts_is_read(tmp_path: Path) -> None:
     deep = b"<e>" * 300_000 + b"</e>" * 300_000
     many = b"".join(b"<m%d>1</m%d>" % (number, number) for number in range(100_000))

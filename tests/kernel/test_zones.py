@@ -74,7 +74,7 @@ def differences(path: Path, name: str, days: int) -> list[str]:
     return wrong
 
 
-@pytest.mark.thin(5)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", ODD)
 def test_times_of_a_zone_are_those_of_zoneinfo(tmp_path, name):
     assert differences(tmp_path / "times.csv", name, days=8) == []

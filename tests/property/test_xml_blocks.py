@@ -58,6 +58,7 @@ def test_summaries_compose_and_agree_with_reading(first: str, second: str, encod
     check_summary_law(format, encoding.encode(first), encoding.encode(second))
 
 
+@pytest.mark.slow
 @given(comments=st.lists(SHORT, max_size=3), rows=st.integers(0, 2), limit=st.sampled_from([24, 60]))
 def test_what_lies_between_records_may_be_of_any_length(comments: list[str], rows: int, limit: int) -> None:
     gaps = "".join(

@@ -1662,7 +1662,7 @@ def _(place):
     return lambda: check(of), lambda: check(pa.schema([("a", pa.int64())]))
 
 
-@pytest.mark.thin(30)
+@pytest.mark.thin(20)
 @pytest.mark.parametrize(("code", "says", "make"), CASES, ids=[f"{code}-{n}" for n, (code, _, _) in enumerate(CASES)])
 def test_a_hint_leads_to_another_result(code, says, make, tmp_path):
     provoke, follow = make(tmp_path)

@@ -59,6 +59,7 @@ def test_contenders_that_disagree_are_no_measurement() -> None:
         interleave({"a": lambda: 1, "b": lambda: 2}, 1)
 
 
+@pytest.mark.slow
 def test_what_a_child_process_uses_is_counted_while_it_runs() -> None:
     """In a process of its own: this one may have children of other tests, which come and go."""
     command = [sys.executable, "-c", MEASURED, BUSY]

@@ -126,12 +126,14 @@ def test_as_many_members_as_are_kept_are_columns(tmp_path, form):
     ]
 
 
+@pytest.mark.slow
 def test_names_that_are_data_are_refused_in_xml(tmp_path):
     with pytest.raises(ss.SchemaError, match="more than 10,000 different members") as caught:
         _ = ss.scan_xml(written(tmp_path / "a", [MANY], form="xml"), row_tag="r").schema
     assert "another rowTag" in caught.value.fix
 
 
+@pytest.mark.slow
 def test_members_of_files_together_are_counted(tmp_path):
     for start in (0, 6000):
         written(tmp_path / f"{start}.json", [dict.fromkeys(list(MANY)[start : start + 6000], 1)])
@@ -139,6 +141,7 @@ def test_members_of_files_together_are_counted(tmp_path):
         _ = ss.scan_json(tmp_path).schema
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [JsonMembers(JsonOptions()), XmlMembers(XmlOptions(row_tag="r"))])
 def test_the_reference_makes_no_type_again_for_each_record(rules, monkeypatch):
     monkeypatch.setenv("SPLITSCAN_ENGINE", "reference")

@@ -233,6 +233,7 @@ def read_plain_kinds(out):
     return Counter(ds.dataset(out, format="parquet", partitioning=partitions).to_table()["kind"].to_pylist())
 
 
+@pytest.mark.thin(1)
 def test_what_an_abandoned_job_wrote_is_cleared_away(target, source, runner):
     with pytest.raises(IngestError, match="the power failed"):
         target.ingest(source("a.csv"), chosen=runner(stop_after=3))

@@ -120,6 +120,7 @@ def batch_of(sizes: list[int]) -> RejectBatch:
     )
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0, 1, 2]])
 def test_portions_do_not_depend_on_how_rejects_come(tmp_path: Path, order: list[int]) -> None:
     kinds: list[list[int]] = [[1] * 5000, [60_000] * 300, [0, 7, 60_000] * 30]

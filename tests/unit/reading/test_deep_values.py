@@ -52,11 +52,11 @@ def test_one_that_is_deep_and_cut_is_one_reject(tmp_path, text):
 
 
 @pytest.mark.thin(6)
-@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("depth", [1000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("schema", [None, "id int"])
 @pytest.mark.parametrize("shape", [objects, lists, both])
-def test_a_very_deep_record_is_the_same_wherever_it_stands(tmp_path, shape, schema, depth):
+def test_a_very_deep_record_is_the_same_wherever_it_stands(tmp_path, shape, schema, depth, engine):
+    depth = min(depth, 20_000) if engine == "reference" else depth  # which takes long
     texts = {"first": [shape(depth), '{"id":1}'], "second": ['{"id":1}', shape(depth)], "only": [shape(depth)]}
     found = {}
     for place, lines in texts.items():

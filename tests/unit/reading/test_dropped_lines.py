@@ -73,7 +73,7 @@ def odd(scan):
     return {each.code: (each.records, each.offset) for each in found}
 
 
-@pytest.mark.thin(12)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("multi_line", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_each_line_is_counted_once_however_a_file_is_cut(tmp_path, engine, multi_line, seed):

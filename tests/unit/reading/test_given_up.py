@@ -160,7 +160,7 @@ CUT = [
 LONGEST = bytes(random.Random(1).choices(range(97, 123), k=40_000))
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("codec", [gzip, lzma])
 @pytest.mark.parametrize("before", [0, 3])
 @pytest.mark.parametrize(("record_format", "form", "options"), CUT)

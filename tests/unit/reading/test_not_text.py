@@ -27,7 +27,7 @@ SCANS = {
 scans = pytest.mark.parametrize("scan", SCANS)
 
 
-@pytest.mark.thin(30)
+@pytest.mark.thin(10)
 @scans
 @pytest.mark.parametrize("name", ["a.dat", "a.csv", "a.snappy", "a.lz4", "a.deflate", "a.csv.gz", "a.br"])
 @pytest.mark.parametrize("read", ["count", "to_arrow"])

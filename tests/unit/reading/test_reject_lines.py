@@ -54,7 +54,7 @@ def test_lines_do_not_depend_on_the_cut(tmp_path, seed, multi_line):
         assert lines_of(ss.scan_csv(path, SCHEMA, multi_line=multi_line, block_size=size)) == whole, size
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.usefixtures("nothing_twice")
 @pytest.mark.parametrize("seed", range(10))
 def test_nor_on_the_size_of_reads_or_batches_or_what_is_kept(tmp_path, monkeypatch, seed):

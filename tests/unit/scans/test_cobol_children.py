@@ -140,7 +140,7 @@ def test_a_record_that_the_file_cuts_off_is_no_child(write, end, found):
     check_block_law(scan, [*range(1, 40)])
 
 
-@pytest.mark.thin(1)
+@pytest.mark.slow
 @pytest.mark.usefixtures("engine")
 def test_a_root_with_too_many_children_is_passed_in_bounded_memory(write):
     many = headed("aa1", *["b01", "c1p"] * 5_000, "aa2", "b02")

@@ -170,7 +170,7 @@ def test_items_are_shown_as_bytes_and_groups_as_texts(write):
     assert read(non_terminals="g")[0] == "A array<int>, G struct<B: int>, G_NT string"
 
 
-@pytest.mark.thin(1)
+@pytest.mark.slow
 @pytest.mark.usefixtures("engine")
 def test_a_list_of_a_hundred_thousand_items_has_those_that_there_are(write):
     book = "       01 R.\n          05 N PIC 9(6).\n          05 A OCCURS 0 TO 100000 DEPENDING ON N PIC X.\n"
@@ -185,6 +185,7 @@ def test_a_list_of_a_hundred_thousand_items_has_those_that_there_are(write):
     assert [len(items) for items in moved.to_arrow()["A"].to_pylist()] == [2, 100_000]
 
 
+@pytest.mark.slow
 def test_a_copybook_of_ten_thousand_items_is_read_in_bounded_time(write):
     items = "".join(f"          05 F{number} PIC 9(3).\n" for number in range(10_000))
     scan = ss.scan_cobol(write(b"\xf1\xf2\xf3" * 20_000), "       01 R.\n" + items, "F9999 int, F0 int")

@@ -125,7 +125,7 @@ def test_other_headers_are_none_of_segments(write, header, options):
     check_block_law(scan, [*range(1, 20)])
 
 
-@pytest.mark.thin(1)
+@pytest.mark.slow
 @pytest.mark.usefixtures("engine")
 def test_segments_without_an_end_are_passed_in_bounded_memory(write):
     endless = segment(FIRST, "01") + segment(MIDDLE, "x" * 200) * 2_000

@@ -130,7 +130,7 @@ def test_names_that_come_twice(tmp_path: Path) -> None:
 SHAPES = 'a,b,c\n1,"x\ny",2020-01-02\n1.50,,TRUE\nz\n"q ""r""",2,3,4\n\n2020-01-02 03:04:05,-0,"NA"\n'
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(
     "options",
     [

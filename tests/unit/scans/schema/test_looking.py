@@ -162,6 +162,7 @@ def test_of_too_much_data_a_sample_is_spread_over_files_and_inside_them(settled,
     assert "sample of about 2.0 MiB" in caplog.text
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("kind", ["csv.gz", "json.gz", "xml"])
 def test_of_what_cannot_be_entered_the_sample_is_the_beginning(settled, kind):
     path = settled("a", rows(kind, [1] * 60_000 + ["x"]))

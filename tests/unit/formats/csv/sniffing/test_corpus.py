@@ -45,7 +45,7 @@ def test_no_file_is_read_wrong(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 21, 24])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.large) for seed in (21, 24))])
 def test_at_least_97_of_100_files_are_read_right_or_name_their_character_set(tmp_path, seed):
     outcomes: Counter[str] = Counter()
     kinds: Counter[tuple[str, str]] = Counter()
@@ -60,7 +60,7 @@ def test_at_least_97_of_100_files_are_read_right_or_name_their_character_set(tmp
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
 def test_what_looks_like_what_it_is_not_is_read_right_or_refused(tmp_path, seed):
     kinds: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
-    for number, file in enumerate(odd_corpus(VARIANTS if seed > 1 else 3, seed)):
+    for number, file in enumerate(odd_corpus(VARIANTS if seed > 1 else 1, seed)):
         kinds[file.kind][outcome(tmp_path / f"{number}.csv", file)] += 1
     for kind, outcomes in kinds.items():
         assert set(outcomes) <= {"right", "refused as dialect-unclear"}, (kind, outcomes)

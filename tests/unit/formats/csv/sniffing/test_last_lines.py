@@ -143,6 +143,7 @@ def test_records_with_few_values_are_read(text):
     assert found(text).is_clear
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("rows", [3500, 9000, 40_000])
 def test_the_end_of_a_large_file_is_looked_at(tmp_path, rows):
     path = tmp_path / "a.csv"

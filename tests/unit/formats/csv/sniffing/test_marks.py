@@ -124,6 +124,7 @@ def test_a_sign_at_the_ends_of_words_may_be_a_comment(text):
     assert found(text).comment == text[0]
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("sign", ["#", "%", "!"])
 @pytest.mark.parametrize(
     "names",
