@@ -213,7 +213,7 @@ class RecordValidator:
         name, kind = self.layout.names[index], self.layout.kinds[index]
         written = self.rules_of(index).written(kind, own=index in self.layout.rules)
         written = f": {variant.too_long(self.variants)}" if is_variant(kind) else written
-        template = wrong_value(name, type_name(kind), written)
+        template = wrong_value(name, f"{type_name(kind)}{written}")
         for row in np.flatnonzero(bad).tolist():
             if row not in faults:
                 faults[row] = template.fault(row, text[row].as_py())
