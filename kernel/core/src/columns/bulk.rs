@@ -13,13 +13,13 @@ fn extend<T: Copy + Default>(
 ) {
     for from in (0..rows).step_by(GROUP) {
         let group = GROUP.min(rows.wrapping_sub(from)); // from is below it
-        let mut valid = 0;
+        let mut missing = 0;
         values.extend((0..group).map(|number| {
             let value = read(from.wrapping_add(number)); // a row
-            valid |= u64::from(value.is_some()) << number;
+            missing |= u64::from(value.is_none()) << number;
             value.unwrap_or_default()
         }));
-        nulls.push_group(valid, group);
+        nulls.push_group(missing, group);
     }
 }
 
@@ -72,12 +72,12 @@ impl Column {
         };
         for from in (0..rows).step_by(GROUP) {
             let group = GROUP.min(rows.wrapping_sub(from)); // from is below it
-            let mut valid = 0;
+            let mut missing = 0;
             for number in 0..group {
                 let is_there = texts.push_any(|bytes| write(from.wrapping_add(number), bytes));
-                valid |= u64::from(is_there) << number;
+                missing |= u64::from(!is_there) << number;
             }
-            self.nulls.push_group(valid, group);
+            self.nulls.push_group(missing, group);
         }
     }
 

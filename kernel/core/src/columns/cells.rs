@@ -86,18 +86,26 @@ pub(super) fn fill<T: Copy + Default, C: Cells>(
     };
     for from in (0..cells.rows()).step_by(GROUP) {
         let rows = GROUP.min(cells.rows().wrapping_sub(from)); // from is below it
-        let mut valid = 0;
-        values.extend((0..rows).map(|number| {
+        let mut missing = 0;
+        let filled = values.len();
+        values.resize(filled.wrapping_add(rows), T::default()); // in memory
+        let group = values.get_mut(filled..).unwrap_or_default();
+        for (number, value) in group.iter_mut().enumerate() {
             let row = from.wrapping_add(number); // a row
-            let value = match cells.place(row) {
-                Place::At(start, stop) => quick(bytes, start, stop).or_else(|| slow(row, refuse)),
-                Place::Nothing => None,
-                Place::Apart => slow(row, refuse),
-            };
-            valid |= u64::from(value.is_some()) << number;
-            value.unwrap_or_default()
-        }));
-        nulls.push_group(valid, rows);
+            let place = cells.place(row);
+            if let Place::At(start, stop) = place
+                && let Some(quickly) = quick(bytes, start, stop)
+            {
+                *value = quickly;
+            } else if place != Place::Nothing
+                && let Some(slowly) = slow(row, refuse)
+            {
+                *value = slowly;
+            } else {
+                missing |= 1u64.wrapping_shl(number as u32); // below GROUP
+            }
+        }
+        nulls.push_group(missing, rows);
     }
 }
 
@@ -107,10 +115,10 @@ pub(super) fn fill_texts<C: Cells>(texts: &mut super::Texts, nulls: &mut Nulls, 
     let bytes = cells.bytes();
     for from in (0..cells.rows()).step_by(GROUP) {
         let rows = GROUP.min(cells.rows().wrapping_sub(from)); // from is below it
-        let mut valid = 0;
+        let mut missing = 0;
         for number in 0..rows {
             let row = from.wrapping_add(number); // a row
-            let is_valid = match cells.place(row) {
+            let is_there = match cells.place(row) {
                 Place::At(start, stop) => {
                     texts.push_part(bytes, start, stop);
                     true
@@ -121,9 +129,9 @@ pub(super) fn fill_texts<C: Cells>(texts: &mut super::Texts, nulls: &mut Nulls, 
                 }
                 Place::Apart => texts.push_any(|bytes| cells.write(row, bytes)),
             };
-            valid |= u64::from(is_valid) << number;
+            missing |= u64::from(!is_there) << number;
         }
-        nulls.push_group(valid, rows);
+        nulls.push_group(missing, rows);
     }
 }
 

@@ -96,13 +96,13 @@ impl Nulls {
         self.len += 1;
     }
 
-    /// Append up to [`GROUP`] rows: bit `i` says whether row `i` is there.
+    /// Append up to [`GROUP`] rows: bit `i` says whether row `i` is missing.
     #[inline]
-    pub(super) fn push_group(&mut self, valid: u64, rows: usize) {
-        let all = u64::MAX.unbounded_shr((GROUP.wrapping_sub(rows)) as u32); // not more than that
-        if valid != all || self.valid.is_some() {
+    pub(super) fn push_group(&mut self, missing: u64, rows: usize) {
+        if missing != 0 || self.valid.is_some() {
+            let all = u64::MAX.unbounded_shr((GROUP.wrapping_sub(rows)) as u32); // not more than that
             let bits = self.valid.get_or_insert_with(|| Bits::ones(self.len));
-            bits.push_word(valid, rows);
+            bits.push_word(all & !missing, rows);
         }
         self.len += rows;
     }
@@ -162,7 +162,7 @@ mod tests {
         for round in 0..20 {
             let (word, count) = (words[round % 5], counts[round % 6]);
             let word = word & (u64::MAX >> (GROUP - count));
-            groups.push_group(word, count);
+            groups.push_group(!word, count);
             for bit in 0..count {
                 match word >> bit & 1 {
                     0 => each.push_null(),

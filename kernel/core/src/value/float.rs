@@ -62,7 +62,11 @@ impl Float for f64 {
         if digits > 1 << f64::MANTISSA_DIGITS {
             return None;
         }
-        let digits = digits as i64 as f64; // few: as a signed number that is one instruction
+        const WHOLE: f64 = (1u64 << 52) as f64; // from there on the last bit of a double is 1
+        let digits = match digits >> 52 {
+            0 => f64::from_bits(WHOLE.to_bits() | digits) - WHOLE, // to convert it, a processor may wait for the last one
+            _ => digits as i64 as f64, // few: as a signed number that is one instruction
+        };
         let digits = if is_negative { -digits } else { digits };
         Some(if exponent < 0 {
             digits / power
