@@ -1,8 +1,8 @@
 //! Work on masks, compiled for every processor and again for newer ones.
 
 #[cfg(target_arch = "x86_64")]
-use super::x86_64::Avx2;
-use super::{BLOCK, hits, parity};
+use super::x86_64::{Avx2, Avx512};
+use super::{BLOCK, hits, parity, places};
 
 /// How masks are made.
 pub trait Vectors {
@@ -11,6 +11,9 @@ pub trait Vectors {
 
     /// For every bit, whether the bits up to it are odd in number.
     fn parity(bits: u64) -> u64;
+
+    /// The numbers of the bits that are set, each added to `base`. What comes after them in `room` has no meaning.
+    fn places(bits: u64, base: u32, room: &mut [u32]);
 }
 
 /// What every processor of an architecture has.
@@ -33,6 +36,11 @@ impl Vectors for Baseline {
     fn parity(bits: u64) -> u64 {
         parity(bits)
     }
+
+    #[inline(always)] // once a block
+    fn places(bits: u64, base: u32, room: &mut [u32]) {
+        places(bits, base, room);
+    }
 }
 
 /// Work on many blocks.
@@ -46,31 +54,49 @@ pub trait Task {
 
 /// What the processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
-    has_avx2: bool, // only where that was seen
+pub struct Level(Seen);
+
+/// Nobody but [`Level::every`] makes one that is not of every processor, and only of what was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    Baseline,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
 impl Level {
-    /// What every processor of this architecture has.
-    pub const BASELINE: Level = Level { has_avx2: false };
+    /// All that this processor has, the best last.
+    pub fn every() -> impl Iterator<Item = Level> {
+        let there = [
+            (Seen::Baseline, true),
+            #[cfg(target_arch = "x86_64")]
+            (Seen::Avx2, Avx2::is_there()),
+            #[cfg(target_arch = "x86_64")]
+            (Seen::Avx512, Avx512::is_there()),
+        ];
+        there
+            .into_iter()
+            .filter_map(|(seen, is_there)| is_there.then_some(Level(seen)))
+    }
 
     /// The best that this processor has.
     pub fn best() -> Level {
-        #[cfg(target_arch = "x86_64")]
-        let has_avx2 = Avx2::is_there();
-        #[cfg(not(target_arch = "x86_64"))]
-        let has_avx2 = false;
-        Level { has_avx2 }
+        Level::every().last().unwrap_or(Level(Seen::Baseline))
     }
 
     /// Do some work with it.
     #[inline]
     pub fn run<T: Task>(self, task: T) -> T::Answer {
-        #[cfg(target_arch = "x86_64")]
-        if self.has_avx2 {
-            // SAFETY: no level is newer but those of `best`, which has asked the processor.
-            return unsafe { Avx2::run(task) };
+        match self.0 {
+            Seen::Baseline => Baseline::run(task),
+            // SAFETY: the processor was asked for it.
+            #[cfg(target_arch = "x86_64")]
+            Seen::Avx2 => unsafe { Avx2::run(task) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Seen::Avx512 => unsafe { Avx512::run(task) },
         }
-        Baseline::run(task)
     }
 }

@@ -44,6 +44,21 @@ pub fn parity(bits: u64) -> u64 {
         .fold(bits, |bits, shift| bits ^ bits << shift)
 }
 
+/// The numbers of the bits that are set, each added to `base`, eight at a time.
+#[inline(always)] // once a block
+pub fn places(mut bits: u64, base: u32, room: &mut [u32]) {
+    let (eights, _) = room.as_chunks_mut::<8>();
+    for eight in eights {
+        for place in eight {
+            *place = base.wrapping_add(bits.trailing_zeros());
+            bits &= bits.wrapping_sub(1);
+        }
+        if bits == 0 {
+            break;
+        }
+    }
+}
+
 /// The first byte of a vector that is `quote`, a backslash or a control character: what ends the plain part of a string.
 #[inline(always)] // one call for each short string
 pub fn first_special(bytes: &[u8; LANE], quote: u8) -> Option<usize> {
@@ -172,15 +187,18 @@ mod tests {
         needles.map(|needle| [needle; LANE])
     }
 
-    /// Masks of a block, and the parity of one.
-    struct Both<'a>(&'a [u8; BLOCK], [u8; 3]);
+    /// Masks of a block, the parity of one, and the places of its bits.
+    struct All<'a>(&'a [u8; BLOCK], [u8; 3]);
 
-    impl Task for Both<'_> {
-        type Answer = (u64, u64);
+    impl Task for All<'_> {
+        type Answer = (u64, u64, Vec<u32>);
 
-        fn run<V: Vectors>(self) -> (u64, u64) {
+        fn run<V: Vectors>(self) -> (u64, u64, Vec<u32>) {
             let hits = V::hits(self.0, self.1);
-            (hits, V::parity(hits))
+            let mut places = vec![0; BLOCK];
+            V::places(hits, 1000, &mut places);
+            places.truncate(hits.count_ones() as usize);
+            (hits, V::parity(hits), places)
         }
     }
 
@@ -188,10 +206,11 @@ mod tests {
         #[test]
         fn masks_are_those_of_the_definition(block: [u8; 64], needles: [u8; 3]) {
             let hits = scalar::any_of(&block, &repeated(needles));
+            let places: Vec<u32> = (0..64).filter(|at| hits >> at & 1 != 0).map(|at| 1000 + at).collect();
             let parity = (0..64).fold(0, |bits, at| bits | u64::from((hits << (63 - at)).count_ones() % 2) << at);
             prop_assert_eq!(any_of(&block, &repeated(needles)), hits);
-            for level in [Level::BASELINE, Level::best()] {
-                prop_assert_eq!(level.run(Both(&block, needles)), (hits, parity));
+            for level in Level::every() {
+                prop_assert_eq!(level.run(All(&block, needles)), (hits, parity, places.clone()));
             }
         }
 
@@ -226,8 +245,15 @@ mod tests {
             let mut block = [b'x'; BLOCK];
             block[at] = 0x80;
             assert_eq!(any_of(&block, &repeated([0x80, 1, 0])), 1 << at);
-            let (hits, parity) = Level::best().run(Both(&block, [0x80, 1, 0]));
-            assert_eq!((hits, parity), (1 << at, u64::MAX << at));
+            for level in Level::every() {
+                let found = level.run(All(&block, [0x80, 1, 0]));
+                assert_eq!(found, (1 << at, u64::MAX << at, vec![1000 + at as u32]));
+                let (all, _, places) = level.run(All(&[1; BLOCK], [0x80, 1, 0]));
+                assert_eq!(
+                    (all, places),
+                    (u64::MAX, (1000..1000 + BLOCK as u32).collect())
+                );
+            }
         }
     }
 }

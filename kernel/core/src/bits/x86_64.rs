@@ -4,10 +4,12 @@ use std::arch::x86_64::{
     __m128i, __m256i, _mm_clmulepi64_si128, _mm_cmpeq_epi8, _mm_cvtsi64_si128, _mm_cvtsi128_si64,
     _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
     _mm_setzero_si128, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
-    _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256,
+    _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm512_add_epi32, _mm512_alignr_epi64,
+    _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi32, _mm512_loadu_si512,
+    _mm512_maskz_compress_epi8, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_storeu_si512,
 };
 
-use super::{BLOCK, LANE, Needles, Task, Vectors};
+use super::{BLOCK, LANE, Needles, Task, Vectors, places};
 
 /// Which bytes of the block are one of the needles.
 #[inline]
@@ -80,6 +82,90 @@ impl Vectors for Avx2 {
     fn parity(bits: u64) -> u64 {
         // SAFETY: as above.
         unsafe { quick_parity(bits) }
+    }
+
+    #[inline(always)] // once a block
+    fn places(bits: u64, base: u32, room: &mut [u32]) {
+        places(bits, base, room);
+    }
+}
+
+/// Vectors of 64 bytes.
+pub struct Avx512(());
+
+impl Avx512 {
+    /// Whether the processor has them, and is of those that are not slower for having used them.
+    pub fn is_there() -> bool {
+        Avx2::is_there()
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vbmi2")
+    }
+
+    /// Do some work with them.
+    #[target_feature(enable = "avx2,avx512bw,avx512vbmi2,bmi1,bmi2,lzcnt,pclmulqdq,popcnt")]
+    pub fn run<T: Task>(task: T) -> T::Answer {
+        task.run::<Avx512>()
+    }
+}
+
+impl Vectors for Avx512 {
+    #[inline(always)] // as those of every processor
+    fn hits<const N: usize>(block: &[u8; BLOCK], bytes: [u8; N]) -> u64 {
+        // SAFETY: nobody names the type but `run`, which may be called where the instructions are.
+        unsafe { widest_hits(block, bytes) }
+    }
+
+    #[inline(always)] // once a block
+    fn parity(bits: u64) -> u64 {
+        // SAFETY: as above.
+        unsafe { quick_parity(bits) }
+    }
+
+    #[inline(always)] // once a block
+    fn places(bits: u64, base: u32, room: &mut [u32]) {
+        // SAFETY: as above.
+        unsafe { packed_places(bits, base, room) }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn widest_hits<const N: usize>(block: &[u8; BLOCK], bytes: [u8; N]) -> u64 {
+    // SAFETY: the block has the 64 bytes that are read, and the load needs no alignment.
+    let block = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+    bytes.iter().fold(0, |bits, &byte| {
+        bits | _mm512_cmpeq_epi8_mask(block, _mm512_set1_epi8(byte as i8))
+    })
+}
+
+/// The numbers of all bits, of which those are packed together that are set; 16 at a time become wider.
+#[inline]
+#[target_feature(enable = "avx512bw,avx512vbmi2")]
+fn packed_places(bits: u64, base: u32, room: &mut [u32]) {
+    const NUMBERS: [u8; BLOCK] = {
+        let mut numbers = [0; BLOCK];
+        let mut number = 0;
+        while number < BLOCK {
+            numbers[number] = number as u8; // below 64
+            number += 1;
+        }
+        numbers
+    };
+    // SAFETY: there are the 64 bytes that are read, and the load needs no alignment.
+    let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };
+    let mut packed = _mm512_maskz_compress_epi8(bits, numbers);
+    let base = _mm512_set1_epi32(base as i32);
+    let mut left = bits.count_ones();
+    let (parts, _) = room.as_chunks_mut::<LANE>();
+    for part in parts {
+        let places = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(packed));
+        // SAFETY: a part has the 64 bytes that are written, and the store needs no alignment.
+        unsafe { _mm512_storeu_si512(part.as_mut_ptr().cast(), _mm512_add_epi32(places, base)) };
+        left = left.saturating_sub(LANE as u32);
+        if left == 0 {
+            break;
+        }
+        packed = _mm512_alignr_epi64::<2>(packed, packed);
     }
 }
 

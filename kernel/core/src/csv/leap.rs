@@ -12,7 +12,7 @@ use super::tape::Tape;
 use crate::bits::{BLOCK, Level, Task, Vectors};
 
 /// What a dialect must be for leaps: one byte for each delimiter.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leaper {
     sep: u8,
     quote: Option<u8>,
@@ -21,6 +21,7 @@ pub(super) struct Leaper {
     doubled: bool,
     returns: bool, // a carriage return may end a line
     spans: bool,   // quotes may hide line ends
+    is_usual: bool,
     level: Level,
 }
 
@@ -81,7 +82,7 @@ impl Leaper {
     /// `None` for dialects that only the machine reads.
     pub(super) fn new(grammar: &Grammar) -> Option<Leaper> {
         let dialect = grammar.dialect();
-        (grammar.is_plain_sep() && grammar.is_plain_feed()).then(|| Leaper {
+        let leaper = Leaper {
             sep: grammar.sep_byte(),
             quote: dialect.quote,
             escape: dialect.escape,
@@ -89,23 +90,38 @@ impl Leaper {
             doubled: dialect.doubled,
             returns: dialect.line_sep.is_none(),
             spans: dialect.multi_line,
+            is_usual: false,
             level: Level::best(),
-        })
+        };
+        let is_usual = leaper == leaper.as_usual();
+        let is_one = grammar.is_plain_sep() && grammar.is_plain_feed();
+        is_one.then_some(Leaper { is_usual, ..leaper })
     }
 
-    /// The same for every processor.
-    #[cfg(test)]
-    pub(super) fn on_every_processor(self) -> Leaper {
+    /// The dialect that most files have, with the same separator and quote.
+    #[inline(always)] // so that its parts are known
+    fn as_usual(self) -> Leaper {
         Leaper {
-            level: Level::BASELINE,
+            quote: Some(self.quote.unwrap_or_default()),
+            escape: None,
+            comment: None,
+            doubled: true,
+            returns: true,
+            spans: true,
             ..self
         }
+    }
+
+    /// The same for every kind of processor that this one can be.
+    #[cfg(test)]
+    pub(super) fn on_every_level(self) -> impl Iterator<Item = Leaper> {
+        Level::every().map(move |level| Leaper { level, ..self })
     }
 
     /// Pass lines from the line start `start` on, and look at no byte from `limit` on.
     pub(super) fn leap(&self, data: &[u8], start: usize, limit: usize, mark: usize) -> Leap {
         self.level.run(Leaping {
-            leaper: self,
+            leaper: *self,
             data,
             start,
             limit,
@@ -114,7 +130,7 @@ impl Leaper {
     }
 
     /// Pass lines from the line start `start` on, whose fields go to the tape, until that is full, or `reading` leaves
-    /// one. Returns where the line begins that was not passed.
+    /// one. None that may begin where `reading` stops. Returns where the line begins that was not passed.
     #[inline]
     pub(super) fn read(
         &self,
@@ -124,7 +140,7 @@ impl Leaper {
         reading: &mut Reading<'_>,
     ) -> usize {
         self.level.run(Splitting {
-            leaper: self,
+            leaper: *self,
             data,
             start,
             tape,
@@ -135,7 +151,7 @@ impl Leaper {
     /// What is where in a block; with `FIELDS`, quotes that close are proven too.
     #[inline(always)]
     fn masks<V: Vectors, const FIELDS: bool>(
-        &self,
+        self,
         block: &[u8; BLOCK],
         carry: &mut Carry,
     ) -> Masks {
@@ -190,7 +206,7 @@ impl Leaper {
 
 /// [`Leaper::leap`].
 struct Leaping<'a> {
-    leaper: &'a Leaper,
+    leaper: Leaper,
     data: &'a [u8],
     start: usize,
     limit: usize,
@@ -202,12 +218,23 @@ impl Task for Leaping<'_> {
 
     #[inline(always)] // as it is asked for
     fn run<V: Vectors>(self) -> Leap {
+        let leaper = self.leaper;
+        match leaper.is_usual {
+            true => self.with::<V>(leaper.as_usual()),
+            false => self.with::<V>(leaper),
+        }
+    }
+}
+
+impl Leaping<'_> {
+    #[inline(always)] // as above
+    fn with<V: Vectors>(self, leaper: Leaper) -> Leap {
         let Leaping {
-            leaper,
             data,
             start,
             limit,
             mark,
+            ..
         } = self;
         let mut leap = Leap {
             next: start,
@@ -216,36 +243,32 @@ impl Task for Leaping<'_> {
         let within = data.get(start..limit.min(data.len())).unwrap_or_default();
         let (blocks, _) = within.as_chunks::<BLOCK>();
         let mut carry = Carry::LINE;
-        let mut is_pending = 0; // whether the line at `next` is a record
-        let mut base = start;
+        let (mut base, mut watch) = (start, start);
+        let mut last = (start, 0); // of the blocks in which lines begin: where it is, and the lines
         for block in blocks {
-            let Masks {
-                starts,
-                blanks,
-                faults,
-                ..
-            } = leaper.masks::<V, false>(block, &mut carry);
-            let trusted = starts & below_or_at(faults);
-            if trusted != 0 {
-                let top = 63 ^ trusted.leading_zeros();
-                let records = trusted & !blanks;
-                leap.records = leap
-                    .records
-                    .wrapping_add(is_pending) // no more than bytes
-                    .wrapping_add((records & !(1 << top)).count_ones() as usize);
-                is_pending = (records >> top) as usize & 1;
-                leap.pass(base, trusted & !u64::from(base == start), mark);
-                leap.next = base.wrapping_add(top as usize); // in the data
+            let masks = leaper.masks::<V, false>(block, &mut carry);
+            let starts = masks.starts & below_or_at(masks.faults);
+            leap.records = leap
+                .records
+                .wrapping_add((starts & !masks.blanks).count_ones() as usize); // no more than bytes
+            if base >= watch {
+                watch = leap.pass(base, starts & !u64::from(base == start), mark);
             }
-            if faults != 0 {
-                return leap;
+            last = if starts == 0 { last } else { (base, starts) };
+            if masks.faults != 0 {
+                break;
             }
             base = base.wrapping_add(BLOCK); // at most the length of the data
         }
-        if carry.start != 0 && base > start {
-            leap.records = leap.records.wrapping_add(is_pending);
+        let is_line = base > start && base == start.wrapping_add(within.len() & !(BLOCK - 1));
+        if is_line && carry.start != 0 {
             leap.pass(base, 1, mark);
             leap.next = base;
+        } else if let (from, starts @ 1..) = last {
+            leap.next = from.wrapping_add(63 ^ starts.leading_zeros() as usize); // in the data
+            let is_blank = |&byte: &u8| byte == LF || byte == CR && leaper.returns;
+            let is_record = !data.get(leap.next).is_some_and(is_blank);
+            leap.records = leap.records.wrapping_sub(usize::from(is_record)); // it is not passed
         }
         leap
     }
@@ -253,7 +276,7 @@ impl Task for Leaping<'_> {
 
 /// [`Leaper::read`].
 struct Splitting<'a, 'r> {
-    leaper: &'a Leaper,
+    leaper: Leaper,
     data: &'a [u8],
     start: usize,
     tape: &'a mut Tape,
@@ -265,22 +288,35 @@ impl Task for Splitting<'_, '_> {
 
     #[inline(always)] // as it is asked for
     fn run<V: Vectors>(self) -> usize {
+        let leaper = self.leaper;
+        match leaper.is_usual {
+            true => self.with::<V>(leaper.as_usual()),
+            false => self.with::<V>(leaper),
+        }
+    }
+}
+
+impl Splitting<'_, '_> {
+    #[inline(always)] // as above
+    fn with<V: Vectors>(self, leaper: Leaper) -> usize {
         let Splitting {
-            leaper,
             data,
             start,
             tape,
             reading,
+            ..
         } = self;
-        let (blocks, _) = data.get(start..).unwrap_or_default().as_chunks::<BLOCK>();
+        let within = data.get(start..reading.limits.stop.min(data.len()));
+        let (blocks, _) = within.unwrap_or_default().as_chunks::<BLOCK>();
         let mut carry = Carry::LINE;
         let (mut base, mut line) = (start, start);
+        let known = tape.records().len();
         for block in blocks {
             let masks = leaper.masks::<V, true>(block, &mut carry);
             let sound = below(masks.faults);
             let (edges, mut feeds) = (masks.edges & sound, masks.feeds & sound);
             let before = tape.words();
-            tape.push_edges(tape.place(base), edges, masks.halves & sound);
+            tape.push_edges::<V>(tape.place(base), edges, masks.halves & sound);
             while feeds != 0 {
                 let feed = below_or_at(feeds);
                 let bit = feed ^ feed >> 1;
@@ -288,10 +324,6 @@ impl Task for Splitting<'_, '_> {
                 let at = base.wrapping_add(bit.trailing_zeros() as usize); // in the data
                 let end = before.wrapping_add((edges & feed).count_ones() as usize); // in the tape
                 let stop = at.wrapping_sub(usize::from(masks.returned & bit != 0));
-                if !(reading.owns(line) && (line == stop || reading.admits(line, stop))) {
-                    tape.rewind();
-                    return line;
-                }
                 match stop == line {
                     true => tape.skip(end),
                     false => tape.push_proven(line, stop, end),
@@ -304,21 +336,25 @@ impl Task for Splitting<'_, '_> {
             base = base.wrapping_add(BLOCK); // at most the length of the data
         }
         tape.rewind();
-        line
+        reading.admit_proven(tape, known, start, line)
     }
 }
 
 impl Leap {
-    #[inline]
-    fn pass(&mut self, base: usize, starts: u64, mark: usize) {
-        if self.first.is_none() && starts != 0 {
+    /// Lines begin in a block; returns from which block on that must be told.
+    #[inline(never)] // what it looks at would push the state of the loop out of registers
+    fn pass(&mut self, base: usize, starts: u64, mark: usize) -> usize {
+        if starts != 0 && self.first.is_none() {
             self.first = Some(base.wrapping_add(starts.trailing_zeros() as usize));
         }
-        if self.marked.is_none() && base.saturating_add(BLOCK) > mark {
-            let late = starts & u64::MAX.unbounded_shl(mark.saturating_sub(base) as u32);
-            if late != 0 {
-                self.marked = Some(base.wrapping_add(late.trailing_zeros() as usize));
-            }
+        let late = starts & u64::MAX.unbounded_shl(mark.saturating_sub(base).min(BLOCK) as u32);
+        if late != 0 && self.marked.is_none() {
+            self.marked = Some(base.wrapping_add(late.trailing_zeros() as usize));
+        }
+        match (self.first, self.marked) {
+            (None, _) => base,
+            (_, None) => mark.saturating_sub(BLOCK - 1),
+            _ => usize::MAX,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The records of one call while they are read: which ones are taken, and why no more.
 
-use super::grammar::Dialect;
+use super::grammar::{CR, Dialect};
 use super::parse::Limits;
 use super::rows::Rows;
 use super::tape::Tape;
@@ -19,7 +19,7 @@ pub(super) struct Reading<'a> {
 
 impl Reading<'_> {
     /// Whether what begins at a line start may be read; if not, `stopped` says why.
-    #[inline(always)] // once a line
+    #[inline]
     pub(super) fn owns(&mut self, start: usize) -> bool {
         if start >= self.limits.stop {
             self.stopped = Some(Stopped::Owned);
@@ -30,7 +30,7 @@ impl Reading<'_> {
     }
 
     /// Whether a record is read, which is one of the frames then; if not, `stopped` says why.
-    #[inline(always)] // once a record
+    #[inline]
     pub(super) fn admits(&mut self, start: usize, stop: usize) -> bool {
         let bytes = stop.wrapping_sub(start); // not before it
         if bytes > self.limits.max_record_bytes {
@@ -42,6 +42,42 @@ impl Reading<'_> {
             self.frames.stops.push(stop as i64);
         }
         self.stopped.is_none()
+    }
+
+    /// Read the proven records of the tape from one on, whose lines are those from `line` to `next`, and leave those that
+    /// are not read, the first of which `stopped` is about; returns where the line begins that is not read.
+    pub(super) fn admit_proven(
+        &mut self,
+        tape: &mut Tape,
+        from: usize,
+        mut line: usize,
+        next: usize,
+    ) -> usize {
+        let records = tape.records().get(from..).unwrap_or_default();
+        let bytes = next.wrapping_sub(line); // not before it
+        let most = self
+            .limits
+            .max_rows
+            .saturating_sub(self.frames.starts.len());
+        let fits = bytes <= self.limits.max_record_bytes && records.len() < most;
+        if fits && self.rows.has_room(bytes) {
+            let (starts, stops) = (&mut self.frames.starts, &mut self.frames.stops);
+            starts.extend(records.iter().map(|record| tape.start_of(record) as i64));
+            stops.extend(records.iter().map(|record| tape.stop_of(record) as i64));
+            return next;
+        }
+        for (number, record) in records.iter().enumerate() {
+            let (start, stop) = (tape.start_of(record), tape.stop_of(record));
+            if !self.owns(line) || !self.admits(start, stop) {
+                let has_rows = self.stopped == Some(Stopped::Rows); // then blank lines before it are left too
+                tape.keep(from.wrapping_add(number));
+                return if has_rows { line } else { start };
+            }
+            let is_return = self.data.get(stop) == Some(&CR); // a line feed follows
+            line = stop.wrapping_add(1 + usize::from(is_return)); // in the data
+        }
+        let is_all = line == next || self.owns(line); // or else blank lines after them are left too
+        if is_all { next } else { line }
     }
 
     /// The same after the columns are filled, which may show that there is room.

@@ -1,7 +1,7 @@
 //! Where the fields of some records are, record after record: what the masks and the machine find, and columns read.
 
 use super::steps::{Sink, Written};
-use crate::bits::BLOCK;
+use crate::bits::{BLOCK, Vectors};
 
 /// Bytes of records after which columns are filled: enough for a pass over each column to cost little, and few enough
 /// to be read from the cache again.
@@ -108,6 +108,31 @@ impl Tape {
         self.used
     }
 
+    /// The records.
+    #[inline]
+    pub(super) fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// Where a record starts in the data.
+    #[inline]
+    pub(super) fn start_of(&self, record: &Record) -> usize {
+        self.base.wrapping_add(record.start as usize)
+    }
+
+    /// Where it stops.
+    #[inline]
+    pub(super) fn stop_of(&self, record: &Record) -> usize {
+        self.base.wrapping_add(record.stop())
+    }
+
+    /// Drop all but the first records.
+    pub(super) fn keep(&mut self, records: usize) {
+        self.records.truncate(records);
+        self.first = self.records.last().map_or(0, |record| record.end as usize);
+        self.rewind();
+    }
+
     /// Drop the fields that are of no record yet.
     #[inline]
     pub(super) fn rewind(&mut self) {
@@ -124,21 +149,9 @@ impl Tape {
     /// Fields of a block end at these edges; those whose content has one of the `halves`, which are doubled quotes, are
     /// escaped.
     #[inline(always)] // once a block
-    pub(super) fn push_edges(&mut self, block: usize, edges: u64, halves: u64) {
+    pub(super) fn push_edges<V: Vectors>(&mut self, block: usize, edges: u64, halves: u64) {
         let from = self.used;
-        let room = self.room();
-        let base = block as u32;
-        let (eights, _) = room.as_chunks_mut::<8>();
-        let mut bits = edges;
-        for eight in eights {
-            for word in eight {
-                *word = base.wrapping_add(bits.trailing_zeros());
-                bits &= bits.wrapping_sub(1);
-            }
-            if bits == 0 {
-                break;
-            }
-        }
+        V::places(edges, block as u32, self.room());
         self.used = from.wrapping_add(edges.count_ones() as usize); // within the words
         if halves != 0 || self.is_escaped {
             self.mark_escaped(from, edges, halves);
