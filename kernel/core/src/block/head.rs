@@ -109,7 +109,10 @@ fn understand(
         }
         if frames.next_start < rest.len() {
             let rule = "the header's quotes never close";
-            return Err(BlockError::new(Kind::Record, "bad-header", rule).at(0));
+            let fix = "check options quote and escape, or set header=false";
+            return Err(BlockError::new(Kind::Record, "bad-header", rule)
+                .at(0)
+                .fix(fix));
         }
         return Ok(Some(Head {
             data_start: head.len() as u64,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.engine import kernel
-from splitscan.errors import InvariantError, RecordError, quote_bytes
+from splitscan.errors import InvariantError, RecordError
 from splitscan.formats.csv.grammar import CsvGrammar, native_settings, split_fields
 from splitscan.formats.csv.reference import UNCLOSED_QUOTE, CsvReferenceFraming, QuotedReferenceFramer
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
@@ -108,7 +108,8 @@ class QuotedFormat:
             frames = self.frame(head[start:], at_end=at_end)
         if not len(frames):
             if at_end and frames.next_start < len(head) - start:
-                raise RecordError("the header's quotes never close", seen=quote_bytes(head[start:]), code="bad-header")
+                fix = "check options quote and escape, or set header=false"
+                raise RecordError("the header's quotes never close", fix=fix, code="bad-header")
             return Preamble(len(head), self, ()) if at_end else Need.AFTER
         content = head[start + int(frames.starts[0]) : start + int(frames.stops[0])]
         following = int(frames.starts[1]) if len(frames) > 1 else frames.next_start
