@@ -15,8 +15,11 @@ from typing import Any
 
 import pytest
 
+from .clusters.processes import wait_until
+
 PASSWORD = "hunter2-of-the-tests"
 _INSTALLED = Path("/usr/lib/postgresql")
+_HOLDERS = "FROM pg_stat_activity WHERE application_name LIKE 'splitscan holds %'"
 _SETTINGS = ("listen_addresses=", "fsync=off", "max_connections=60", "autovacuum=off", "log_statement=none")
 
 
@@ -56,6 +59,15 @@ class Server:
             cursor.execute(query)
             found: list[tuple[Any, ...]] = cursor.fetchall()
             return found
+
+    def holders(self) -> list[tuple[Any, ...]]:
+        """The processes that hold a snapshot for splitscan, and since when."""
+        return self.ask(f"SELECT pid, query_start {_HOLDERS}")
+
+    def end_holders(self) -> None:
+        """Let nobody hold a snapshot."""
+        self.ask(f"SELECT pg_terminate_backend(pid) {_HOLDERS}")
+        wait_until("nobody holds a snapshot", lambda: not self.holders())
 
 
 def _programs() -> Path:

@@ -18,29 +18,18 @@ from ..postgresql import PASSWORD
 
 pytestmark = pytest.mark.fault
 
-_HOLDERS = "FROM pg_stat_activity WHERE application_name LIKE 'splitscan holds %'"
-
 
 @pytest.fixture
 def table(postgresql):
     """A scan of a table of ten rows, on a server without holders of snapshots."""
     postgresql.run("DROP TABLE IF EXISTS held", "CREATE TABLE held AS SELECT i AS id FROM generate_series(1, 10) i")
-    end_holders(postgresql)
+    postgresql.end_holders()
 
     def scan(**options):
         return ss.scan_table(postgresql.url, "held", "id", **options)
 
     yield scan
-    end_holders(postgresql)
-
-
-def holders(server):
-    return server.ask(f"SELECT pid, query_start {_HOLDERS}")
-
-
-def end_holders(server):
-    server.ask(f"SELECT pg_terminate_backend(pid) {_HOLDERS}")
-    wait_until("nobody holds a snapshot", lambda: not holders(server))
+    postgresql.end_holders()
 
 
 def ids(plan):
@@ -59,7 +48,7 @@ def check_lost(plan):
 def test_a_snapshot_whose_connection_dies_is_an_error_and_no_other_version_is_read(postgresql, table):
     plan = table().plan(2)
     assert sorted(ids(plan)) == list(range(1, 11))
-    end_holders(postgresql)
+    postgresql.end_holders()
     check_lost(plan)
 
 
@@ -67,7 +56,7 @@ def test_a_reader_that_has_begun_goes_on_when_its_snapshot_ends(postgresql, tabl
     plan = table(batch_rows=1).plan(1)
     batches = read_pieces(plan.spec, plan.tasks[0], plan.version)
     first = next(batches)
-    end_holders(postgresql)
+    postgresql.end_holders()
     postgresql.run("DELETE FROM held")
     assert first.num_rows + sum(batch.num_rows for batch in batches) == 10
 
@@ -75,16 +64,16 @@ def test_a_reader_that_has_begun_goes_on_when_its_snapshot_ends(postgresql, tabl
 def test_a_snapshot_ends_with_the_process_that_is_watched(postgresql, table):
     watched = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     plan = table().plan(2, watch=watched.pid)
-    assert len(holders(postgresql)) == 1
+    assert len(postgresql.holders()) == 1
     watched.kill()
     watched.communicate()
-    wait_until("its snapshot ended", lambda: not holders(postgresql))
+    wait_until("its snapshot ended", lambda: not postgresql.holders())
     check_lost(plan)
 
 
 def test_a_snapshot_that_nobody_reads_with_is_given_up(postgresql, table):
     plan = table(snapshot_idle_millis=200).plan(2)
-    wait_until("it was given up", lambda: not holders(postgresql))
+    wait_until("it was given up", lambda: not postgresql.holders())
     check_lost(plan)
 
 
@@ -95,12 +84,12 @@ def test_a_snapshot_that_somebody_reads_with_is_held(postgresql, table):
     looks = set()
 
     def looked_often():
-        looks.update(start for _, start in holders(postgresql))
+        looks.update(start for _, start in postgresql.holders())
         return len(looks) > 6  # four times in two seconds
 
     wait_until("the holder looked for readers", looked_often)
     assert len(list(batches)) == 9
-    wait_until("it was given up", lambda: not holders(postgresql))
+    wait_until("it was given up", lambda: not postgresql.holders())
 
 
 def test_a_snapshot_that_cannot_be_taken_is_an_error_of_planning(table, monkeypatch):
@@ -127,12 +116,12 @@ def test_what_the_server_says_to_a_holder_reaches_the_user(postgresql, table, mo
 
 def test_plans_share_a_holder_and_the_last_one_gives_it_back(postgresql, table):
     plans = [table().plan(2) for _ in range(35)]
-    assert len(holders(postgresql)) == 1
+    assert len(postgresql.holders()) == 1
     last = plans.pop()
     plans.clear()
     assert sorted(ids(last)) == list(range(1, 11))
     del last
-    wait_until("it was given back", lambda: not holders(postgresql))
+    wait_until("it was given back", lambda: not postgresql.holders())
 
 
 def test_plans_of_many_versions_are_bounded_and_the_oldest_ends(postgresql, table, monkeypatch):
@@ -141,7 +130,7 @@ def test_plans_of_many_versions_are_bounded_and_the_oldest_ends(postgresql, tabl
     for number in range(5):
         plans.append(table().plan(2))
         postgresql.run(f"INSERT INTO held VALUES ({100 + number})")
-    wait_until("the oldest ended", lambda: len(holders(postgresql)) == 3)
+    wait_until("the oldest ended", lambda: len(postgresql.holders()) == 3)
     assert [len(ids(plan)) for plan in plans[2:]] == [12, 13, 14]
     check_lost(plans[0])
 
@@ -152,6 +141,6 @@ def test_a_version_that_somebody_else_reads_is_not_given_back(postgresql, table)
     names = {plan.version.name for plan in tasks}
     spec, task, version = tasks[0].spec, tasks[0].tasks[0], pickle.dumps(tasks[0].version)
     del tasks
-    assert len(names) == len(holders(postgresql)) == 1
+    assert len(names) == len(postgresql.holders()) == 1
     assert next(read_pieces(spec, task, pickle.loads(version))).num_rows
     watched.communicate()

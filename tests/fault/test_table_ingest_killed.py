@@ -14,7 +14,7 @@ import pytest
 from splitscan.jobs import verify
 
 from ..postgresql import running_server
-from ..unit.jobs.test_table_sources import holders, read
+from ..unit.jobs.test_table_sources import read
 
 pytestmark = [pytest.mark.fault, pytest.mark.slow]
 
@@ -125,4 +125,4 @@ def test_whatever_is_killed_each_row_is_there_once_for_each_job(busy, tmp_path, 
     report = verify(out, deep=True)
     assert report.problems == ()
     assert (report.jobs, report.rows) == (JOBS, JOBS * ROWS)
-    assert len(holders(server)) <= JOBS * KILLS  # those of runs that were killed before their plan was kept
+    assert len(server.holders()) <= JOBS * KILLS  # those of runs that were killed before their plan was kept

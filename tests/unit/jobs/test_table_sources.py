@@ -31,7 +31,6 @@ from .tables.conftest import open_iceberg
 
 KINDS = ["none", "delta", "iceberg"]
 ROWS = 60
-_HOLDERS = "FROM pg_stat_activity WHERE application_name LIKE 'splitscan holds %'"
 _LEDGER = "_splitscan/ledger/00000001.jsonl"
 
 
@@ -101,20 +100,11 @@ def served(postgresql, tmp_path, runner):
         f"""CREATE TABLE people AS SELECT i AS id, CASE WHEN i % 7 > 0 THEN 'name ' || i % 13 END AS name
             FROM generate_series(0, {ROWS - 1}) i""",
     )
-    end_holders(postgresql)
+    postgresql.end_holders()
     table = Table(postgresql.run, postgresql.url, tmp_path / "out", runner)
     table.server = postgresql
     yield table
-    end_holders(postgresql)
-
-
-def holders(server):
-    return server.ask(f"SELECT pid {_HOLDERS}")
-
-
-def end_holders(server):
-    server.ask(f"SELECT pg_terminate_backend(pid) {_HOLDERS}")
-    wait_until("nobody holds a snapshot", lambda: not holders(server))
+    postgresql.end_holders()
 
 
 def files_below(folder):
@@ -488,13 +478,13 @@ def test_a_plan_that_leaves_keys_out_is_never_published(people, monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_is_continued_of_its_own_version_while_others_write(served, kind):
     served.die(2, kind=kind)
-    assert len(holders(served.server)) == 1
+    assert len(served.server.holders()) == 1
     served.execute("UPDATE people SET name = 'name 1', id = id + 500", "DELETE FROM people WHERE name IS NULL")
     report = served.ingest(kind=kind)
     assert (report.blocks_resumed, report.rows) == (2, ROWS)
     assert served.rows(kind) == EVERY_ROW
     assert served.is_proved()
-    wait_until("the snapshot was given back", lambda: not holders(served.server))
+    wait_until("the snapshot was given back", lambda: not served.server.holders())
 
 
 def test_other_statistics_change_nothing_of_a_plan(served):
@@ -506,7 +496,7 @@ def test_other_statistics_change_nothing_of_a_plan(served):
 
 def test_where_the_snapshot_is_gone_the_next_run_begins_anew(served):
     served.die(3)
-    end_holders(served.server)
+    served.server.end_holders()
     served.execute("UPDATE people SET id = id + 100 WHERE id = 5")
     report = served.ingest()
     assert (report.blocks_resumed, len(report.removed)) == (0, 1)
@@ -532,7 +522,7 @@ def test_a_snapshot_of_that_name_of_a_server_that_was_started_anew_is_another_on
     assert not served.scan().has_version(replace(plan.version, server="1.5"))
     assert served.scan().has_version(plan.version)
     served.scan().release_version(replace(plan.version, server="1.5"))
-    assert len(holders(served.server)) == 1
+    assert len(served.server.holders()) == 1
 
 
 def test_no_statement_has_a_version_in_it_that_is_no_name(served):
@@ -543,7 +533,7 @@ def test_no_statement_has_a_version_in_it_that_is_no_name(served):
             served.scan().release_version(replace(version, name=name))
         with pytest.raises(ValueError, match="no name of a version"):
             served.scan().has_version(replace(version, name=name))
-    assert len(holders(served.server)) == 1
+    assert len(served.server.holders()) == 1
 
 
 def test_a_connection_that_breaks_does_not_mean_that_the_snapshot_is_gone(served, monkeypatch):
@@ -572,7 +562,7 @@ def test_a_plan_that_cannot_be_made_lets_its_snapshot_go(served, monkeypatch, ta
     monkeypatch.setattr(table_source.SavedPlan, target, broken)
     with pytest.raises(OSError, match="no space"):
         served.ingest()
-    wait_until("the snapshot was given back", lambda: not holders(served.server))
+    wait_until("the snapshot was given back", lambda: not served.server.holders())
 
 
 def test_a_snapshot_of_a_table_that_has_other_columns_by_then_is_given_back(served):
@@ -581,7 +571,7 @@ def test_a_snapshot_of_a_table_that_has_other_columns_by_then_is_given_back(serv
     served.execute("ALTER TABLE people ALTER id TYPE bigint")
     with pytest.raises(SourceError, match="table-changed"):
         scan.plan(2, NOBODY)
-    wait_until("the snapshot was given back", lambda: not holders(served.server))
+    wait_until("the snapshot was given back", lambda: not served.server.holders())
 
 
 def test_rows_without_a_key_arrive_once_though_the_key_is_declared_meanwhile(served):
@@ -681,7 +671,7 @@ def test_a_server_on_another_port_is_another_one(served, monkeypatch):
 def test_two_jobs_of_one_table_hold_snapshots_of_their_own(served):
     served.die(1, job="a")
     served.die(2, job="b")
-    assert len(holders(served.server)) == 2
+    assert len(served.server.holders()) == 2
     assert served.ingest("a").blocks_resumed == 1
     assert served.ingest("b").blocks_resumed == 2
     assert served.rows() == EVERY_ROW + EVERY_ROW

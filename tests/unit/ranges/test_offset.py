@@ -161,22 +161,12 @@ def test_the_fraction_of_a_dense_range_counts_the_offsets_before_the_last_record
     assert seen == [0.0, 0.0, 1 / 3, 2 / 3, 1.0, 1.0]
 
 
-def test_the_fraction_of_a_sparse_range_is_one_behind_its_end():
+@pytest.mark.parametrize("positions", [(110, 150, 195, 300), (150, 160, 180, 195)])
+def test_the_fraction_is_relative_to_the_declared_start_and_one_behind_the_end(positions):
     tracker = OffsetRangeTracker(100, 200)
-    seen = []
-    for position in (110, 150, 195, 300):
+    for position in positions:
         claim(tracker, position)
-        seen.append(tracker.fraction_consumed())
-    assert seen == [0.1, 0.5, 0.95, 1.0]
-
-
-def test_the_fraction_is_relative_to_the_declared_start_also_when_records_begin_late():
-    tracker = OffsetRangeTracker(100, 200)
-    seen = []
-    for position in (150, 160, 180, 195):
-        claim(tracker, position)
-        seen.append(tracker.fraction_consumed())
-    assert seen == [0.5, 0.6, 0.8, 0.95]
+        assert tracker.fraction_consumed() == min((position - 100) / 100, 1.0)
 
 
 def test_the_fraction_jumps_up_at_a_split():

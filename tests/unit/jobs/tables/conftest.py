@@ -13,6 +13,7 @@ from splitscan.api.files import Scan
 from splitscan.jobs import IngestSettings, verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
+from splitscan.jobs.table import TableDestination
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 
@@ -43,6 +44,27 @@ def read_iceberg(folder):
 
 def read_plain(folder):
     return ds.dataset(folder, format="parquet", partitioning="hive").to_table()
+
+
+class Death(BaseException):
+    """What happens to a process that is killed: nothing of it runs any more."""
+
+
+def die_at(monkeypatch, ingest, scan, step):
+    """Run a job that dies just before a step of its commit."""
+    original = TableDestination.commit
+
+    def commit(target, staging, ledger, announce):
+        def mortal(name):
+            if name == step:
+                raise Death
+
+        original(target, staging, ledger, mortal)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TableDestination, "commit", commit)
+        with pytest.raises(Death):
+            ingest(scan)
 
 
 READERS = {"delta": read_delta, "iceberg": read_iceberg}

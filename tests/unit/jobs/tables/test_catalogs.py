@@ -16,7 +16,8 @@ from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
-from splitscan.jobs.table import TableDestination
+
+from .conftest import die_at
 
 ADDRESS = "iceberg://house/sales.orders"
 
@@ -119,22 +120,7 @@ def test_rows_arrive_once_and_verify_agrees(place, make_scan):
 )
 @pytest.mark.parametrize("step", ["table", "ledger"])
 def test_a_commit_that_dies_is_finished(monkeypatch, place, make_scan, step):
-    class Death(BaseException):
-        pass
-
-    original = TableDestination.commit
-
-    def commit(target, staging, ledger, announce):
-        def mortal(name):
-            if name == step:
-                raise Death
-
-        original(target, staging, ledger, mortal)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(TableDestination, "commit", commit)
-        with pytest.raises(Death):
-            place.ingest(make_scan(["a"], rows=10))
+    die_at(monkeypatch, place.ingest, make_scan(["a"], rows=10), step)
     assert place.ingest(make_scan(["a"])).nothing_to_do == (step == "ledger")
     assert place.rows() == expected(make_scan(["a"]))
     assert verify(place.where, deep=True, storage_options=place.options).problems == ()

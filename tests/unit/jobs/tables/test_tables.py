@@ -16,30 +16,9 @@ from splitscan.jobs.ledger_files import ledger_name, read_ledgers
 from splitscan.jobs.steps import IngestTarget, plan_ingest
 from splitscan.jobs.table import TableDestination
 
-from .conftest import clean_log, open_iceberg
+from .conftest import Death, clean_log, die_at, open_iceberg
 
 STEPS = ["check", "prepare", "table", "ledger", "move", "clean"]
-
-
-class Death(BaseException):
-    """What happens to a process that is killed: nothing of it runs any more."""
-
-
-def die_at(monkeypatch, table, scan, step):
-    """Run a job that dies just before a step of its commit."""
-    original = TableDestination.commit
-
-    def commit(target, staging, ledger, announce):
-        def mortal(name):
-            if name == step:
-                raise Death
-
-        original(target, staging, ledger, mortal)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(TableDestination, "commit", commit)
-        with pytest.raises(Death):
-            table.ingest(scan)
 
 
 def test_rows_arrive_once_and_verify_agrees(table, make_scan, expected):
@@ -104,7 +83,7 @@ def test_a_dry_run_creates_nothing(table, make_scan):
 @pytest.mark.parametrize("finish", ["run again", pytest.param("verify", marks=pytest.mark.slow)])
 def test_a_commit_that_dies_before_any_step_is_finished(monkeypatch, table, make_scan, expected, step, finish):
     table.ingest(make_scan(["a"]))
-    die_at(monkeypatch, table, make_scan(["a", "b"], bad=1), step)
+    die_at(monkeypatch, table.ingest, make_scan(["a", "b"], bad=1), step)
     happened = STEPS.index(step) > STEPS.index("table")
     assert table.rows() == expected(["a", "b"] if happened else ["a"])
     if finish == "verify":
@@ -344,7 +323,7 @@ def test_a_twin_that_comes_too_late_reports_what_was_ingested(monkeypatch, table
 def test_a_ledger_that_an_older_version_prepared_is_published(monkeypatch, table, make_scan, expected):
     """Its name ends with the job."""
     table.ingest(make_scan(["a"], bad=1))
-    die_at(monkeypatch, table, make_scan(["a", "b"], bad=1), "ledger")
+    die_at(monkeypatch, table.ingest, make_scan(["a", "b"], bad=1), "ledger")
     (prepared,) = (table.out / "_splitscan/prepared").iterdir()
     prepared.rename(prepared.with_name(f"{prepared.stem.rpartition('-')[0]}.jsonl"))
     assert table.ingest(make_scan(["a", "b"])).nothing_to_do
@@ -358,7 +337,7 @@ def test_a_job_that_died_after_its_commit_is_found_by_its_files_where_the_log_is
     if table.format != "delta":
         pytest.skip("what Iceberg says of the last job does not expire")
     table.ingest(make_scan(["a"]))
-    die_at(monkeypatch, table, make_scan(["a", "b"]), "ledger")
+    die_at(monkeypatch, table.ingest, make_scan(["a", "b"]), "ledger")
     clean_log(table.out)
     assert table.ingest(make_scan(["a", "b"])).nothing_to_do
     assert table.rows() == expected(["a", "b"])
@@ -395,7 +374,7 @@ def test_a_table_that_is_gone_when_all_is_read_is_told(table, make_scan, runner,
 
 
 def test_a_missing_prepared_ledger_is_an_error_and_not_a_guess(monkeypatch, table, make_scan):
-    die_at(monkeypatch, table, make_scan(["a"]), "ledger")
+    die_at(monkeypatch, table.ingest, make_scan(["a"]), "ledger")
     (prepared,) = (table.out / "_splitscan/prepared").iterdir()
     prepared.rename(table.out / "elsewhere")
     with pytest.raises(IngestError, match=r"its prepared ledger is gone \[ledger-damaged\]"):
