@@ -1,5 +1,6 @@
 """Fixtures that every test may ask for; each is started only then. And how much hypothesis tries."""
 
+import atexit
 import gc
 import os
 import random
@@ -193,6 +194,7 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_finish():
     """The tests themselves are never garbage."""
     gc.freeze()
+    atexit.register(gc.unfreeze)  # only then: pytest looks for garbage twice before
     gc.set_threshold(20_000, 20)  # to look for garbage more often costs some percent of the time
     gc.enable()
 
