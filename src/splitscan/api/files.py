@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from splitscan.formats.csv.sniffing.found import Dialect
 from splitscan.formats.registry import named_format
+from splitscan.options.table import plain_name
 from splitscan.reading.block_scan import scan_blocks
 from splitscan.reading.new_columns import OnNewColumns
 from splitscan.reading.own_formats import OwnFormat, name_of_own
@@ -248,7 +249,7 @@ def sniff_csv(paths: Paths, **options: Unpack[CsvKeywords]) -> Dialect:
     found = sniff(paths, options)
     if not found.is_clear or not found.columns:
         return found
-    given = {name.replace("_", "").lower() for name in options}
+    given = set(map(plain_name, options))
     brief = {} if "inferbytes" in given else {"inferBytes": _SNIFFED_BYTES}
     typed = scan(paths, "csv", **{**options, **found.options(), **brief, "inferSchema": True, "dialect": "spark"})
     return replace(found, schema=typed.schema)

@@ -17,7 +17,7 @@ from splitscan.errors import SourceMissingError, bad_option
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect
 from splitscan.formats.registry import FORMATS, finds_dialect, named_format, options_of
-from splitscan.options.table import declared_options
+from splitscan.options.table import declared_options, plain_name
 from splitscan.scans.dialects import needed_options, pin_dialect
 from splitscan.scans.files import NamedPaths, as_paths
 from splitscan.scans.finding_format import about_names, find_format
@@ -215,7 +215,7 @@ class ScanArguments:
     def has_block_size(self) -> bool:
         """True if the block size was given, in whatever way."""
         names = {"blocksize", "blockbytes", "maxpartitionbytes"}
-        given = (name.replace("_", "").lower() for name in self.named_options())
+        given = map(plain_name, self.named_options())
         return self.block_size is not None or not names.isdisjoint(given)
 
     def named_options(self) -> dict[str, str]:
@@ -261,7 +261,7 @@ class ScanArguments:
 
     def at_first_glance(self) -> ScanArguments:
         """A copy for a few rows: columns are looked for in a sample, unless somebody said how they are found."""
-        given = {name.replace("_", "").lower() for name in self._said()[1]}
+        given = set(map(plain_name, self._said()[1]))
         if self.schema is not None or finds_dialect(self.format) or not given.isdisjoint(_HOW_COLUMNS_ARE_FOUND):
             return self
         return replace(self, options=[*(self.options or ()), "sampleBytes=1 MiB"])
@@ -279,7 +279,7 @@ class ScanArguments:
         Raises:
             UsageError: ``[dialect-contradicted]`` with both counts.
         """
-        given = {name.replace("_", "").lower() for name in self._said()[1]}
+        given = set(map(plain_name, self._said()[1]))
         if scan.options.reading.limit is None and LAYOUT_OPTIONS.isdisjoint(given):
             scan.check_layout()
 
@@ -299,7 +299,7 @@ class ScanArguments:
     def with_dialect(self, found: Mapping[str, str]) -> ScanArguments:
         """A copy with the options of a dialect that was found, in place of ``dialect=auto``; what is given stays."""
         said = {name: value for name, value in self.named_options().items() if name.lower() != "dialect"}
-        given = {name.replace("_", "").lower() for name in self._given()}
+        given = set(map(plain_name, self._given()))
         found = found or {"dialect": DialectChoice.SPARK.value}
         pinned = {name: value for name, value in found.items() if name.lower() not in given - {"dialect"}}
         return replace(self, options=[f"{name}={value}" for name, value in {**said, **pinned}.items()])

@@ -150,7 +150,6 @@ class ProgressLines(ShowsProgress):
     warn = advise
 
     def show(self, progress: IngestProgress) -> None:
-        """Write a line, if it is time."""
         phase = progress.phase.value
         counting = phase == "reading"
         if self._windows:

@@ -24,6 +24,7 @@ from splitscan.options.table import (
     describe,
     fields_given,
     parsed_values,
+    plain_name,
     show_value,
     suggestion_for,
 )
@@ -122,7 +123,7 @@ def resolve_format(record_format: str) -> str:
         UsageError: ``[bad-option]`` if there is no such format, with a suggestion.
     """
     name = record_format.strip().lower() if isinstance(record_format, str) else ""
-    name = next((known for known in FORMATS if known.replace("_", "") == name), name)  # fixedWidth, as in Spark
+    name = next((known for known in FORMATS if plain_name(known) == name), name)  # fixedWidth, as in Spark
     if name not in FORMATS:
         close = difflib.get_close_matches(name, FORMATS, n=1)
         fix = f"did you mean {close[0]}?" if close else "name one of them"
@@ -139,7 +140,7 @@ def named_format(format: Any, raw: Mapping[str, Any]) -> tuple[Any, dict[str, An
     """
     if format is not None:
         return format, dict(raw)
-    named = [name for name in raw if name.lower().replace("_", "") == _RECORD_FORMAT]
+    named = [name for name in raw if plain_name(name) == _RECORD_FORMAT]
     others = {name: value for name, value in raw.items() if name not in named}
     return next((raw[name] for name in named if raw[name] is not None), None), others
 
@@ -177,7 +178,7 @@ def check_foreign(name: str, value: Any, format_name: str, asker: str | None) ->
     """
     if is_listed(name, ACCEPTED_UNUSED):
         return
-    if name.lower().replace("_", "") == _RECORD_FORMAT:
+    if plain_name(name) == _RECORD_FORMAT:
         if value is not None and resolve_format(value) != format_name:
             raise bad_option(
                 "two record formats are named",
@@ -197,7 +198,7 @@ _OF_FORMATS = {"format", "fileformat", "sourceformat", "inputformat"}  # names u
 def _unknown_option(name: str, format_name: str, asker: str | None) -> UsageError:
     """Return the error for an unknown name: the nearest option, or the format it belongs to, and what lists all."""
     others = [other for other in FORMATS if name.lower() in by_spellings(options_of(other))]
-    if name.lower().replace("_", "") in _OF_FORMATS:
+    if plain_name(name) in _OF_FORMATS:
         hint = "did you mean recordFormat? "
     elif others and asker is not None:
         hint = f"it is an option of {' and '.join(others)}: name the format too; "

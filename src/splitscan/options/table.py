@@ -307,6 +307,11 @@ def parse_moment(value: Any) -> dt.datetime:
 MOMENT = OptionKind("timestamp", "YYYY-MM-DDTHH:mm:ss (in timeZone), e.g. 2024-12-31T23:59:59", parse_moment)
 
 
+def plain_name(name: str) -> str:
+    """Return a name of an option without case and without what divides its words: all its spellings have the same."""
+    return name.replace("_", "").lower()
+
+
 def python_twin(spark_name: str) -> str:
     """Return the snake_case twin of a camelCase option name.
 

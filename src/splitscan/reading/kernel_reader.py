@@ -86,7 +86,6 @@ class KernelBlockReader(FileBlockReader):
 
     @property
     def passed_bytes(self) -> int:
-        """Bytes of the block that were read so far."""
         return 0 if self._reader is None else int(self._reader.passed_bytes)
 
     def _count(self, source: ByteSource) -> RowCount:
@@ -179,7 +178,6 @@ class KernelBlockReader(FileBlockReader):
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Raise what the kernel, Arrow and the system say as one of our errors, with the place that was reached."""
         try:
             yield
         except ContainerError as error:

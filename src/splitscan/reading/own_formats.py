@@ -19,6 +19,7 @@ from splitscan.formats.decoding.ddl import as_schema
 from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.registry import parse_options
 from splitscan.options import ReadOptions
+from splitscan.options.table import plain_name
 from splitscan.reading.framework import ManagedReader
 from splitscan.reading.framework.contract import declared_schema, name_of
 from splitscan.reading.reader_context import ContextReader, ReaderContext
@@ -176,7 +177,7 @@ _OF_LINES = (("lineSep", "line_sep", None), ("escape", "escape", None), ("encodi
 def options_for(reading: Reading, given: Mapping[str, Any]) -> ReadOptions:
     """The options of a scan; readers of the user's own take those about columns too, but for what parsers do."""
     has_columns = isinstance(reading, ManagedReading)
-    others = {name: value for name, value in given.items() if name.lower().replace("_", "") != "rejectreasoncolumn"}
+    others = {name: value for name, value in given.items() if plain_name(name) != "rejectreasoncolumn"}
     if not has_columns and len(others) < len(given):
         parse_options(_OPTIONS, others, has_columns=False)  # which refuses all others that are about columns
         has_columns = True

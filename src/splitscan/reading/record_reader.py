@@ -120,7 +120,6 @@ class RecordBlockReader(FileBlockReader):
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Complete errors with the place that was reached; what Arrow and the system raise becomes one of ours."""
         try:
             yield
         except SplitscanError as error:
