@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -13,6 +14,8 @@ from pyspark.sql import SparkSession
 from bench.measure import Timed, Work
 
 _OURS, _SPARK = "splitscan", "spark"
+_AS_INSTALLED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Of a process that keeps the bytecode of what it imports, as an installation has it."""
 
 
 def first_query(_: SparkSession, source: Path, __: Path) -> dict[str, Work]:
@@ -25,7 +28,7 @@ def first_query(_: SparkSession, source: Path, __: Path) -> dict[str, Work]:
 
 def _in_new_session(contender: str, source: Path) -> Timed:
     command = [sys.executable, "-m", "bench.works.session_works", contender, str(source)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=_AS_INSTALLED)
     return Timed(**json.loads(done.stdout.splitlines()[-1]))
 
 

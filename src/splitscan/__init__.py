@@ -45,14 +45,8 @@ if TYPE_CHECKING:
         scan_xml,
         sniff_csv,
     )
-    from splitscan.api.jobs import (
-        read_blocks,
-        rebalance_report,
-        recommended_conf,
-        register,
-        split_files,
-        watch,
-    )
+    from splitscan.api.jobs import read_blocks, rebalance_report, split_files, watch
+    from splitscan.api.sessions import recommended_conf, register
     from splitscan.api.sources import KafkaScan, TableScan, scan_kafka, scan_table
     from splitscan.engine import SlowEngineWarning
     from splitscan.formats.csv.sniffing.found import Dialect
@@ -117,7 +111,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "splitscan.api.jobs": ("read_blocks", "rebalance_report", "recommended_conf", "register", "split_files", "watch"),
+    "splitscan.api.jobs": ("read_blocks", "rebalance_report", "split_files", "watch"),
+    "splitscan.api.sessions": ("recommended_conf", "register"),
     "splitscan.api.sources": ("KafkaScan", "TableScan", "scan_kafka", "scan_table"),
     "splitscan.engine": ("SlowEngineWarning",),
     "splitscan.formats.csv.sniffing.found": ("Dialect",),

@@ -22,7 +22,8 @@ _NAME = "splitscan"
 _READERS = {"pyspark.sql.readwriter": "DataFrameReader", "pyspark.sql.streaming.readwriter": "DataStreamReader"}
 """The class that makes DataFrames, in its module."""
 
-_known: WeakSet[Any] = WeakSet()
+KNOWN: WeakSet[Any] = WeakSet()
+"""Sessions that know the name."""
 
 
 def adopt_readers() -> None:
@@ -42,9 +43,8 @@ def _adopt(module: ModuleType) -> None:
     @wraps(format_of)
     def format(self: Any, source: str) -> Any:
         spark = self._spark
-        if source.lower() == _NAME and spark not in _known:
-            import_module("splitscan.api.jobs").register(spark)
-            _known.add(spark)
+        if source.lower() == _NAME and spark not in KNOWN:
+            import_module("splitscan.spark.registration").register(spark)
         return format_of(self, source)
 
     reader.format = format

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from splitscan.jar import connector_jar
+
 SCRIPT = """
 {imports}
 spark = SparkSession.builder.master("local[1]").config("spark.splitscan.connector", {connector!r}).getOrCreate()
@@ -42,3 +44,26 @@ def test_readers_are_adopted_once(imports):
         ]
     )
     assert subprocess.check_output([sys.executable, "-c", script], text=True).split() == ["True", "False"]
+
+
+CALLS = """
+import splitscan as ss
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").getOrCreate()
+calls = []
+client = type(spark.sparkContext._gateway._gateway_client)
+send = client.send_command
+client.send_command = lambda self, call, *rest: calls.append(call[0]) or send(self, call, *rest)
+reader = spark.read
+for act in (lambda: ss.register(spark), lambda: reader.format("splitscan")):
+    calls.clear()
+    act()
+    print(len([call for call in calls if call != "m"]))  # py4j frees what the garbage collector found
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(connector_jar() is None, reason="the connector was not built")
+def test_a_new_session_is_given_the_connector_once_and_by_few_calls():
+    registers, names = map(int, subprocess.check_output([sys.executable, "-c", CALLS], text=True).split())
+    assert (registers <= 25, names) == (True, 1), registers

@@ -17,7 +17,8 @@ from pyspark.sql import functions as fn
 import splitscan as ss
 from splitscan.errors import UsageError
 from splitscan.spark import connector
-from splitscan.spark.connector import connector_jar, why_python
+from splitscan.spark.choice import why_python
+from splitscan.spark.connector import connector_jar
 
 from .samples import rows_of
 

@@ -20,7 +20,8 @@ from splitscan.content.codecs.gzip import index_gzip
 from splitscan.content.kept import SeekStore
 from splitscan.content.storage import open_source
 from splitscan.errors import SourceError
-from splitscan.spark.connector import connector_jar, why_python
+from splitscan.spark.choice import why_python
+from splitscan.spark.connector import connector_jar
 
 pytestmark = pytest.mark.skipif(connector_jar() is None, reason="the connector was not built")
 

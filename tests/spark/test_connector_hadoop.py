@@ -17,7 +17,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import splitscan as ss
-from splitscan.spark.connector import connector_jar, why_python
+from splitscan.spark.choice import why_python
+from splitscan.spark.connector import connector_jar
 
 from .test_connector_faults import HOLE_BYTES, cancelled
 

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 
 import splitscan as ss
 from splitscan.errors import RecordError
-from splitscan.spark.connector import connector_jar, why_python
+from splitscan.spark.choice import why_python
+from splitscan.spark.connector import connector_jar
 
 from .samples import rows_of
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import splitscan as ss
-from splitscan.spark.connector import why_python
+from splitscan.spark.choice import why_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 import splitscan as ss
-from splitscan.spark.registration import register_python
+from splitscan.spark.driver import register_python
 
 _WITHOUT_LIMITS = """
 import sys

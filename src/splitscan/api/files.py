@@ -181,7 +181,7 @@ class Scan(ScanPlanner, Rows):
 
         if spark is None:
             return explain_plan(self, os.cpu_count() or 1, rebalance=rebalance)
-        from splitscan.spark.connector import why_python  # noqa: PLC0415 - Spark is optional
+        from splitscan.spark.choice import why_python  # noqa: PLC0415 - Spark is optional
         from splitscan.spark.indexing import spark_indexer  # noqa: PLC0415 - Spark is optional
         from splitscan.spark.jobs import default_parallelism  # noqa: PLC0415 - Spark is optional
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 from splitscan.api.ingest_page import check_page_file, write_page
 from splitscan.errors import bad_option
 from splitscan.formats.registry import named_format
-from splitscan.jar import connector_jar
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.reports import IngestReport, OnProgress
 from splitscan.jobs.settings import IngestSettings
@@ -227,13 +226,6 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
     return windows()
 
 
-def register(spark: SparkSession) -> None:
-    """Make ``spark.read.format("splitscan")`` known to a session, and fast: see :func:`splitscan.spark.register`."""
-    from splitscan.spark.registration import register as register_source  # noqa: PLC0415 - Spark is optional
-
-    register_source(spark)
-
-
 def rebalance_report(spark: SparkSession) -> RebalanceReport:
     """Report of the latest rebalanced scan of a session: see :func:`splitscan.spark.rebalance_report`."""
     from splitscan.spark.coordination import rebalance_report as report  # noqa: PLC0415 - Spark is optional
@@ -246,31 +238,6 @@ def split_files(paths_df: DataFrame, **options: Any) -> DataFrame:
     from splitscan.spark.operators import split_files as split  # noqa: PLC0415 - Spark is optional
 
     return split(paths_df, **options)
-
-
-def recommended_conf() -> dict[str, str]:
-    """Settings of a Spark session to come that make reading faster; none changes an answer.
-
-    They have to be set before the session starts: in ``spark-defaults.conf``, with ``--conf``, or on the builder.
-    ``splitscan spark-conf`` prints them. :func:`register` gives a running session the jar.
-
-    Returns:
-        By name: the jar of the connector, where it was installed; sockets of the file system between the JVM and its
-        Python workers (Spark 4.1 and newer), a garbage collector made for throughput, and Arrow memory without a check
-        of each access.
-
-    Example:
-        >>> recommended_conf()["spark.python.unix.domain.socket.enabled"]
-        'true'
-    """
-    java = "-XX:+UseParallelGC -Darrow.enable_unsafe_memory_access=true"
-    jar = connector_jar()
-    return {
-        **({} if jar is None else {"spark.jars": str(jar)}),
-        "spark.python.unix.domain.socket.enabled": "true",
-        "spark.driver.extraJavaOptions": java,
-        "spark.executor.extraJavaOptions": java,
-    }
 
 
 def read_blocks(blocks_df: DataFrame, format: str = "csv", **options: Any) -> DataFrame:

@@ -345,7 +345,7 @@ def spark_conf(submit: _Submit = False, as_json: Json = False) -> None:
 
     They are lines of spark-defaults.conf. A session that is running takes the jar with splitscan.register(spark).
     """
-    from splitscan.api.jobs import recommended_conf  # noqa: PLC0415 - what jobs need loads with it
+    from splitscan.api.sessions import recommended_conf  # noqa: PLC0415 - what jobs need loads with it
 
     settings = recommended_conf()
     if as_json:

@@ -35,7 +35,7 @@ from splitscan.rebalance.client import Claims, Coordinator
 from splitscan.rebalance.coordinator_process import ListenAddress, SharedCoordinator, shared_coordinator
 from splitscan.rebalance.messages import CoordinatorAddress
 from splitscan.rebalance.report import RebalanceReport
-from splitscan.spark.jobs import classic_context, is_local
+from splitscan.spark.contexts import classic_context, is_local
 
 _SCHEDULER_THREAD = "dispatcher-Coar"  # of CoarseGrainedScheduler: it is there when executors are other processes
 _SERVERS_FOR_EXECUTORS = 2  # Spark's messages, and its blocks

@@ -26,9 +26,10 @@ from splitscan.reading.opened_file import CountingSource
 from splitscan.reading.rejects import REJECTED, counted_source, has_lines, reject_rows
 from splitscan.reading.spec import ScanSpec
 from splitscan.scans import ScanPlanner, count_blocks
-from splitscan.spark.connector import connector_frame, why_python
+from splitscan.spark.choice import connector_frame, why_python
+from splitscan.spark.contexts import is_local
 from splitscan.spark.indexing import spark_indexer, spark_workers
-from splitscan.spark.jobs import default_parallelism, is_local, run_tasks, task_frame
+from splitscan.spark.jobs import default_parallelism, run_tasks, task_frame
 from splitscan.spark.operators import Applied, BatchFunction, as_applied
 from splitscan.spark.session import check_interpreter, for_spark, in_session_zone, spark_schema
 

@@ -25,7 +25,8 @@ from splitscan.scans.cutting import split_file
 from splitscan.scans.index import Summarised, index_here
 from splitscan.scans.inference import WORKERS_HERE, Workers
 from splitscan.sizes import MIB
-from splitscan.spark.jobs import default_parallelism, is_local, run_tasks
+from splitscan.spark.contexts import is_local
+from splitscan.spark.jobs import default_parallelism, run_tasks
 
 MIN_JOB_BYTES = 64 * MIB
 """Below this the driver is done before a Spark job has started."""

@@ -120,7 +120,7 @@ class SparkRunner(ClaimRunner):
             context.cancelJobsWithTag(self._tag)
 
     def _context(self) -> SparkContext | None:
-        from splitscan.spark.jobs import classic_context  # noqa: PLC0415 -- Spark is optional
+        from splitscan.spark.contexts import classic_context  # noqa: PLC0415 -- Spark is optional
 
         return classic_context(self._spark)
 

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-from pyspark import SparkContext
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import max as max_of
 from pyspark.sql.functions import spark_partition_id
@@ -19,6 +17,7 @@ from pyspark.sql.types import StructType
 from splitscan import errors
 from splitscan.arrays import text_array
 from splitscan.errors import SplitscanError, Where
+from splitscan.spark.contexts import classic_context
 
 _RAISED = re.compile(r"^(?:[\w.]+: )?splitscan\.errors\.(?P<name>\w+): (?P<rule>.*) \[(?P<code>[a-z0-9-]+)\]$", re.M)
 _FACT = re.compile(r"^  (?P<name>where|seen|fix):\s+(?P<text>.*)$")
@@ -127,20 +126,6 @@ def default_parallelism(spark: SparkSession) -> int:
     probe = spark.range(_PROBE_ROWS).select(spark_partition_id().alias("number")).agg(max_of("number"))
     row = probe.first()
     return 1 if row is None or row[0] is None else int(row[0]) + 1
-
-
-def classic_context(spark: SparkSession) -> SparkContext | None:
-    """The context of a session; Spark Connect has none."""
-    try:
-        return spark.sparkContext
-    except (PySparkException, AttributeError, NotImplementedError):
-        return None
-
-
-def is_local(spark: SparkSession) -> bool:
-    """True if the session's tasks run on the cores of this process: the master is ``local[...]``."""
-    context = classic_context(spark)
-    return context is not None and str(context.master).split("[")[0] == "local"
 
 
 def task_frame(spark: SparkSession, payloads: Sequence[bytes], read: TaskBatches, schema: StructType) -> DataFrame:

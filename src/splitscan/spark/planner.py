@@ -32,7 +32,8 @@ from splitscan.reading.spec import ScanSpec
 from splitscan.scans import Indexer, ScanPlanner
 from splitscan.scans.counting import rows_by_index
 from splitscan.scans.index import is_worth_summarising
-from splitscan.spark.connector import Looker, check_version, is_switched_on, plan_lines, why_not
+from splitscan.spark.choice import Looker, plan_lines, why_not
+from splitscan.spark.connector import check_version, is_switched_on
 from splitscan.spark.session import in_zone
 from splitscan.spark.source import SplitscanDataSource, path_not_found
 

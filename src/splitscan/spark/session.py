@@ -34,7 +34,8 @@ from splitscan.formats.decoding.types import holds_time
 from splitscan.options.files import parse_zone
 from splitscan.options.table import ValueRefusedError
 from splitscan.reading.spec import ScanSpec
-from splitscan.spark.jobs import as_raised, classic_context
+from splitscan.spark.contexts import classic_context
+from splitscan.spark.jobs import as_raised
 
 _SETTING = "spark.sql.session.timeZone"
 _LOCALTIME = Path("/etc/localtime")

@@ -24,7 +24,7 @@ from splitscan.scans import ScanPlanner
 from splitscan.scans.dialects import pin_dialect, tell_guesses
 from splitscan.scans.finding_format import find_format
 from splitscan.scans.listing import list_files
-from splitscan.spark.connector import advise
+from splitscan.spark.choice import advise
 from splitscan.spark.frames import pack_payload, read_payload
 from splitscan.spark.session import arrow_schema, for_spark, in_task_zone, in_zone, machine_zone, spark_schema
 

@@ -25,8 +25,9 @@ from splitscan.jobs.record_json import from_plain, read_object, to_plain
 from splitscan.rebalance.claim_log import PositionSpace
 from splitscan.rebalance.claim_values import Chunk, ChunkStats, NextChunk, Segment
 from splitscan.rebalance.client import Claims
+from splitscan.spark.contexts import classic_context
 from splitscan.spark.coordination import RegisteredScan, find_jvm, reachable, register_in_planner, register_scan
-from splitscan.spark.jobs import classic_context, default_parallelism, task_frame
+from splitscan.spark.jobs import default_parallelism, task_frame
 from splitscan.spark.operators import BatchFunction, as_applied
 from splitscan.spark.session import arrow_schema, check_interpreter, for_spark, spark_schema
 from splitscan.tables import DatabaseScan, KeyPartition, TableSpec, TableVersion, key_pieces, read_pieces
