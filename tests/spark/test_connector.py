@@ -3,7 +3,10 @@
 import bz2
 import gzip
 import io
+import os
 import random
+import subprocess
+import sys
 import tarfile
 import threading
 from pathlib import Path
@@ -334,3 +337,41 @@ def test_another_version_that_is_attached_is_refused(
     monkeypatch.setattr(connector, "jar_version", lambda _: "9.9.9+1")
     with pytest.raises(UsageError, match=r"\[other-connector\]"):
         scan.to_spark(spark)
+
+
+def test_each_class_loader_has_the_native_library(spark: SparkSession) -> None:
+    """A JVM refuses one file of a library for two of them."""
+    gateway: Any = spark.sparkContext._gateway
+    jvm = gateway.jvm
+    urls = gateway.new_array(jvm.java.net.URL, 1)
+    urls[0] = jvm.java.io.File(str(connector_jar())).toURI().toURL()
+    for _ in range(2):
+        loader = jvm.java.net.URLClassLoader(urls, jvm.java.lang.ClassLoader.getSystemClassLoader())
+        kernel = loader.loadClass("splitscan.connector.Kernel")
+        method = kernel.getMethod("nativeBytes", gateway.new_array(jvm.java.lang.Class, 0))
+        assert method.invoke(None, gateway.new_array(jvm.java.lang.Object, 0)) == 0
+
+
+_READS = """
+import sys
+import splitscan as ss
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").getOrCreate()
+try:
+    spark.read.format("splitscan").schema("k int").option("recordFormat", "csv").load(sys.argv[1]).collect()
+except Exception as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("content", [None, b"no library"])
+def test_a_library_that_cannot_be_loaded_is_an_error_that_says_so(tmp_path: Path, content: bytes | None) -> None:
+    (tmp_path / "a.csv").write_text("1\n")
+    library = tmp_path / "library.so"
+    if content is not None:
+        library.write_bytes(content)
+    environment = {**os.environ, "SPLITSCAN_CONNECTOR_LIBRARY": str(library)}
+    command = [sys.executable, "-c", _READS, str(tmp_path / "a.csv")]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "the native library of the connector cannot be loaded [no-connector]" in ran.stdout
+    assert "spark.splitscan.connector=false" in ran.stdout
