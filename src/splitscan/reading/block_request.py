@@ -61,9 +61,9 @@ class BlockRequest:
         """True if somebody takes broken records, or counts them because no column shows them."""
         spec = self.spec
         mode = spec.options.reading.mode
-        counts = self.losses is not None and mode is not Mode.FAILFAST
-        has_lost = mode is Mode.DROPMALFORMED or not (spec.shows_faults or spec.delivers_no_value)
-        return self.on_reject is not None or (counts and has_lost)
+        if self.on_reject is not None or self.losses is None or mode is Mode.FAILFAST:
+            return self.on_reject is not None
+        return mode is Mode.DROPMALFORMED or not (spec.shows_faults or spec.delivers_no_value)
 
     def open_source(self) -> ByteSource:
         """Open the file, and make sure that it is the one that was planned."""

@@ -64,7 +64,7 @@ def pin_dialect(paths: Paths, format: object, raw: Mapping[str, Any]) -> tuple[d
 
 def tell_guesses(paths: Paths, found: Dialect | None, *, has_schema: bool) -> None:
     """Log what is not certain of a dialect that was found."""
-    for each in () if found is None else found.guesses(has_schema=has_schema).values():
+    for each in found.guesses(has_schema=has_schema).values() if found is not None else ():
         _LOG.warning("%s: %s", redact(as_paths(paths)[0]), Advice(each))
 
 
@@ -96,12 +96,12 @@ def _while_open(format: str, raw: Mapping[str, Any]) -> ReadOptions:
 def unclear(found: Dialect, path: str | None, *, is_read: bool = True) -> SchemaError:
     """The error for a dialect that samples leave open; if the file *is read*, Spark's defaults will do."""
     seen = " ".join(found.doubts) + "".join(f"\n         {candidate}" for candidate in found.candidates)
+    others = "; or dialect=spark" if is_read else ""
     return SchemaError(
         "the dialect of the files is not clear",
         Where(path),
         seen=seen,
-        fix="give the options that are right, such as sep, quote, escape, header and encoding"
-        + "; or dialect=spark" * is_read,
+        fix=f"give the options that are right, such as sep, quote, escape, header and encoding{others}",
         code="dialect-unclear",
     )
 
@@ -220,10 +220,8 @@ def advise(
 ) -> str | None:
     """Look at the head and the end of the first file, and log what its text probably needs and the options do not say.
 
-    Text of two or four bytes for each character, read as if it had one, becomes rows of rubbish. And Spark's default
-    escape is a backslash, where others double quotes (RFC 4180): read with the wrong one, fields keep their quotes, and
-    separators inside them cut the record. So do line ends in quotes without ``multiLine``, and a separator the file has
-    not. With a schema, lines of units and second headers are rejects, and are not looked for.
+    Text in another encoding, with another separator, escape (Spark's default is a backslash) or line ends in quotes is
+    read as other rows. With a schema, lines of units and second headers are rejects, and are not looked for.
     """
     first = next((file for file in files if file.size_bytes), None)
     encoding = options.format.text_encoding
@@ -315,19 +313,17 @@ def _about_dialect(
     if has_schema:
         passed.add("sep")  # records that do not fit a schema are rejects, which are told
     yield from () if has_schema else found.about_given_sep()
-    yield from _about_first_array(samples, {} if has_schema else known)
+    yield from _about_first_array(samples, known) if "columnsArray" in known else ()
     guesses = found.read_with(read).guesses(has_schema=has_schema)
     yield from (note for name, note in guesses.items() if name not in passed)
 
 
 def _about_first_array(samples: Sequence[RawSample], known: Mapping[str, Any]) -> Iterator[str]:
     """Note of a first record that names columns, where each record is an array of fields and none is a header."""
-    if "columnsArray" not in known:
-        return
-    others = {name: value for name, value in known.items() if name not in {"header", "columnsArray"}}
-    header = _find_once(tuple(samples), None, tuple(others.items())).settings.get("header")
+    others = tuple((name, value) for name, value in known.items() if name not in {"header", "columnsArray"})
+    header = _find_once(tuple(samples), None, others).settings.get("header")
     if header is not None and header.value and header.confidence not in _OPEN:
-        rows = int(known.get("skipRows", 0)) + 1
+        rows = known.get("skipRows", 0) + 1
         yield f"begins with a record that is probably a header, and is read as data: skipRows={rows} leaves it out"
 
 

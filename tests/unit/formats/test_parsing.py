@@ -171,7 +171,7 @@ def test_a_fixed_length_record_format_needs_its_length():
     assert str(refused("fixed", {})).splitlines() == [
         "record format fixed needs option recordLength [bad-option]",
         "  seen:  nothing",
-        "  fix:   give a whole number from 1 on",
+        "  fix:   give recordLength: a whole number from 1 on",
     ]
 
 

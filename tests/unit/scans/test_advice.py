@@ -161,7 +161,10 @@ def test_wide_text_that_is_read_as_utf8_gets_advice(caplog, tmp_path, encoding, 
         assert caplog.records[0].getMessage().endswith(f"wants option encoding={wanted}")
         caplog.clear()
         ss.scan(
-            str(tmp_path / "a"), format, encoding=wanted, **({"sep": "|", "header": False} if format == "csv" else {})
+            str(tmp_path / "a"),
+            format,
+            encoding=wanted,
+            **({"sep": "\x1f", "header": False} if format == "csv" else {}),
         ).plan()
     assert not caplog.records
 
