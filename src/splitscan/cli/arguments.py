@@ -86,7 +86,7 @@ _IN_PYTHON = re.compile(
     r"(?:(?:=|: (?=addNew))'?([\w.]+)'?)?"
     r"|\b(layout|table|compression)='(\w+)'"
 )
-_OPTION = re.compile(r"(?:-o )?(?<![-\w.'\"?&])([a-z]\w*)=('[^']*'|\"[^\"]*\"|[^\s,;)'\"]*[^\s,;:)'\"]|:)")
+_OPTION = re.compile(r"(?:-o )?(?<![-\w.'\"?&])([a-z]\w*)=('[^']*'|\"[^\"]*\"|[^\s,;)'\"]*[^\s,;:.)'\"]|[:.])")
 _BESIDE_PYTHON = re.compile(r" \(on the command line [^()]*\)")  # here it is the only spelling
 _REJECTS_IN_PYTHON = "scan.rejects() lists them"
 _REJECTS = "'splitscan check' shows the first of each rule"
@@ -109,6 +109,8 @@ def spell_hint(text: str) -> str:
         'pass --replace-changed, or --on-changed skip'
         >>> spell_hint("set header=true and headerMapping=byName, or escape='\"'; did you mean recordFormat?")
         'set --header and -o headerMapping=byName, or -o \'escape="\'; did you mean --format?'
+        >>> spell_hint(r"give sep=., or sep=\u001f. Else give header=true.")
+        "give --sep ., or --sep '\\u001f'. Else give --header."
     """
     text = re.sub(r"\brecordFormat\b(?!=)", _FLAGS["recordformat"], spell_settings(text))
     text = _BESIDE_PYTHON.sub("", text.replace(_REJECTS_IN_PYTHON, _REJECTS))

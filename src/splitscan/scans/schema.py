@@ -101,7 +101,7 @@ def shown_type(kind: pa.DataType) -> str:
     return "void" if pa.types.is_null(kind) else type_name(kind)
 
 
-_SHOWN_TEXTS = 3  # members in a warning
+_SHOWN_TEXTS = 10  # members in a warning
 
 Infer: TypeAlias = Callable[[ReadOptions, Sequence[FileMetadata]], FoundSchema]
 """Finds what the data says about the columns."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pyarrow as pa
 
@@ -79,4 +79,9 @@ class Xml(Format[XmlOptions]):
     def infer(self, own: XmlOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         if own.single_variant_column is not None:
             return FoundSchema(pa.schema([(own.single_variant_column, VARIANT)]), NOTHING)
-        return infer_members(XmlMembers(own, rules_of_format(options)), options, heads, refuses_case=False)
+        found = infer_members(XmlMembers(own, rules_of_format(options)), options, heads, refuses_case=False)
+        return replace(
+            found,
+            without_columns="check that they are well-formed, as names without blanks are; recordFormat=text reads "
+            "lines; or pass a schema",
+        )

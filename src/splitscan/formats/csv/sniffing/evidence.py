@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from splitscan.formats.csv.options import BLANK_RUNS
 from splitscan.formats.csv.sniffing.found import COMMENTS_ONLY, NOWHERE, ONE_COLUMN, Confidence, Setting, shown
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, quotes_in_quotes
 
@@ -34,7 +35,11 @@ def settings_of(
     if "ignoreLeadingWhiteSpace" in given or chosen.trims:
         settings["ignoreLeadingWhiteSpace"] = _about_blanks(chosen)
     said = {name: Setting(given[name], Confidence.GIVEN, "given") for name in settings if name in given}
-    if "sep" in said and given["sep"] != ONE_COLUMN and {len(record) for record in chosen.records} == {1}:
+    if (
+        "sep" in said
+        and given["sep"] not in (ONE_COLUMN, BLANK_RUNS)
+        and {len(record) for record in chosen.records} == {1}
+    ):
         said["sep"] = Setting(given["sep"], Confidence.GIVEN, NOWHERE)
     return {**settings, **said}
 
