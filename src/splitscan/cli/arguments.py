@@ -254,7 +254,7 @@ class ScanArguments:
             SchemaError: ``[dialect-unclear]`` if samples of the files leave the dialect open.
         """
         format, pinned, _ = self._look()
-        said = {name for name, value in self._given().items() if isinstance(value, str)}  # as it must be spelled
+        said = {name for name, value in self.given_options().items() if isinstance(value, str)}  # as it must be spelled
         texts = [f"{name}={value if name in said else spelled(value)}" for name, value in pinned.items()]
         return replace(
             self, format=format, options=texts, columns=None, block_size=None, limit=None, where=None, sep=None,
@@ -287,7 +287,7 @@ class ScanArguments:
 
     def find_dialect(self) -> dict[str, str] | None:
         """The options that pin the dialect that the files show, ``None`` while no file has a record."""
-        given = self._given()
+        given = self.given_options()
         try:
             _, pinned, found = self._look()
         except SourceMissingError as error:
@@ -301,7 +301,7 @@ class ScanArguments:
     def with_dialect(self, found: Mapping[str, str]) -> ScanArguments:
         """A copy with the options of a dialect that was found, in place of ``dialect=auto``; what is given stays."""
         said = {name: value for name, value in self.named_options().items() if name.lower() != "dialect"}
-        given = set(map(plain_name, self._given()))
+        given = set(map(plain_name, self.given_options()))
         found = found or {"dialect": DialectChoice.SPARK.value}
         pinned = {name: value for name, value in found.items() if name.lower() not in given - {"dialect"}}
         return replace(self, options=[f"{name}={value}" for name, value in {**said, **pinned}.items()])
@@ -324,7 +324,7 @@ class ScanArguments:
                 write_note(f"read with {pasted(needed)} (found in samples); give it to pin it")
             return format, {**options, **needed}, None
         if self.leaves_dialect_open:  # the search knows the names of files, and takes them as a hint
-            options = {"dialect": DialectChoice.AUTO.value, **self._given()}
+            options = {"dialect": DialectChoice.AUTO.value, **self.given_options()}
         pinned, found = pin_dialect(self.paths(), format, options)
         has_schema = self.schema is not None
         note = note_of(found, has_schema=has_schema) if found is not None and found.columns else None
@@ -346,13 +346,13 @@ class ScanArguments:
 
     def _said(self) -> tuple[str, dict[str, Any]]:
         """The record format, and the options with those of the flags and of the names of files."""
-        return find_format(self.paths(), self.format, self._given())
+        return find_format(self.paths(), self.format, self.given_options())
 
     def with_format(self) -> ScanArguments:
         """A copy with the record format that names of files and first bytes say now, unless one was given."""
         return replace(self, format=self._said()[0])
 
-    def _given(self) -> dict[str, Any]:
+    def given_options(self) -> dict[str, Any]:
         """The options with those of the flags."""
         options: dict[str, Any] = self.named_options()
         flags = {

@@ -297,7 +297,8 @@ def _seen(types: tuple[SeenType, ...]) -> list[dict[str, str]]:
     ("what is this file?", "splitscan sniff data.csv"),
     ("with what is known already", "splitscan sniff 'in/*.csv' -o encoding=windows-1252"),
 )
-def sniff(sources: Sources, option: Options = None, as_json: Json = False) -> None:
+@with_flags("format", *DIALECT)
+def sniff(sources: Sources, given: Mapping[str, Any], as_json: Json = False) -> None:
     """Find the dialect of CSV files in samples: separator, quote, escape, header, encoding. Needs no Spark.
 
     The types of columns are those that all records fit. Of more than 256 MiB a sample is read, and a note says so.
@@ -306,15 +307,16 @@ def sniff(sources: Sources, option: Options = None, as_json: Json = False) -> No
     Each setting comes with how sure it is and on what evidence: certain, likely, assumed (the samples do not tell) or
     unsure. The last lines are the options to paste. The exit code is 4 where the samples leave the dialect open.
     """
-    arguments = ScanArguments(sources, None, None, option)
+    arguments = ScanArguments.of(sources, **given)
     format = arguments.with_format().format
-    if format in TOLD_BY_FIRST_BYTES:  # lines of a log have a dialect of CSV, if they have any
+    is_meant = format in TOLD_BY_FIRST_BYTES or arguments.format is not None  # lines of a log may be a table, too
+    if format is not None and is_meant and not finds_dialect(format):
         _write_other(arguments.looked_at(), format, as_json=as_json)
         return
     if not finds_dialect(format):
         write_note(f"other commands read it as {format}: this is its dialect as a table, which --format csv reads")
     arguments = replace(arguments, format=DEFAULT_FORMAT)
-    found = sniff_csv(arguments.paths(), **arguments.named_options())
+    found = sniff_csv(arguments.paths(), **arguments.given_options())
     if as_json:
         write_json(_dialect_as_json(found), indent=2)
     elif found.settings:
@@ -350,7 +352,7 @@ def _write(found: Dialect, arguments: ScanArguments) -> None:
     if found.schema is not None:
         gap = "" if sys.stdout.isatty() else "\n"  # a table ends with an empty line
         sys.stdout.write(f"{gap}schema:  {show_text(format_ddl(found.schema))}\n")
-    _write_calls(arguments, {**arguments.named_options(), **found.options()}, "", "scan_csv", "")
+    _write_calls(arguments, {**arguments.given_options(), **found.options()}, "", "scan_csv", "")
 
 
 def _write_calls(arguments: ScanArguments, options: Mapping[str, Any], flag: str, function: str, format: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 import splitscan as ss
 from splitscan.errors import SplitscanError, UsageError
@@ -203,6 +204,40 @@ def test_a_header_in_arrays_of_fields_is_told(run, caplog, without_spark, tmp_pa
     caplog.clear()
     assert ss.scan(tmp_path / "a.csv", **options, skipRows=1).count() == len(ROWS)
     assert caplog.messages == []
+
+
+NUMBERS = StructType([StructField("v", IntegerType())])
+WRONG_NAMES = {
+    "a path": ("a.json", '{"rows": [{"v": 1}]}', {"recordPath": "$.row[*]"}, r"no array at recordPath=\$.row"),
+    "a path of levels": (
+        "a.json", '[{"r": {"a": []}}, {"r": {"b": []}}]', {"recordPath": "$[*].r.c[*]"}, "no array at recordPath",
+    ),
+    "a tag": ("a.xml", "<a><b><c>1</c></b></a>", {"rowTag": "x"}, "no element x in its first .*the root: b"),
+    "a tag with a prefix": ("a.xml", "<a><p:b><c>1</c></p:b></a>", {"rowTag": "b"}, "the root: p:b"),
+}  # fmt: skip
+RIGHT_NAMES = {
+    "a path": ("a.json", '{"rows": [{"v": 1}, {"v": 2}]}', {"recordPath": "$.rows[*]"}),
+    "an empty array": ("a.json", '[{"r": {"c": []}}, {"r": {"b": []}}]', {"recordPath": "$[*].r.c[*]"}),
+    "a null": ("a.json", '{"r": null}', {"recordPath": "$.r[*]"}),
+    "a tag": ("a.xml", "<a><b><v>1</v></b></a>", {"rowTag": "b"}),
+    "a tag without its prefix": ("a.xml", "<a><p:b><v>1</v></p:b></a>", {"rowTag": "b", "ignoreNamespace": "true"}),
+}
+
+
+@pytest.mark.parametrize("kind", [*WRONG_NAMES, *(f"no {kind}" for kind in RIGHT_NAMES)])
+def test_names_of_records_that_no_file_has_are_told(run, caplog, without_spark, kind):
+    name, text, options, seen = WRONG_NAMES.get(kind) or (*RIGHT_NAMES[kind.removeprefix("no ")], "^$")
+    read = {**options, "schema": "v int"}
+    places = {
+        "count": lambda path: ss.scan(path, **options).count(),
+        "to_arrow": lambda path: ss.scan(path, **read).to_arrow(),
+        "Spark": lambda path: (
+            SplitscanDataSource({"path": str(path), **options})
+            .reader(StructType([StructField("v", IntegerType())]))
+            .partitions()
+        ),
+    }
+    assert silent_doors(run, caplog, name, text, seen, places) == []
 
 
 def test_a_header_above_columns_of_fixed_width_is_told(run, caplog, without_spark):

@@ -208,3 +208,14 @@ def test_an_encoding_in_which_a_backslash_is_half_a_character_can_be_looked_at(r
     (tmp_path / "a.csv").write_bytes("日付;表示\n1;ソ\n2;能\n".encode("shift_jis"))
     assert run("sniff", tmp_path / "a.csv", "-o", "encoding=Shift_JIS")[0] == 0
     assert run("head", tmp_path / "a.csv", "-o", "encoding=Shift_JIS")[1] == "日付\t表示\n1\tソ\n2\t能\n"
+
+
+def test_sniff_takes_the_flags_that_its_hints_name(run, tmp_path):
+    (tmp_path / "a.txt").write_text("1;2 3\n4;5 6\n7;8 9\n")
+    code, shown, _ = run("sniff", tmp_path / "a.txt", "--sep", " ", "--no-header")
+    assert code == 0
+    assert "sep\tspace\tgiven\tgiven" in shown
+    assert "header\tfalse\tgiven\tgiven" in shown
+    code, shown, _ = run("sniff", tmp_path / "a.txt", "--format", "text")
+    assert (code, shown.splitlines()[0]) == (0, "format:  text")
+    assert run("sniff", tmp_path / "a.txt", "-o", "recordFormat=text")[1] == shown

@@ -42,6 +42,7 @@ from splitscan.formats.json.layout import (
     AS_TEXT,
     SHOWN_CHARACTERS,
     about_inside,
+    about_path,
     first_line,
     first_value,
     first_values,
@@ -141,8 +142,8 @@ class Json(Format[JsonOptions]):
 
     def advice(self, own: JsonOptions, text: str) -> str | None:
         """An array, or values over several lines, where a record is a line; or one object around all records."""
-        if own.record_path is not None:
-            return None
+        if own.path_to_records is not None:
+            return about_path(own.path_to_records, text)
         if own.spans_lines or own.line_sep is not None or first_values(text) is None:
             return about_inside(text) or _about_no_json(own, text)
         return "begins with an array, or a value over several lines: it probably wants option multiLine=true"

@@ -137,6 +137,30 @@ def about_inside(text: str) -> str | None:
     return _about_object(text) if text.startswith("{") else None
 
 
+def about_path(path: RecordPath, text: str) -> str | None:
+    """Advice on a file that is one document without an array at a path; ``None`` for others, and longer ones.
+
+    Example:
+        >>> about_path(RecordPath(("row", None)), '{"rows": [{"a": 1}, {"a": 2}]}').partition(";")[0]
+        'has no array at recordPath=$.row[*]'
+    """
+    text = text.lstrip(MARK_OR_BLANK)
+    try:
+        document, stop = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    found = [document]
+    for step in path.steps[:-1]:
+        if step is None:
+            found = [item for each in found if isinstance(each, list) for item in each]
+        else:
+            found = [each[step] for each in found if isinstance(each, dict) and step in each]
+    if text[stop:].strip() or any(each is None or isinstance(each, list) for each in found):
+        return None
+    inside = about_inside(text)
+    return f"has no array at recordPath={path}{f'; it {inside}' if inside else ''}"
+
+
 def _about_array_lines(text: str) -> str | None:
     lines = text.split("\n")
     lines = [line.strip() for line in (lines[:-1] or lines)[: _LEAST + 1] if line.strip()]

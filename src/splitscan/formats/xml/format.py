@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, replace
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from splitscan.formats.contract import NOTHING, BlockSpelling, Format, FoundSche
 from splitscan.formats.decoding.contract import VARIANT, Decoder
 from splitscan.formats.decoding.types import bounded
 from splitscan.formats.decoding.variant import VariantRules
+from splitscan.formats.first_bytes import row_tags
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.members import infer_members
@@ -67,6 +69,13 @@ class Xml(Format[XmlOptions]):
         return BlockSpelling(
             {"xml": spelled}, fields, resolve_encoding(own.text_encoding), (own.row_tag,), own.reads_declaration
         )
+
+    def advice(self, own: XmlOptions, text: str) -> str | None:
+        prefix = r"(?:[^\s<>/:]+:)?" if own.ignore_namespace else ""
+        if "<" not in text or re.search(rf"<{prefix}{re.escape(own.row_tag)}[\s/>]", text):
+            return None
+        others = ", ".join(row_tags(text.encode())) or "none"
+        return f"has no element {own.row_tag} in its first {len(text):,} characters; elements below the root: {others}"
 
     def shape(self, own: XmlOptions, options: ReadOptions, record: bytes) -> pa.DataType:
         found = XmlMembers(own, rules_of_format(options)).kind_of(record) or pa.struct([])
