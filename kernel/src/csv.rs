@@ -1,14 +1,12 @@
 //! CSV for Python.
 
-use std::borrow::Cow;
-
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use splitscan_kernel_core::block::Suspects;
-use splitscan_kernel_core::csv::{self, Dialect, Grammar};
+use splitscan_kernel_core::csv::{self, Dialect, Grammar, Mark};
 use splitscan_kernel_core::frames::Run;
-use splitscan_kernel_core::units;
+use splitscan_kernel_core::units::Symbols;
 
 use crate::Unsupported;
 use crate::export::{part, positions};
@@ -30,8 +28,9 @@ type Summarised = (
 #[pyclass(frozen)]
 pub struct Csv {
     grammar: Grammar,
-    unit_bytes: usize,
-    big_endian: bool,
+    symbols: Symbols,
+    around: Vec<u8>, // bytes of marks that stand around fields
+    comment: Option<Vec<u8>>,
 }
 
 #[pymethods]
@@ -44,48 +43,46 @@ impl Csv {
     )]
     fn new(
         sep: &[u8],
-        quote: Option<u8>,
-        escape: Option<u8>,
-        escape_escape: Option<u8>,
+        quote: Option<&[u8]>,
+        escape: Option<&[u8]>,
+        escape_escape: Option<&[u8]>,
         doubled: bool,
-        comment: Option<u8>,
+        comment: Option<&[u8]>,
         line_sep: Option<&[u8]>,
         multi_line: bool,
         trim_leading: bool,
         unit_bytes: usize,
         big_endian: bool,
     ) -> PyResult<Csv> {
-        let delimiter = |written: &[u8]| match unit_bytes {
-            1 => Ok(written.to_vec()),
-            _ => narrow_delimiter(written, unit_bytes, big_endian),
+        let around = [quote, escape, escape_escape];
+        let around: Vec<&[u8]> = around.into_iter().flatten().collect();
+        let delimiters = [Some(sep), line_sep, comment].into_iter().flatten();
+        let written: Vec<&[u8]> = around.iter().copied().chain(delimiters).collect();
+        let symbols = Symbols::of(&written, unit_bytes, big_endian);
+        let symbols = symbols.map_err(|reason| unsupported(&reason))?;
+        let delimiter = |written: &[u8]| symbols.read(written).into_owned();
+        let mark = |written: Option<&[u8]>| {
+            let mark = written.map(|written| Mark::new(&symbols.read(written)));
+            mark.transpose().map_err(|reason| unsupported(&reason))
         };
         let dialect = Dialect {
-            sep: delimiter(sep)?,
-            quote,
-            escape,
-            escape_escape,
+            sep: delimiter(sep),
+            quote: mark(quote)?,
+            escape: mark(escape)?,
+            escape_escape: mark(escape_escape)?,
             doubled,
             skips_values: false, // it changes no record
-            comment,
-            line_sep: line_sep.map(delimiter).transpose()?,
+            comment: mark(comment)?,
+            line_sep: line_sep.map(delimiter),
             multi_line,
             trim_leading,
         };
-        if ![1, 2, 4].contains(&unit_bytes)
-            || [quote, escape, escape_escape, comment]
-                .iter()
-                .flatten()
-                .any(|&byte| byte >= units::OTHER)
-        {
-            return Err(unsupported(
-                "code units have 1, 2 or 4 bytes, and quote, escape and comment are ASCII",
-            ));
-        }
         let grammar = Grammar::new(dialect).map_err(|reason| unsupported(&reason))?;
         Ok(Csv {
             grammar,
-            unit_bytes,
-            big_endian,
+            symbols,
+            around: around.concat(),
+            comment: comment.map(<[u8]>::to_vec),
         })
     }
 
@@ -100,11 +97,11 @@ impl Csv {
     ) -> PyResult<Framed<'py>> {
         let data = part(&data, start, end)?;
         let mut frames = detached(py, start, || {
-            csv::frame(&self.units(data), &self.grammar, at_end)
+            csv::frame(&self.symbols.read(data), &self.grammar, at_end)
         })?;
-        if self.unit_bytes > 1 {
+        if self.unit_bytes() > 1 {
             let positions = frames.starts.iter_mut().chain(&mut frames.stops);
-            positions.for_each(|position| *position *= self.unit_bytes as i64); // 1, 2 or 4
+            positions.for_each(|position| *position *= self.unit_bytes() as i64); // 1, 2 or 4
         }
         let next_start = self.after(frames.next_start, data, at_end);
         Ok((
@@ -126,7 +123,7 @@ impl Csv {
     ) -> PyResult<(usize, usize)> {
         let data = part(&data, start, end)?;
         let counted = detached(py, start, || {
-            csv::count(&self.units(data), &self.grammar, at_end)
+            csv::count(&self.symbols.read(data), &self.grammar, at_end)
         })?;
         Ok((
             counted.records,
@@ -146,10 +143,10 @@ impl Csv {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let data = part(&data, start, end)?;
         let found = detached(py, start, || {
-            let units = self.units(data);
-            csv::open_starts(&units, &self.grammar, longest / self.unit_bytes)
+            let units = self.symbols.read(data);
+            csv::open_starts(&units, &self.grammar, longest / self.unit_bytes())
         })?;
-        let in_bytes = |unit: i64| unit * self.unit_bytes as i64; // 1, 2 or 4
+        let in_bytes = |unit: i64| unit * self.unit_bytes() as i64; // 1, 2 or 4
         positions(py, &found.into_iter().map(in_bytes).collect::<Vec<_>>())
     }
 
@@ -171,11 +168,16 @@ impl Csv {
         let _ = after; // what a field's first byte means is told by what is before it
         let data = part(&data, start, end)?;
         let before = before
-            .get(before.len() % self.unit_bytes..)
+            .get(before.len() % self.unit_bytes()..)
             .unwrap_or_default();
-        let mark = mark.div_ceil(self.unit_bytes);
+        let mark = mark.div_ceil(self.unit_bytes());
         let runs = detached(py, start, || {
-            csv::summarise(&self.units(data), &self.grammar, &self.units(before), mark)
+            csv::summarise(
+                &self.symbols.read(data),
+                &self.grammar,
+                &self.symbols.read(before),
+                mark,
+            )
         })?;
         Ok(runs
             .into_iter()
@@ -194,19 +196,16 @@ impl Csv {
         comments: bool,
     ) -> PyResult<bool> {
         let data = part(&data, start, end)?;
-        let dialect = self.grammar.dialect();
-        let marks = [dialect.quote, dialect.escape, dialect.escape_escape]
-            .into_iter()
-            .flatten();
-        let comment = dialect.comment.filter(|_| comments);
-        let header = header.as_deref();
-        let suspects = Suspects::new(header, marks, comment, dialect.line_sep.is_some());
+        let marks = self.around.iter().copied();
+        let comment = self.comment.as_deref().filter(|_| comments);
+        let begins_anywhere = self.grammar.dialect().line_sep.is_some();
+        let suspects = Suspects::new(header.as_deref(), marks, comment, begins_anywhere);
         detached(py, start, || suspects.may_be_in(data))
     }
 
     /// The last position that is a record boundary whatever is around the data; `None` if none is certain.
     fn last_split_point(&self, py: Python<'_>, data: PyBackedBytes) -> PyResult<Option<usize>> {
-        if self.unit_bytes > 1 {
+        if self.unit_bytes() > 1 {
             return Ok(None);
         }
         detached(py, 0, || csv::last_split_point(&data, &self.grammar))
@@ -214,25 +213,21 @@ impl Csv {
 }
 
 impl Csv {
-    /// One byte for each code unit.
-    fn units<'a>(&self, data: &'a [u8]) -> Cow<'a, [u8]> {
-        match self.unit_bytes {
-            1 => Cow::Borrowed(data),
-            width => Cow::Owned(units::narrow(data, width, self.big_endian)),
-        }
+    fn unit_bytes(&self) -> usize {
+        self.symbols.width()
     }
 
     /// The position in bytes of one in units; at the end of a file, a unit that is cut off is dealt with too.
     fn after(&self, position: usize, data: &[u8], at_end: bool) -> usize {
-        if at_end && position == data.len() / self.unit_bytes {
+        if at_end && position == data.len() / self.unit_bytes() {
             data.len()
         } else {
-            position * self.unit_bytes
+            position * self.unit_bytes()
         }
     }
 
     fn summarised(&self, run: Run) -> Summarised {
-        let bytes = |position: Option<usize>| position.map(|position| position * self.unit_bytes);
+        let bytes = |position: Option<usize>| position.map(|position| position * self.unit_bytes());
         (
             run.state,
             bytes(run.first),
@@ -240,17 +235,6 @@ impl Csv {
             bytes(run.marked),
             run.records,
         )
-    }
-}
-
-/// A separator as units; other units than ASCII cannot be told apart.
-fn narrow_delimiter(written: &[u8], width: usize, big_endian: bool) -> PyResult<Vec<u8>> {
-    let narrowed = units::narrow(written, width.max(1), big_endian);
-    match narrowed.contains(&units::OTHER) {
-        true => Err(unsupported(
-            "a separator outside of ASCII, in code units of several bytes",
-        )),
-        false => Ok(narrowed),
     }
 }
 

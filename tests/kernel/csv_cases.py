@@ -9,13 +9,16 @@ import splitscan_kernel
 
 from splitscan.formats.csv.grammar import CsvGrammar, native_settings
 from splitscan.formats.csv.options import BLANK_RUNS, BLANKS
-from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.encodings import Encoding, resolve_encoding
 
 SEPARATORS = (",", ",", ",", ",", ";", "\t", " ", "||", "~|", "aba", "§", "::", "\x00", BLANK_RUNS, BLANK_RUNS)
 LINE_SEPARATORS = (None, None, None, None, "\n", "\n", "\r\n", "\r", "|", "@#", "@@", "a@a", "@#*")
 OVERLAPPING = (("aba", "a@a"), ("~|", "|-"), ("ab@", "b@#"), ("::", ":-"))  # the end of one may begin the other
 ENCODINGS = ("UTF-8", "UTF-8", "UTF-8", "UTF-8", "ISO-8859-1", "UTF-16LE", "UTF-16BE", "UTF-32BE")
 QUOTING = (('"', '"'), ('"', '"'), ('"', "\\"), ('"', "\\"), ('"', None), ("'", "'"), ("'", "/"), (None, "\\"))
+LONG_QUOTING = (("«", "«"), ("«", "¬"), ("†", "†"), ("†", "\\"), ('"', "¬"), ("«", None), ("†", "§"), (None, "«"))
+OTHERS = "é©„†«¡"  # some begin as marks do
+TORN = (b"\xff", b"\xe2\x82", b"\xe2\x80", b"\xc2", b"\xab", b"\0")  # of characters in UTF-8, and what is none
 
 
 def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) -> CsvGrammar:
@@ -25,21 +28,27 @@ def random_dialect(random: random.Random, encodings: Sequence[str] = ENCODINGS) 
         if random.random() < 0.1:
             sep, line_sep = random.choice(OVERLAPPING)
         encoding = resolve_encoding(random.choice(encodings))
-        comment = random.choice([None, None, None, "#"])
-        quote, escape = random.choice(QUOTING)
+        comment = random.choice([None, None, None, None, "#", "#", "¡"])
+        quote, escape = random.choice(QUOTING if random.random() < 0.7 else LONG_QUOTING)
         marks = BLANKS if sep == BLANK_RUNS else (sep,)
         if line_sep is not None and any(mark in line_sep or line_sep in mark for mark in marks):
             continue
         if comment is not None and comment in sep + (line_sep or ""):
             continue
-        if encoding.unit_bytes > 1 and not sep.isascii():
+        special = random.choice([None, None, "^", "", "¿"]) if escape not in {None, quote} else None
+        written = (sep, quote, escape, special, comment)
+        if escape == sep or not _written_in(encoding, "".join(mark for mark in written if mark)):
             continue
-        special = random.choice([None, None, "^", ""]) if escape not in {None, quote} else None
         return CsvGrammar(
             encoding, sep, quote, escape, comment, line_sep,
             multi_line=random.random() < 0.6, trim_leading=random.random() < 0.3 and sep != BLANK_RUNS,
             escape_escape=None if quote is None else special, skips_values=random.random() < 0.1,
         )  # fmt: skip
+
+
+def _written_in(encoding: Encoding, text: str) -> bool:
+    """Whether an encoding has all characters of a text."""
+    return text.encode(encoding.codec, "ignore").decode(encoding.codec) == text
 
 
 def native(dialect: CsvGrammar) -> splitscan_kernel.Csv:
@@ -63,7 +72,7 @@ def random_data(random: random.Random, dialect: CsvGrammar, most_fields: int = 1
     data = dialect.encoding.encode("".join(parts))
     if random.random() < 0.15 and data:  # any byte anywhere, and units that are cut off
         at = random.randrange(len(data))
-        data = data[:at] + random.choice([b"\xff", b"\xe2\x82", b"\0", b"\x80\r", b"\xf0\x9f\x98"]) + data[at:]
+        data = data[:at] + random.choice([*TORN, b"\x80\r", b"\xf0\x9f\x98"]) + data[at:]
     return data[: random.randint(0, len(data))] if random.random() < 0.2 else data
 
 
@@ -82,7 +91,11 @@ def orderly_data(random: random.Random, dialect: CsvGrammar) -> bytes:
     text = "".join(lines)
     for _ in range(random.randint(0, 3)):
         at = random.randrange(len(text) + 1)
-        text = text[:at] + random.choice([quote, quote * 2, "\r", "\n", "#", "\\", f"a{quote}", sep]) + text[at:]
+        text = (
+            text[:at]
+            + random.choice([quote, quote * 2, "\r", "\n", dialect.comment or "#", "\\", f"a{quote}", sep])
+            + text[at:]
+        )
     return dialect.encoding.encode(text)
 
 
@@ -100,13 +113,14 @@ def mixed_data(random: random.Random, dialect: CsvGrammar) -> bytes:
         fields = most if random.random() < 0.95 else random.randint(1, 5)
         parts.append(written_sep(random, dialect).join(_value(random, dialect, end) for _ in range(fields)) + end)
         if random.random() < 0.03:
-            parts.append(random.choice([end, "#", "# a" + end]))
+            sign = dialect.comment or "#"
+            parts.append(random.choice([end, sign, f"{sign} a{end}"]))
     data = dialect.encoding.encode("".join(parts))
     if random.random() < 0.001:
         data *= 1 + (70_000 // max(1, len(data)))  # more than columns are filled with at a time
     if random.random() < 0.1:
         at = random.randrange(len(data) + 1)
-        data = data[:at] + random.choice([b"\xff", b"\xe2\x82", b"\0", b"\r", b'"']) + data[at:]
+        data = data[:at] + random.choice([*TORN, b"\r", b'"']) + data[at:]
     return data[: random.randint(0, len(data))] if random.random() < 0.2 else data
 
 
@@ -139,10 +153,10 @@ def _special(dialect: CsvGrammar) -> list[str]:
         *line_sep,
         "\n",
         "\r",
-        "#",
+        dialect.comment or "#",
         " ",
         "a",
-        "é",
+        *(other for other in OTHERS if _written_in(dialect.encoding, other)),
     ]
 
 

@@ -18,7 +18,7 @@ from splitscan.formats.framing.encodings import CR
 from splitscan.formats.framing.frames import Run, Summary
 
 _ORDERLY = 7  # one case in so many; they are long
-IN_QUOTES = {CsvState.QUOTED, CsvState.ESCAPED}
+IN_QUOTES = {CsvState.QUOTED, CsvState.ESCAPED, CsvState.ESCAPE_ESCAPED}
 
 
 @dataclass

@@ -23,13 +23,15 @@ def dialects(encodings: Sequence[str] = ENCODINGS, multi_line: bool | None = Non
         encodings: Names to choose from.
         multi_line: Whether quoted fields may contain terminators; both by default.
     """
-    quoting = st.sampled_from([('"', '"'), ('"', "\\"), ('"', None), ("'", "'"), ("'", "/"), (None, "\\")])
+    quoting = st.sampled_from(
+        [('"', '"'), ('"', "\\"), ('"', None), ("'", "'"), ("'", "/"), (None, "\\"), ("«", "«"), ("«", "¬")]
+    )
     settings = st.fixed_dictionaries(
         {
             "encoding": st.sampled_from(list(encodings)).map(resolve_encoding),
             "sep": st.sampled_from(SEPARATORS),
             "quoting": quoting,
-            "comment": st.sampled_from([None, None, "#"]),
+            "comment": st.sampled_from([None, None, "#", "¡"]),
             "line_sep": st.sampled_from(LINE_SEPARATORS),
             "multi_line": st.booleans() if multi_line is None else st.just(multi_line),
             "trim_leading": st.sampled_from([False, False, True]),
@@ -48,7 +50,21 @@ def csv_texts(dialect: CsvGrammar, max_fields: int = 16) -> st.SearchStrategy[st
     quote, escape = dialect.quote or '"', dialect.escape or "\\"
     line_sep = dialect.line_sep or "\n"
     seps = separators(dialect)
-    special = [quote, quote, escape, *seps, *dialect.sep_marks, *line_sep, "\n", "\r", "#", " ", "a", "b", "é"]
+    special = [
+        quote,
+        quote,
+        escape,
+        *seps,
+        *dialect.sep_marks,
+        *line_sep,
+        "\n",
+        "\r",
+        dialect.comment or "#",
+        " ",
+        "a",
+        "é",
+        "©",
+    ]
     raw = st.lists(st.sampled_from(special), max_size=5).map("".join)
     plain = st.text("ab é", max_size=3)
     quoted = raw.map(lambda value: quote_field(value, dialect))

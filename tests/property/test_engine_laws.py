@@ -34,6 +34,7 @@ _PIECES = [
         '"a""b"',
         '"c\nd"',
     ],
+    *["«", "«", "©", "¡", "«a««b«", "«c\nd«"],
     *['"e"f', ',"g",', '\\"', "0.10", "99999999999", "\r\n"],
 ]
 _SCHEMAS = [
@@ -46,10 +47,10 @@ _OPTIONS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {},
     optional={
         "multi_line": st.booleans(),
-        "escape": st.sampled_from(['"', "\\", "'"]),
-        "quote": st.sampled_from(['"', "'", ""]),
+        "escape": st.sampled_from(['"', "\\", "'", "«"]),
+        "quote": st.sampled_from(['"', "'", "", "«"]),
         "sep": st.sampled_from([",", ";", ",,", "\t"]),
-        "comment": st.just("#"),
+        "comment": st.sampled_from(["#", "¡"]),
         "ignore_leading_white_space": st.booleans(),
         "ignore_trailing_white_space": st.booleans(),
         "null_value": st.sampled_from(["", "x"]),

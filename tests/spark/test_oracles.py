@@ -184,3 +184,96 @@ def test_times_by_pattern_are_what_spark_reads(spark: SparkSession, tmp_path: Pa
             found = spark.createDataFrame(ours).selectExpr("cast(at as string)").collect()
             assert [row[0] for row in found] == expected, (pattern, kind)
             assert any(expected) or (kind == "timestamp_ntz" and "z" in pattern)
+
+
+# separator, quote, escape, what makes that data, comment, and the encoding
+_LONG_MARKS: tuple[Any, ...] = (
+    (",", "«", "«", None, None, "UTF-8"),
+    (",", "«", "«", None, "¡", "UTF-8"),
+    (",", "«", "\\", None, None, "UTF-8"),
+    (",", "«", "¬", None, "#", "UTF-8"),
+    (",", "†", "†", None, None, "UTF-8"),
+    (",", "†", "§", None, "¡", "UTF-8"),
+    (";", "†", "§", "¿", None, "UTF-8"),
+    (";", '"', "¬", None, None, "UTF-8"),
+    (";", '"', "¬", "¿", "¡", "UTF-8"),
+    (",", '"', "\\", "¿", None, "UTF-8"),
+    (",", '"', '"', None, "‡", "UTF-8"),
+    ("¦", "§", "§", None, None, "UTF-8"),
+    ("¦|", "«", "«", None, "¡", "UTF-8"),
+    ("«»", '"', "¬", None, None, "UTF-8"),
+    ("‡", "†", "†", None, "„", "UTF-8"),
+    ("\u0001", "\u0002", "\u0003", None, None, "UTF-8"),
+    (",", "ß", "ß", None, "ñ", "UTF-8"),
+    (",", "「", "「", None, "※", "UTF-8"),
+    (",", "\uffee", "\uffed", None, None, "UTF-8"),
+    (",", "\x80", "\x80", None, None, "UTF-8"),
+    (",", "«", "«", None, "¡", "UTF-16LE"),
+    (";", "†", "§", "¿", None, "UTF-16BE"),
+    ("¦|", "「", "\\", None, "※", "UTF-16LE"),
+    (",", "«", "¬", None, None, "UTF-32LE"),
+    (",", "«", "«", None, "¡", "windows-1252"),
+    ("¦", "†", "§", "¿", None, "windows-1252"),
+    (",", "§", "§", None, "¡", "ISO-8859-1"),
+)
+
+
+@pytest.mark.parametrize("multi_line", [True, False])
+@pytest.mark.parametrize("marks", _LONG_MARKS)
+def test_marks_beyond_ascii_are_what_spark_reads_by_every_door(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marks: Any, multi_line: bool
+) -> None:
+    sep, quote, escape, special, comment, encoding = marks
+    chance = random.Random(f"{sep}{quote}{escape}{multi_line}")
+    signs = [quote, quote, escape, special or "z", comment or "#", *sep]
+    others = [each for each in "aé©„‡»" if each.encode(encoding, "ignore").decode(encoding) == each]
+    lines = []
+    for _ in range(24):
+        fields = []
+        for _ in range(_COLUMNS):
+            value = "k" + "".join(chance.choices([*signs, *others, " ", *["\n"] * multi_line], k=chance.randint(0, 6)))
+            if chance.random() < 0.3:
+                value = value.replace(sep, "").replace("\n", "")
+                fields.append(value.rstrip(quote) if len(sep) > 1 else value)  # Spark doubles a quote at the end
+                continue
+            if escape != quote:
+                value = value.replace(escape, (special or escape) + escape)
+            fields.append(quote + value.replace(quote, escape + quote) + quote)
+        lines.append(sep.join(fields))
+        if comment is not None and chance.random() < 0.2:
+            lines.append(comment + "a" + quote)
+    path = tmp_path / "a.csv"
+    path.write_bytes("\n".join(lines).encode(encoding))
+    options = {
+        "sep": sep, "quote": quote, "escape": escape, "comment": comment, "encoding": encoding, "lineSep": "\n",
+        "charToEscapeQuoteEscaping": special, "multiLine": multi_line,
+    }  # fmt: skip
+    options = {name: value for name, value in options.items() if value is not None}
+    theirs = [tuple(row) for row in spark.read.schema(_SCHEMA).options(**options).csv(str(path)).collect()]
+    assert len(theirs) > 20
+    for size in (1, 7, 1 << 20):  # the first cuts everywhere
+        scan = ss.scan_csv(str(path), schema=_SCHEMA, block_size=size, open_cost_in_bytes=0, **options)
+        for engine in ("kernel", "reference"):
+            monkeypatch.setenv("SPLITSCAN_ENGINE", engine)
+            assert rows_of(scan.to_arrow()) == theirs, (size, engine)
+            assert scan.count() == len(theirs)
+            assert rows_of(scan.head(3)) == theirs[:3]
+        monkeypatch.delenv("SPLITSCAN_ENGINE")
+    for setting in ("true", "false"):  # by the connector, and by Python
+        spark.conf.set("spark.splitscan.connector", setting)
+        try:
+            scan = ss.scan_csv(str(path), schema=_SCHEMA, block_size=7, min_partition_num=2, **options)
+            assert [tuple(row) for row in scan.to_spark(spark).collect()] == theirs, setting
+            assert scan.count(spark) == len(theirs)
+        finally:
+            spark.conf.unset("spark.splitscan.connector")
+
+
+@pytest.mark.parametrize("option", ["quote", "escape", "comment", "charToEscapeQuoteEscaping"])
+def test_marks_of_two_units_of_utf_16_are_refused_as_by_spark(spark: SparkSession, tmp_path: Path, option: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n")
+    with pytest.raises(ss.UsageError, match=r"\[bad-option\]"):
+        ss.scan_csv(str(path), schema=_SCHEMA, **{option: "𝄞"})
+    with pytest.raises(Exception, match="more than one character"):
+        spark.read.schema(_SCHEMA).option(option, "𝄞").csv(str(path)).collect()

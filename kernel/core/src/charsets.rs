@@ -71,16 +71,34 @@ impl Charset {
         }
     }
 
-    /// A mark as files have it, where records are found in their own bytes.
+    /// A mark as files have it.
     ///
     /// # Errors
     /// If it is not known.
     pub fn write(&self, mark: &str) -> Result<Vec<u8>, String> {
         let written = match self {
-            Charset::Codes(codes) if !mark.is_ascii() => codes.written(mark),
-            _ => Some(mark.as_bytes()),
+            Charset::Table(table) => {
+                let byte =
+                    |character| (0..=u8::MAX).find(|&byte| table[usize::from(byte)] == character);
+                mark.chars().map(byte).collect()
+            }
+            Charset::Codes(codes) if !mark.is_ascii() => codes.written(mark).map(<[u8]>::to_vec),
+            Charset::Utf8 | Charset::Codes(_) => Some(mark.as_bytes().to_vec()),
+            Charset::Utf16(big_endian) => {
+                let write: fn(u16) -> [u8; 2] = match big_endian {
+                    true => u16::to_be_bytes,
+                    false => u16::to_le_bytes,
+                };
+                Some(mark.encode_utf16().flat_map(write).collect())
+            }
+            Charset::Utf32(big_endian) => {
+                let write: fn(u32) -> [u8; 4] = match big_endian {
+                    true => u32::to_be_bytes,
+                    false => u32::to_le_bytes,
+                };
+                Some(mark.chars().map(u32::from).flat_map(write).collect())
+            }
         };
-        let written = written.map(<[u8]>::to_vec);
         written.ok_or_else(|| format!("a mark as the encoding has it: {mark}"))
     }
 
@@ -474,6 +492,22 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn marks_are_written_as_they_are_read() {
+        let latin: String = (0u8..=255).map(char::from).collect();
+        let latin = Charset::table(&latin).expect("256 characters");
+        let others = [false, true]
+            .map(|big_endian| [Charset::Utf16(big_endian), Charset::Utf32(big_endian)]);
+        for charset in [Charset::Utf8, latin.clone()]
+            .iter()
+            .chain(others.as_flattened())
+        {
+            let written = charset.write("\u{ab}|").expect("characters that there are");
+            assert_eq!(text(charset, &written), "\u{ab}|");
+        }
+        assert!(latin.write("\u{20ac}").is_err());
     }
 
     #[test]

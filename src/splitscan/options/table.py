@@ -196,6 +196,8 @@ def character(*, off: bool) -> OptionKind:
         found = chr(int(written[1], 16)) if written is not None else value
         if not isinstance(found, str) or len(found) != 1 or found == "\0":
             raise ValueRefusedError
+        if found > "\uffff" or "\ud800" <= found <= "\udfff":
+            raise ValueRefusedError("write a character up to U+FFFF: those beyond are two in UTF-16, as Spark counts")
         return found
 
     extra = ", or empty text to turn it off" if off else ""

@@ -23,6 +23,7 @@ class Drawn:
         self.header, self.skipped = draw.random() < 0.6, draw.choice([0, 0, 1, 2])
         self.encoding, self.sep = draw.choice(ENCODINGS), draw.choice(",;")
         self.columns, self.marks = draw.choice([1, 2, 2, 3]), draw.random() < 0.8
+        self.comment, self.quote = draw.choice([("#", '"'), ("#", '"'), ("¡", "«")])
         self.expected, self.content = {}, b""
         names = self.sep.join(["id", "b", "c"][: self.columns])
         for _ in range(self.skipped):
@@ -34,13 +35,14 @@ class Drawn:
         for _ in range(draw.choice([3, 20, 60])):
             kind = draw.random()
             if kind < 0.1 and self.header:
-                quoted = self.sep.join(f'"{name}"' for name in names.split(self.sep))
+                quoted = self.sep.join(f"{self.quote}{name}{self.quote}" for name in names.split(self.sep))
                 spaced = f" {names.replace(self.sep, f' {self.sep}  ')} "
                 self._add(draw.choice([names, quoted, spaced]), HEADER_AGAIN, draw)
             elif kind < 0.3 and self.marks and has_record:
-                self._add("#" + self._record(draw), "comment-record" if self.columns > 1 else None, draw)
+                self._add(self.comment + self._record(draw), "comment-record" if self.columns > 1 else None, draw)
             elif kind < 0.4 and self.marks:
-                self._add(draw.choice(["# no record", "#", "##1,2", "#x;;;;", "#x,,,,,"]), None, draw)
+                rest = draw.choice([" no record", "", f"{self.comment}1,2", "x;;;;", "x,,,,,"])
+                self._add(self.comment + rest, None, draw)
             elif kind < 0.45:
                 self._add("", None, draw)
             else:
@@ -50,7 +52,9 @@ class Drawn:
             self.expected.pop("skipped-record", None)
 
     def _record(self, draw):
-        return self.sep.join([str(draw.randint(0, 999)), draw.choice(["x", "#y", '"q"']), "z"][: self.columns])
+        return self.sep.join(
+            [str(draw.randint(0, 999)), draw.choice(["x", "#y", f"{self.quote}q©{self.quote}"]), "z"][: self.columns]
+        )
 
     def _add(self, line, code, draw):
         if code is not None:
@@ -62,7 +66,11 @@ class Drawn:
         path.write_bytes(self.content)
         schema = ", ".join(["id string", "b string", "c string"][: self.columns])
         options = {"sep": self.sep, "header": self.header, "skip_rows": self.skipped, "encoding": self.encoding}
-        return ss.scan_csv(path, schema, **{**options, "comment": "#", "enforce_schema": True, **FOUND, **more})
+        return ss.scan_csv(
+            path,
+            schema,
+            **{**options, "comment": self.comment, "quote": self.quote, "enforce_schema": True, **FOUND, **more},
+        )
 
 
 def odd(scan):

@@ -2,11 +2,14 @@
 
 use std::collections::HashSet;
 
+use memchr::memmem;
+
 use super::cursor::Source;
 use super::engine::Engine;
 use super::error::BlockError;
 use super::oddities::{BLANKS, COMMENT_RECORD, HEADER_RECORD, Oddities, SKIPPED_RECORD};
 use super::spec::{Format, FoundOption, Head, ScanSpec};
+use crate::charsets::Charset;
 use crate::frames::Frames;
 use crate::lines::Bounds;
 
@@ -46,23 +49,24 @@ enum Seen {
 /// Looks at what lies between records, where an option was found that drops lines.
 #[derive(Debug, Default)]
 pub(super) struct Dropped {
-    comment: Option<u8>,
-    skip_lines: usize, // at the head of a file
-    skipped: usize,    // of them that are looked at
+    comment: Option<Vec<u8>>, // as the file has it
+    skip_lines: usize,        // at the head of a file
+    skipped: usize,           // of them that are looked at
     head: Option<Seen>,
     longest: usize,
     last: Option<(u64, u64)>, // the record before what is looked at
 }
 
 impl Dropped {
-    pub(super) fn of(spec: &ScanSpec) -> Dropped {
+    pub(super) fn of(spec: &ScanSpec, charset: &Charset) -> Dropped {
         let Format::Csv(own) = &spec.format else {
             return Dropped::default();
         };
         let found = |option| own.found.contains(&option);
-        let comment = own.comment.and_then(|mark| u8::try_from(mark).ok());
+        let comment = own.comment.filter(|_| found(FoundOption::Comment));
+        let comment = comment.map(|mark| charset.write(mark.encode_utf8(&mut [0; 4])));
         Dropped {
-            comment: comment.filter(|_| found(FoundOption::Comment)),
+            comment: comment.and_then(Result::ok),
             skip_lines: own.skip_lines,
             skipped: match found(FoundOption::SkipRows) {
                 true => own.skip_lines,
@@ -78,9 +82,9 @@ impl Dropped {
         }
     }
 
-    /// The first byte of comments that are looked at.
-    pub(super) fn comment(&self) -> Option<u8> {
-        self.comment
+    /// What begins comments that are looked at.
+    pub(super) fn comment(&self) -> Option<&[u8]> {
+        self.comment.as_deref()
     }
 
     /// Whether the first records of a file are looked at.
@@ -245,7 +249,8 @@ impl Dropped {
     }
 
     fn may_hold(&self, gap: &[u8]) -> bool {
-        self.comment.is_some_and(|mark| gap.contains(&mark))
+        let mark = self.comment();
+        mark.is_some_and(|mark| memmem::find(gap, mark).is_some())
     }
 
     /// Count the comments that have as many fields as records have, and values for their columns. `gap` begins at
@@ -263,12 +268,14 @@ impl Dropped {
         while let Some(rest) = gap.get(position..).filter(|rest| !rest.is_empty()) {
             let step = engine.resume_after(rest, true).unwrap_or(rest.len()).max(1);
             let line = rest.get(..step).unwrap_or_default();
-            if let Some(mark) = line.iter().position(|&byte| Some(byte) == self.comment) {
-                let mark = mark / unit * unit;
-                let content = line.get(mark + unit..).unwrap_or_default();
-                if has_fields(engine, content, width)? && fits(engine, content)? {
-                    odd.count(COMMENT_RECORD, offset + (position + mark) as u64);
-                }
+            let mut places = (0..line.len()).step_by(unit);
+            let content = |at| line.get(at..)?.strip_prefix(self.comment()?);
+            let found = places.find_map(|at| Some((at, content(at)?)));
+            if let Some((mark, content)) = found
+                && has_fields(engine, content, width)?
+                && fits(engine, content)?
+            {
+                odd.count(COMMENT_RECORD, offset + (position + mark) as u64);
             }
             position += step;
         }

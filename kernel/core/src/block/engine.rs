@@ -13,7 +13,7 @@ use super::spec::{CsvSpec, Format, Head, ScanSpec, TextSpec};
 use super::transcoded::Transcoded;
 use super::{cobol, fixed, json, log, xml};
 use crate::charsets::Charset;
-use crate::csv::{self, Dialect, Grammar, Layout, Limits, Meaning, Object, Shape};
+use crate::csv::{self, Dialect, Grammar, Layout, Limits, Mark, Meaning, Object, Shape};
 use crate::frames::{Counted, Frames};
 use crate::lines::grammar::Grammar as LineGrammar;
 use crate::lines::{Bounds, records, text};
@@ -272,7 +272,10 @@ pub(super) fn engine_of(
 fn has_ascii_marks(format: &Format) -> bool {
     match format {
         Format::Csv(own) => {
-            own.sep.is_ascii() && own.line_sep.as_ref().is_none_or(|mark| mark.is_ascii())
+            let marks = [own.quote, own.escape, own.escape_escape, own.comment];
+            marks.iter().flatten().all(char::is_ascii)
+                && own.sep.is_ascii()
+                && own.line_sep.as_ref().is_none_or(|mark| mark.is_ascii())
         }
         Format::Text(own) => {
             let marks = [own.line_sep.as_ref(), own.escape.as_ref()];
@@ -364,8 +367,9 @@ impl Engine for Csv {
                 position += indent;
                 continue;
             }
-            if rest.first().copied() != self.grammar.dialect().comment {
-                return (at_end || !self.lines.may_begin(rest)).then_some(position);
+            if !self.grammar.is_comment(rest, 0) {
+                let is_cut = self.lines.may_begin(rest) || self.grammar.may_begin_comment(rest);
+                return (at_end || !is_cut).then_some(position);
             }
             position += indent + self.lines.resume_after(rest, at_end)?;
         }
@@ -441,14 +445,18 @@ fn csv_engine(
 ) -> Result<Csv, String> {
     let line_sep = own.line_sep.as_deref().map(|mark| marks.write(mark));
     let line_sep = line_sep.transpose()?;
+    let mark = |character: Option<char>| -> Result<Option<Mark>, String> {
+        let written = character.map(|character| marks.write(character.encode_utf8(&mut [0; 4])));
+        written.map(|written| Mark::new(&written?)).transpose()
+    };
     let grammar = Grammar::new(Dialect {
         sep: marks.write(&own.sep)?,
-        quote: own.quote.map(byte).transpose()?,
-        escape: own.escape.map(byte).transpose()?,
-        escape_escape: own.escape_escape.map(byte).transpose()?,
+        quote: mark(own.quote)?,
+        escape: mark(own.escape)?,
+        escape_escape: mark(own.escape_escape)?,
         doubled: own.doubled,
         skips_values: own.skips_values,
-        comment: own.comment.map(byte).transpose()?,
+        comment: mark(own.comment)?,
         line_sep: line_sep.clone(),
         multi_line: own.multi_line,
         trim_leading: own.trim_leading,
@@ -533,11 +541,6 @@ fn text_engine(own: &TextSpec, schema: &SchemaRef, charset: &Charset) -> Result<
         framing: parser(None)?,
         grammar,
     })
-}
-
-fn byte(character: char) -> Result<u8, String> {
-    let ascii = u8::try_from(character).ok().filter(u8::is_ascii);
-    ascii.ok_or_else(|| "quote, escape and comment are ASCII".into())
 }
 
 pub(super) fn unsupported(reason: String) -> BlockError {

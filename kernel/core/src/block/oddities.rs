@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::engine::Engine;
 use super::error::BlockError;
 use super::spec::{CsvSpec, Head};
+use crate::charsets::Charset;
 use crate::frames::Frames;
 
 /// Code of records with bytes that are no UTF-8.
@@ -117,15 +118,15 @@ pub(super) struct Header {
 
 impl Header {
     /// Of a file whose header is a record.
-    pub(super) fn of(own: &CsvSpec, head: &Head) -> Option<Header> {
+    pub(super) fn of(own: &CsvSpec, head: &Head, charset: &Charset) -> Option<Header> {
         let record = head.header_record.clone()?;
         let names = head.header.as_deref().unwrap_or_default().iter();
         let marks = [own.quote, own.escape, own.escape_escape]
             .into_iter()
             .flatten();
-        let marks = marks.filter_map(|mark| u8::try_from(mark).ok());
+        let written = marks.filter_map(|mark| charset.write(mark.encode_utf8(&mut [0; 4])).ok());
         Some(Header {
-            bare: Arc::new(Bare::of(&record, marks)),
+            bare: Arc::new(Bare::of(&record, written.flatten())),
             names: names.map(|name| name.trim_matches(BLANKS).into()).collect(),
             record,
         })
@@ -165,10 +166,11 @@ struct Needle {
 impl Bare {
     fn of(record: &[u8], marks: impl Iterator<Item = u8>) -> Bare {
         let around = Around::of(marks.chain(*b" \t\0"));
-        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80 || *byte == b'_';
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80 || byte == b'_';
+        let is_plain = |byte: &u8| is_name(*byte) && !around.has(*byte);
         let (mut parts, mut passed): (Vec<(usize, &[u8])>, usize) = (Vec::new(), 0);
         for part in record.chunk_by(|one, other| is_plain(one) == is_plain(other)) {
-            if part.first().is_some_and(is_plain) && !part.iter().any(|&byte| around.has(byte)) {
+            if part.first().is_some_and(is_plain) {
                 parts.push((passed, part.get(..MOST_NEEDLE_BYTES).unwrap_or(part)));
             }
             passed += around.outside(part.iter()).count();
@@ -261,16 +263,16 @@ pub struct Suspects {
 }
 
 impl Suspects {
-    /// Of a file with this header. `marks` may stand around its names, and lines may begin with `comment`: after any
-    /// byte with `begins_anywhere`.
+    /// Of a file with this header. The bytes of `marks` may stand around its names, and lines may begin with `comment`:
+    /// after any byte with `begins_anywhere`.
     pub fn new(
         header: Option<&[u8]>,
         marks: impl Iterator<Item = u8>,
-        comment: Option<u8>,
+        comment: Option<&[u8]>,
         begins_anywhere: bool,
     ) -> Suspects {
         Suspects {
-            comment,
+            comment: comment.and_then(first_of),
             begins_anywhere,
             header: header.map(|record| Arc::new(Bare::of(record, marks))),
         }
@@ -280,10 +282,10 @@ impl Suspects {
     pub(super) fn of(
         own: &CsvSpec,
         header: Option<&Header>,
-        comment: Option<u8>,
+        comment: Option<&[u8]>,
     ) -> Option<Suspects> {
         (comment.is_some() || header.is_some()).then(|| Suspects {
-            comment,
+            comment: comment.and_then(first_of),
             begins_anywhere: own.line_sep.is_some(),
             header: header.map(|header| header.bare.clone()),
         })
@@ -302,6 +304,11 @@ impl Suspects {
                 .as_ref()
                 .is_some_and(|header| header.may_be_in(data, self.begins_anywhere))
     }
+}
+
+/// A byte of a mark that is looked for: none before it is ASCII that is seen.
+fn first_of(mark: &[u8]) -> Option<u8> {
+    mark.iter().copied().find(|&byte| byte != 0)
 }
 
 fn is_utf8(bytes: &[u8]) -> bool {

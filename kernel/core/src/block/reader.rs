@@ -190,6 +190,7 @@ impl BlockReader {
         let charset = Head::charset(head, spec.codes.as_ref()).map_err(place)?;
         let is_utf8 = charset == Charset::Utf8;
         let engine = engine_of(&spec, &tail, head, &charset).map_err(place)?;
+        let dropped = Dropped::of(&spec, &charset);
         let mut rows = Rows::new(&spec, &block, charset).map_err(place)?;
         rows.set_layout(&spec, engine.layout().cloned());
         let is_first = start == 0 || block.is_aligned();
@@ -199,7 +200,7 @@ impl BlockReader {
             rejects: VecDeque::new(),
             noticed: Vec::new(),
             oddities: Oddities::default(),
-            dropped: Dropped::of(&spec),
+            dropped,
             header: None,
             is_utf8,
             phase: if block.limit == Some(0) {
@@ -574,7 +575,8 @@ impl BlockReader {
         if let Some(counted) = self.count_plain()? {
             return Ok(counted);
         }
-        (self.oddities, self.dropped) = (Oddities::default(), Dropped::of(&self.spec));
+        self.oddities = Oddities::default();
+        self.dropped = Dropped::of(&self.spec, self.rows.charset());
         (self.phase, self.records) = (Phase::Before, 0);
         self.rows.leave_out_given_up();
         while self.advance()?.is_some() {}
@@ -692,7 +694,7 @@ impl BlockReader {
                 .before(source, engine, &head, &mut self.oddities)?;
         }
         self.header = match &self.spec.format {
-            Format::Csv(own) => Header::of(own, &head),
+            Format::Csv(own) => Header::of(own, &head, self.rows.charset()),
             _ => None,
         };
         if start <= data_start {

@@ -142,6 +142,11 @@ impl Rows {
         })
     }
 
+    /// How the texts of the file are encoded.
+    pub(super) fn charset(&self) -> &Charset {
+        &self.charset
+    }
+
     /// The fields of the file are known.
     pub(super) fn set_layout(&mut self, spec: &ScanSpec, layout: Option<FileLayout>) {
         self.words = Words::of(spec, layout.as_ref());

@@ -2,7 +2,7 @@
 
 use super::grammar::Grammar;
 use super::leap::Leaper;
-use super::machine::{LINES, MARKS, Machine, RUNS, with_machine};
+use super::machine::{LINES, Machine, with_machine};
 use super::steps::{Entry, Kind, Place, Step, Tail};
 use crate::frames::{Counted, Frames};
 
@@ -95,14 +95,20 @@ pub fn open_starts(data: &[u8], grammar: &Grammar, longest: usize) -> Vec<i64> {
     if !grammar.spans_lines() || grammar.dialect().quote.is_none() {
         return Vec::new();
     }
-    match grammar.is_runs() {
-        true => open_lines::<RUNS>(data, grammar, longest),
-        false => open_lines::<MARKS>(data, grammar, longest),
-    }
+    with_machine!(
+        grammar,
+        OUTSIDE,
+        INSIDE,
+        open_lines::<OUTSIDE, { LINES + INSIDE % 2 }>(data, grammar, longest)
+    )
 }
 
-fn open_lines<const OUTSIDE: usize>(data: &[u8], grammar: &Grammar, longest: usize) -> Vec<i64> {
-    let mut machines = [(); 2].map(|()| Machine::<OUTSIDE, LINES>::new(data, grammar, Tail::Open));
+fn open_lines<const OUTSIDE: usize, const INSIDE: usize>(
+    data: &[u8],
+    grammar: &Grammar,
+    longest: usize,
+) -> Vec<i64> {
+    let mut machines = [(); 2].map(|()| Machine::<OUTSIDE, INSIDE>::new(data, grammar, Tail::Open));
     let [lines, quoted] = &mut machines;
     let cut = grammar.dialect().line_sep.as_ref().map_or(1, Vec::len); // of a terminator that may end the data
     let mut open = Vec::new();
@@ -140,8 +146,8 @@ fn open_lines<const OUTSIDE: usize>(data: &[u8], grammar: &Grammar, longest: usi
 
 #[cfg(test)]
 mod tests {
-    use super::super::grammar::Dialect;
-    use super::super::machine::SPANNING;
+    use super::super::grammar::{Dialect, Mark};
+    use super::super::machine::{LONG_SPANNING, MARKS};
     use super::*;
     use proptest::prelude::*;
 
@@ -151,14 +157,15 @@ mod tests {
         multi_line: bool,
         trim_leading: bool,
     ) -> Grammar {
+        let escape = escape.map(Mark::from);
         let dialect = Dialect {
             sep: b",".to_vec(),
-            quote: Some(b'"'),
+            quote: Some(b'"'.into()),
             escape,
             escape_escape: escape,
             doubled: escape.is_none(),
             skips_values: false,
-            comment: Some(b'#'),
+            comment: Some(b'#'.into()),
             line_sep: line_sep.map(<[u8]>::to_vec),
             multi_line,
             trim_leading,
@@ -216,24 +223,31 @@ mod tests {
         assert_eq!((frames.starts.len(), frames.next_start), (1, 2));
     }
 
+    fn quoted(quote: &str, rules: &Grammar) -> Grammar {
+        let quote = Mark::new(quote.as_bytes()).ok();
+        let dialect = rules.dialect().clone();
+        Grammar::new(Dialect { quote, ..dialect }).expect("another quote")
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
         fn open_starts_are_those_of_each_line_on_its_own(
-            data in prop::collection::vec(prop::sample::select(&b",\"\"\n\n\r# \\ab"[..]), 0..60),
+            data in prop::collection::vec(prop::sample::select(&b",\"\"\n\n\r# \\ab\xc2\xab"[..]), 0..60),
+            quote in prop::sample::select(vec!["\"", "\u{ab}"]),
             escape in prop::sample::select(vec![None, Some(b'\\')]),
             line_sep in prop::sample::select(vec![None, Some(&b"\n"[..]), Some(&b"ab"[..]), Some(&b"aa"[..])]),
             trim_leading in any::<bool>(),
             longest in 0usize..30,
         ) {
-            let rules = grammar(escape, line_sep, true, trim_leading);
+            let rules = quoted(quote, &grammar(escape, line_sep, true, trim_leading));
             let found = open_starts(&data, &rules, longest);
             let unquoted = Dialect { quote: None, escape: None, escape_escape: None, doubled: false, comment: None, ..rules.dialect().clone() };
             let unquoted = Grammar::new(unquoted).expect("it has less");
             let mut lines = Machine::<MARKS, LINES>::new(&data, &unquoted, Tail::Open);
             let mut start = 0;
             loop {
-                let mut one = Machine::<MARKS, SPANNING>::new(&data, &rules, Tail::Open);
+                let mut one = Machine::<MARKS, LONG_SPANNING>::new(&data, &rules, Tail::Open);
                 let line = lines.line(start, Entry::Line, &mut ());
                 let stop_of_line = if let Step::Line { stop, .. } = line { stop } else { data.len() };
                 let is_open = match one.line(start, Entry::Line, &mut ()) {
@@ -251,14 +265,15 @@ mod tests {
 
         #[test]
         fn what_is_given_of_a_part_is_given_of_the_whole(
-            data in prop::collection::vec(prop::sample::select(&b",\"\"\n\r# \\ab"[..]), 0..200),
+            data in prop::collection::vec(prop::sample::select(&b",\"\"\n\r# \\ab\xc2\xab"[..]), 0..200),
             cut in 0usize..200,
+            quote in prop::sample::select(vec!["\"", "\u{ab}"]),
             escape in prop::sample::select(vec![None, Some(b'\\')]),
             line_sep in prop::sample::select(vec![None, Some(&b"\n"[..]), Some(&b"ab"[..])]),
             multi_line in any::<bool>(),
             trim_leading in any::<bool>(),
         ) {
-            let rules = grammar(escape, line_sep, multi_line, trim_leading);
+            let rules = quoted(quote, &grammar(escape, line_sep, multi_line, trim_leading));
             let part = frame(&data[..cut.min(data.len())], &rules, false);
             let whole = frame(&data, &rules, true);
             prop_assert!(contents(&data, &whole).starts_with(&contents(&data, &part)));

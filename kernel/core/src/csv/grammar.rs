@@ -13,24 +13,87 @@ pub(super) const BLANKS: [u8; 2] = *b" \t";
 /// The separator that stands for those.
 const RUNS: &[u8] = br"\s+";
 
+const LONGEST_MARK: usize = 4; // of UTF-8
+
+/// One character that means something, as the data has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    bytes: [u8; LONGEST_MARK],
+    length: usize,
+}
+
+impl From<u8> for Mark {
+    fn from(byte: u8) -> Mark {
+        Mark {
+            bytes: [byte, 0, 0, 0],
+            length: 1,
+        }
+    }
+}
+
+impl Mark {
+    /// A mark of some bytes.
+    ///
+    /// # Errors
+    /// If they are none, or more than a character has.
+    pub fn new(written: &[u8]) -> Result<Mark, String> {
+        let mut bytes = [0; LONGEST_MARK];
+        match bytes.get_mut(..written.len()) {
+            Some(front) if !written.is_empty() => front.copy_from_slice(written),
+            _ => return Err("a mark is one character".into()),
+        }
+        let length = written.len();
+        Ok(Mark { bytes, length })
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+
+    /// The first of them.
+    pub(super) fn first(&self) -> u8 {
+        self.bytes[0]
+    }
+
+    /// The only byte of a mark that has no more.
+    pub(super) fn single(self) -> Option<u8> {
+        (self.length == 1).then_some(self.bytes[0])
+    }
+
+    /// The first byte after the mark, if one is at `at`.
+    #[inline(always)]
+    pub(crate) fn after(&self, data: &[u8], at: usize) -> Option<usize> {
+        let next = at.wrapping_add(self.length); // in the data, or at its end, where the mark is
+        let is_first = data.get(at) == Some(&self.first());
+        (is_first && (self.length == 1 || self.is_at(data, at))).then_some(next)
+    }
+
+    #[cold] // so that marks of one byte pay for no more than that
+    fn is_at(&self, data: &[u8], at: usize) -> bool {
+        data.get(at..)
+            .is_some_and(|rest| rest.starts_with(self.bytes()))
+    }
+}
+
 /// How fields and records are written; the Python class of that name says more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dialect {
     /// Separates fields; not empty. `\s+` stands for runs of spaces and tabs.
     pub sep: Vec<u8>,
     /// Encloses fields; `None` for no quoting at all.
-    pub quote: Option<u8>,
-    /// Hides the byte after it inside quotes; `None` without one, and where quotes are doubled.
-    pub escape: Option<u8>,
+    pub quote: Option<Mark>,
+    /// Hides the mark or byte after it inside quotes; `None` without one, and where quotes are doubled.
+    pub escape: Option<Mark>,
     /// Makes an escape after it data: the escape itself, which then hides any byte; or another, or `None`, and then the
     /// escape hides quotes only.
-    pub escape_escape: Option<u8>,
+    pub escape_escape: Option<Mark>,
     /// Whether a quote inside quotes is written twice.
     pub doubled: bool,
     /// Whether a quoted field with text after its closing quote is empty, and not quoted.
     pub skips_values: bool,
-    /// First byte of lines to skip.
-    pub comment: Option<u8>,
+    /// Begins lines to skip.
+    pub comment: Option<Mark>,
     /// Ends records; `None` for LF, CR and CRLF, mixed as they come.
     pub line_sep: Option<Vec<u8>>,
     /// Whether quoted fields may hold terminators.
@@ -54,6 +117,7 @@ pub struct Grammar {
     is_plain_sep: bool,
     is_plain_feed: bool,
     is_runs: bool,
+    has_long_marks: bool,
 }
 
 /// What begins at a byte.
@@ -89,20 +153,20 @@ impl Grammar {
         for (number, special) in specials
             .iter()
             .enumerate()
-            .filter_map(|(i, each)| each.map(|byte| (i, byte)))
+            .filter_map(|(i, each)| each.map(|mark| (i, mark)))
         {
             let is_part = |mark: &[u8]| match Some(special) == dialect.comment && !is_runs {
-                true => mark.first() == Some(&special), // later ones may be of characters of several bytes
-                false => mark.contains(&special),
+                true => mark.starts_with(special.bytes()), // later ones may be of characters of several bytes
+                false => memmem::find(mark, special.bytes()).is_some(),
             };
-            let is_delimiter = is_part(sep) || is_part(line_ends) || [CR, LF].contains(&special);
+            let is_delimiter = is_part(sep) || is_part(line_ends) || is_part(&[LF, CR]);
             if is_delimiter
                 || specials
                     .iter()
                     .skip(number + 1)
                     .any(|&other| other == Some(special))
             {
-                return Err("quote, escape and comment are bytes of their own".into());
+                return Err("quote, escape and comment are marks of their own".into());
             }
         }
         if sep.contains(&CR) || sep.contains(&LF) {
@@ -133,11 +197,14 @@ impl Grammar {
             .line_sep
             .as_ref()
             .is_none_or(|line_sep| *line_sep == [LF]);
+        let in_fields = [dialect.quote, dialect.escape, dialect.escape_escape];
+        let has_long_marks = in_fields.iter().flatten().any(|mark| mark.length > 1);
         Ok(Grammar {
             dialect,
             is_plain_sep,
             is_plain_feed,
             is_runs,
+            has_long_marks,
         })
     }
 
@@ -149,6 +216,11 @@ impl Grammar {
     /// Whether quotes may hide terminators.
     pub(super) fn spans_lines(&self) -> bool {
         self.dialect.multi_line
+    }
+
+    /// Whether a mark inside of fields has several bytes.
+    pub(super) fn has_long_marks(&self) -> bool {
+        self.has_long_marks
     }
 
     /// Whether fields stand between runs of blanks.
@@ -242,7 +314,14 @@ impl Grammar {
 
     /// Whether a record that would begin at `at` is a comment.
     #[inline]
-    pub(super) fn is_comment(&self, data: &[u8], at: usize) -> bool {
-        self.dialect.comment.is_some() && data.get(at).copied() == self.dialect.comment
+    pub(crate) fn is_comment(&self, data: &[u8], at: usize) -> bool {
+        let comment = self.dialect.comment;
+        comment.is_some_and(|mark| mark.after(data, at).is_some())
+    }
+
+    /// Whether a comment may begin with these bytes, if more follow.
+    pub(crate) fn may_begin_comment(&self, rest: &[u8]) -> bool {
+        let comment = self.dialect.comment;
+        comment.is_some_and(|mark| mark.bytes().starts_with(rest))
     }
 }

@@ -6,12 +6,12 @@
 //! stands right before an edge, or is the first of two. The first line with anything else is left to the machine, which
 //! is the definition; so is the end of the data.
 
-use super::grammar::{CR, Grammar, LF};
+use super::grammar::{CR, Grammar, LF, Mark};
 use super::reading::Reading;
 use super::tape::Tape;
 use crate::bits::{BLOCK, Level, Task, Vectors};
 
-/// What a dialect must be for leaps: one byte for each delimiter.
+/// What a dialect must be for leaps: one byte for each delimiter and mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leaper {
     sep: u8,
@@ -82,11 +82,17 @@ impl Leaper {
     /// `None` for dialects that only the machine reads.
     pub(super) fn new(grammar: &Grammar) -> Option<Leaper> {
         let dialect = grammar.dialect();
+        let byte = |mark: Option<Mark>| match mark {
+            Some(mark) => mark.single().map(Some),
+            None => Some(None),
+        };
+        let (quote, escape) = (byte(dialect.quote)?, byte(dialect.escape)?);
+        let comment = byte(dialect.comment)?;
         let leaper = Leaper {
             sep: grammar.sep_byte(),
-            quote: dialect.quote,
-            escape: dialect.escape,
-            comment: dialect.comment,
+            quote,
+            escape,
+            comment,
             doubled: dialect.doubled,
             returns: dialect.line_sep.is_none(),
             spans: dialect.multi_line,

@@ -1,24 +1,27 @@
 //! The state machine: from one line start to the next, field by field.
 //!
 //! It jumps from one special byte to the next. Outside quotes these are the first bytes of separators and terminators;
-//! a quote matters only where a field begins. Inside quotes they are the quote and the escape, and without
-//! `multi_line` terminators too.
+//! a quote matters only where a field begins. Inside quotes they are those of the quote and of the escape, and without
+//! `multi_line` of terminators too.
 
-use super::grammar::{BLANKS, Grammar, LAST_BLANK, LF, Terminator};
+use super::grammar::{BLANKS, Grammar, LAST_BLANK, LF, Mark, Terminator};
 use super::steps::{Entry, Kind, Place, Sink, Step, Tail, Written};
 use crate::bits::{Finder, Marks};
 
 /// Reads lines of some data. `OUTSIDE` is how many bytes are special outside quotes: [`MARKS`] or [`RUNS`]; `INSIDE` how
-/// many are inside of them: [`LINES`] or [`SPANNING`].
+/// many are inside of them: [`LINES`] or [`SPANNING`], or one of the longer ones.
 pub(super) struct Machine<'a, const OUTSIDE: usize, const INSIDE: usize> {
     data: &'a [u8],
     grammar: &'a Grammar,
     tail: Tail,
-    quote: u16,      // or NO_BYTE without one
+    quote: u16,      // the first byte, or NO_BYTE without one
+    escape: u16,     // the same
+    comment: u16,    // the same
     plain_sep: u16, // the separator, if that is one byte that never begins a terminator; else NO_BYTE
     plain_feed: u16, // the line feed, if that is a terminator; else NO_BYTE
     trims: bool,
     doubled: bool,
+    hides_any: bool,                     // the escape, whatever comes after it
     finder: Finder<'a, OUTSIDE, INSIDE>, // outside quotes, inside quotes
     marks: Marks,
 }
@@ -35,33 +38,31 @@ pub(super) const RUNS: usize = 4;
 pub(super) const LINES: usize = 4;
 /// Records may span lines: quote and escape.
 pub(super) const SPANNING: usize = 2;
+/// Both with one byte more: a mark has several bytes, and the machine of other dialects has no code for that.
+pub(super) const LONG_LINES: usize = LINES + 1;
+pub(super) const LONG_SPANNING: usize = SPANNING + 1;
 
 /// Evaluate an expression with the constants of the machine that reads a grammar.
 macro_rules! with_machine {
-    ($grammar:expr, $outside:ident, $inside:ident, $call:expr) => {
-        match ($grammar.is_runs(), $grammar.spans_lines()) {
-            (false, true) => {
-                const $outside: usize = $crate::csv::machine::MARKS;
-                const $inside: usize = $crate::csv::machine::SPANNING;
-                $call
-            }
-            (false, false) => {
-                const $outside: usize = $crate::csv::machine::MARKS;
-                const $inside: usize = $crate::csv::machine::LINES;
-                $call
-            }
-            (true, true) => {
-                const $outside: usize = $crate::csv::machine::RUNS;
-                const $inside: usize = $crate::csv::machine::SPANNING;
-                $call
-            }
-            (true, false) => {
-                const $outside: usize = $crate::csv::machine::RUNS;
-                const $inside: usize = $crate::csv::machine::LINES;
-                $call
-            }
+    ($grammar:expr, $outside:ident, $inside:ident, $call:expr) => {{
+        let grammar = &$grammar;
+        let (is_runs, spans_lines) = (grammar.is_runs(), grammar.spans_lines());
+        match (is_runs, spans_lines, grammar.has_long_marks()) {
+            (false, true, false) => with_machine!($outside MARKS, $inside SPANNING, $call),
+            (false, false, false) => with_machine!($outside MARKS, $inside LINES, $call),
+            (true, true, false) => with_machine!($outside RUNS, $inside SPANNING, $call),
+            (true, false, false) => with_machine!($outside RUNS, $inside LINES, $call),
+            (false, true, true) => with_machine!($outside MARKS, $inside LONG_SPANNING, $call),
+            (false, false, true) => with_machine!($outside MARKS, $inside LONG_LINES, $call),
+            (true, true, true) => with_machine!($outside RUNS, $inside LONG_SPANNING, $call),
+            (true, false, true) => with_machine!($outside RUNS, $inside LONG_LINES, $call),
         }
-    };
+    }};
+    ($outside:ident $first:ident, $inside:ident $second:ident, $call:expr) => {{
+        const $outside: usize = $crate::csv::machine::$first;
+        const $inside: usize = $crate::csv::machine::$second;
+        $call
+    }};
 }
 pub(super) use with_machine;
 
@@ -83,16 +84,16 @@ enum Closing {
 }
 
 impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE> {
+    const HAS_LONG_MARKS: bool = INSIDE == LONG_LINES || INSIDE == LONG_SPANNING;
+    const ENDS_IN_QUOTES: bool = INSIDE >= LINES;
+
     /// A machine for `data`.
     pub(super) fn new(data: &'a [u8], grammar: &'a Grammar, tail: Tail) -> Self {
         let [first, second] = grammar.terminator_bytes();
-        let quote = grammar.dialect().quote.unwrap_or(first);
-        let inside = [
-            quote,
-            grammar.dialect().escape.unwrap_or(quote),
-            first,
-            second,
-        ];
+        let dialect = grammar.dialect();
+        let quote = dialect.quote.map_or(first, |mark| mark.first());
+        let escape = dialect.escape.map_or(quote, |mark| mark.first());
+        let inside = [quote, escape, first, second];
         let inside = std::array::from_fn(|number| inside.get(number).copied().unwrap_or(quote));
         let outside = [grammar.sep_byte(), first, second, BLANKS[1]];
         let outside = std::array::from_fn(|number| outside.get(number).copied().unwrap_or(first));
@@ -101,11 +102,16 @@ impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE>
             data,
             grammar,
             tail,
-            quote: grammar.dialect().quote.map_or(NO_BYTE, u16::from),
+            quote: byte_if(quote, dialect.quote.is_some()),
+            escape: byte_if(escape, dialect.escape.is_some()),
+            comment: dialect
+                .comment
+                .map_or(NO_BYTE, |mark| u16::from(mark.first())),
             plain_sep: byte_if(grammar.sep_byte(), grammar.is_plain_sep()),
             plain_feed: byte_if(LF, grammar.is_plain_feed()),
-            trims: grammar.dialect().trim_leading,
-            doubled: grammar.dialect().doubled,
+            trims: dialect.trim_leading,
+            doubled: dialect.doubled,
+            hides_any: dialect.escapes_itself(),
             finder: Finder::new(data, outside, inside),
             marks: Marks::NONE,
         }
@@ -156,10 +162,12 @@ impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE>
                 next,
             }),
             Terminator::Undecided => Some(Step::Open(Place::Gap)),
-            Terminator::No if first < self.data.len() => self
-                .grammar
-                .is_comment(self.data, first)
-                .then_some(Step::Open(Place::Comment)),
+            Terminator::No if first < self.data.len() => {
+                let byte = self.data.get(first).copied();
+                let is_first = byte.map(u16::from) == Some(self.comment);
+                (is_first && self.grammar.is_comment(self.data, first))
+                    .then_some(Step::Open(Place::Comment))
+            }
             Terminator::No if first > start && self.tail != Tail::Open => Some(Step::Line {
                 kind: Kind::Blank,
                 stop: first,
@@ -239,10 +247,10 @@ impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE>
                 }
                 Some(body) => match self.closing(body, marks) {
                     Closing::Quote { at, written } => {
-                        let edge = self.edge_after_quote(at.wrapping_add(1), marks);
+                        let edge = self.edge_after_quote(self.after_quote(at), marks);
                         if let Edge::Separator { stop, .. } | Edge::Line { stop, .. } = edge {
                             let last = self.last_quote(at, stop);
-                            match self.is_blank(last.wrapping_add(1), stop) {
+                            match self.is_blank(self.after_quote(last), stop) {
                                 true => sink.field(body, last, written),
                                 false if self.grammar.dialect().skips_values => {
                                     sink.field(stop, stop, Written::Plain);
@@ -293,7 +301,35 @@ impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE>
         } else {
             start
         };
-        (u16::from(*self.data.get(at)?) == self.quote).then_some(at.wrapping_add(1))
+        self.is_quote(at).then(|| self.after_quote(at))
+    }
+
+    /// Whether a quote is at `at`.
+    #[inline(always)]
+    fn is_quote(&self, at: usize) -> bool {
+        let is_first = |&byte: &u8| u16::from(byte) == self.quote;
+        self.data.get(at).is_some_and(is_first) && self.is_all(self.grammar.dialect().quote, at)
+    }
+
+    /// The first byte after the quote at `at`.
+    #[inline(always)]
+    fn after_quote(&self, at: usize) -> usize {
+        at.wrapping_add(self.length(self.grammar.dialect().quote)) // no further than the data
+    }
+
+    /// Whether a mark is at `at`, where its first byte is.
+    #[inline(always)]
+    fn is_all(&self, mark: Option<Mark>, at: usize) -> bool {
+        !Self::HAS_LONG_MARKS || mark.is_some_and(|mark| mark.after(self.data, at).is_some())
+    }
+
+    /// Bytes of a mark that is there.
+    #[inline(always)]
+    fn length(&self, mark: Option<Mark>) -> usize {
+        match Self::HAS_LONG_MARKS {
+            true => mark.map_or(1, |mark| mark.bytes().len()),
+            false => 1,
+        }
     }
 
     /// The first byte from `start` on that is no white space, or that begins a delimiter.
@@ -311,16 +347,15 @@ impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE>
     /// The last of the quotes from `at` on: it closes the field, and those before it are data. There is one quote where
     /// doubled ones are escaped.
     #[inline(always)]
-    fn last_quote(&self, at: usize, stop: usize) -> usize {
-        let after = at.wrapping_add(1); // there is a quote at `at`
-        if after == stop || self.doubled {
+    fn last_quote(&self, mut at: usize, stop: usize) -> usize {
+        let mut next = self.after_quote(at);
+        if next == stop || self.doubled {
             return at;
         }
-        let rest = self.data.get(after..stop).unwrap_or_default();
-        let others = rest
-            .iter()
-            .take_while(|&&byte| u16::from(byte) == self.quote);
-        at.wrapping_add(others.count()) // no further than the data
+        while next < stop && self.is_quote(next) {
+            (at, next) = (next, self.after_quote(next));
+        }
+        at
     }
 
     /// Whether there is nothing but white space.
@@ -397,19 +432,28 @@ impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE>
         Some(Edge::Separator { stop: at, next })
     }
 
-    /// After an escape that hides quotes only, and none where it is data itself: before quoted bytes stands a quote, or
-    /// the data before a safe cut, so that the byte before it is one of them if it makes the escape data.
+    /// After an escape, and after the mark or byte that it hides.
+    ///
+    /// One that hides quotes only hides none where it is data itself: before quoted bytes stands a quote, or the data
+    /// before a safe cut, so that what makes the escape data is among them.
     #[cold]
     fn after_escape(&self, at: usize) -> usize {
-        let next = at.wrapping_add(1); // at is in the data
-        let before = at.checked_sub(1).and_then(|before| self.data.get(before));
-        let special = self.grammar.dialect().escape_escape;
-        let is_data = special.is_some() && before.copied() == special;
-        let hides = self
-            .data
-            .get(next)
-            .is_some_and(|&byte| u16::from(byte) == self.quote);
-        next.wrapping_add(usize::from(hides && !is_data))
+        let dialect = self.grammar.dialect();
+        let next = at.wrapping_add(self.length(dialect.escape)); // no further than the data
+        let before = self.data.get(..at).unwrap_or_default();
+        let is_data = match dialect.escape_escape {
+            _ if self.hides_any => Self::ENDS_IN_QUOTES && self.terminator(next) != Terminator::No,
+            Some(special) => before.ends_with(special.bytes()),
+            None => false,
+        };
+        if is_data {
+            return next;
+        }
+        if self.is_quote(next) {
+            return self.after_quote(next);
+        }
+        let escape = dialect.escape.filter(|_| self.hides_any);
+        escape.map_or(next, |mark| mark.after(self.data, next).unwrap_or(next + 1))
     }
 
     /// From inside quotes: the quote that closes them.
@@ -421,38 +465,41 @@ impl<'a, const OUTSIDE: usize, const INSIDE: usize> Machine<'a, OUTSIDE, INSIDE>
             at = self.finder.next_second(marks, at);
             let Some(&byte) = self.data.get(at) else {
                 return match self.tail == Tail::Record
-                    || (self.tail == Tail::File && INSIDE == LINES)
+                    || (self.tail == Tail::File && Self::ENDS_IN_QUOTES)
                 {
                     true => Closing::Line { stop: at, next: at },
                     false => Closing::Open,
                 };
             };
-            if u16::from(byte) == self.quote {
-                let is_half = self.doubled && self.data.get(at.wrapping_add(1)) == Some(&byte);
+            if u16::from(byte) == self.quote && self.is_all(self.grammar.dialect().quote, at) {
+                let next = self.after_quote(at);
+                let is_half = self.doubled
+                    && self.data.get(next) == Some(&byte)
+                    && self.is_all(self.grammar.dialect().quote, next);
                 if !is_half {
                     return Closing::Quote { at, written };
                 }
                 written = Written::Escaped;
-                at = at.wrapping_add(2);
+                at = self.after_quote(next);
                 continue;
             }
-            if INSIDE == LINES {
+            if Self::ENDS_IN_QUOTES {
                 match self.terminator(at) {
                     Terminator::Ends(next) => return Closing::Line { stop: at, next },
                     Terminator::Undecided => return Closing::Open,
                     Terminator::No => {}
                 }
             }
-            if Some(byte) != self.grammar.dialect().escape {
-                at += 1; // what begins like a terminator
+            if u16::from(byte) != self.escape || !self.is_all(self.grammar.dialect().escape, at) {
+                at += 1; // what begins like a terminator, or like a mark
                 continue;
             }
             written = Written::Escaped;
-            if !self.grammar.dialect().escapes_itself() {
+            if Self::HAS_LONG_MARKS || !self.hides_any {
                 at = self.after_escape(at);
                 continue;
             }
-            at += if INSIDE == LINES && self.terminator(at + 1) != Terminator::No {
+            at += if Self::ENDS_IN_QUOTES && self.terminator(at + 1) != Terminator::No {
                 1
             } else {
                 2

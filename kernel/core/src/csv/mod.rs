@@ -22,7 +22,7 @@ mod values;
 mod variant;
 
 pub use framing::{count, frame, open_starts};
-pub use grammar::{Dialect, Grammar};
+pub use grammar::{Dialect, Grammar, Mark};
 pub use layout::{Layout, Meaning, Named, Object, Rescue, Shape, Typing};
 pub use parse::{Limits, Parser};
 pub use split_points::last_split_point;

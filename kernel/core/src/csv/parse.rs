@@ -236,7 +236,7 @@ impl Parser {
                     self.split::<OUTSIDE, INSIDE>(data, from, to, &mut tape)
                 }
             };
-            let is_malformed = INSIDE == LINES && kind == Kind::Malformed;
+            let is_malformed = INSIDE >= LINES && kind == Kind::Malformed;
             reading.walked(&mut tape, from, to, is_malformed);
         }
         let next = reading.frames.stops.last().map_or(0, |&stop| stop as usize);

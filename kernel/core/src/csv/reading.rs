@@ -1,6 +1,6 @@
 //! The records of one call while they are read: which ones are taken, and why no more.
 
-use super::grammar::{CR, Dialect};
+use super::grammar::{CR, Dialect, Mark};
 use super::parse::Limits;
 use super::rows::Rows;
 use super::tape::Tape;
@@ -106,8 +106,8 @@ impl Reading<'_> {
     /// Add the records of the tape to the columns; the next one starts at `next`.
     pub(super) fn fill(&mut self, tape: &mut Tape, next: usize) {
         let is_first = self.rows.is_empty();
-        self.rows
-            .push(tape.fields(self.data, self.dialect.quote), self.dialect);
+        let quote = self.dialect.quote.and_then(Mark::single); // where the machine has not told of all
+        self.rows.push(tape.fields(self.data, quote), self.dialect);
         if is_first {
             self.reserve(next);
         }

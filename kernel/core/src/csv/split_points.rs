@@ -1,9 +1,9 @@
 //! Record boundaries that can be told from a few bytes, whatever comes before them.
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memmem, memrchr};
 
 use super::grammar::{CR, Grammar, LF};
-use super::machine::{MARKS, Machine, RUNS, SPANNING};
+use super::machine::{Machine, SPANNING, with_machine};
 use super::steps::{Entry, Place, Step, Tail};
 
 /// The last position in `data` that is a record boundary whatever comes before `data`, and whatever follows.
@@ -21,7 +21,7 @@ pub fn last_split_point(data: &[u8], grammar: &Grammar) -> Option<usize> {
     }
     let quote = dialect.quote?;
     let mut stop = memrchr(LF, data).map_or(0, |at| at + 1);
-    while let Some(last_quote) = memrchr(quote, data.get(..stop)?) {
+    while let Some(last_quote) = memmem::rfind(data.get(..stop)?, quote.bytes()) {
         let start = memrchr(LF, data.get(..last_quote)?)? + 1; // before the first line feed may be the rest of a line
         let end = last_quote + memchr(LF, data.get(last_quote..)?)?;
         if ends_outside(data.get(start..end)?, grammar) {
@@ -41,15 +41,20 @@ fn ends_outside(line: &[u8], grammar: &Grammar) -> bool {
             return false; // it is two lines, or more
         }
     }
-    match grammar.is_runs() {
-        true => ends_outside_from_both::<RUNS>(line, grammar),
-        false => ends_outside_from_both::<MARKS>(line, grammar),
-    }
+    with_machine!(
+        grammar,
+        OUTSIDE,
+        INSIDE,
+        ends_outside_from_both::<OUTSIDE, { SPANNING + INSIDE % 2 }>(line, grammar)
+    )
 }
 
-fn ends_outside_from_both<const OUTSIDE: usize>(line: &[u8], grammar: &Grammar) -> bool {
+fn ends_outside_from_both<const OUTSIDE: usize, const INSIDE: usize>(
+    line: &[u8],
+    grammar: &Grammar,
+) -> bool {
     [Entry::Field, Entry::Quoted].into_iter().all(|entry| {
-        let mut machine = Machine::<OUTSIDE, SPANNING>::new(line, grammar, Tail::Open);
+        let mut machine = Machine::<OUTSIDE, INSIDE>::new(line, grammar, Tail::Open);
         machine.line(0, entry, &mut ()) == Step::Open(Place::Outside)
     })
 }

@@ -269,7 +269,7 @@ impl Found {
 
 #[cfg(test)]
 mod tests {
-    use super::super::grammar::Dialect;
+    use super::super::grammar::{Dialect, Mark};
     use super::super::machine::{LINES, MARKS, SPANNING};
     use super::*;
     use crate::bits::BLOCK;
@@ -327,6 +327,7 @@ mod tests {
         multi_line: bool,
         trim_leading: bool,
     ) -> Grammar {
+        let [quote, escape, comment] = [quote, escape, comment].map(|byte| byte.map(Mark::from));
         let escape = escape.filter(|_| quote.is_some());
         let dialect = Dialect {
             sep: b",".to_vec(),

@@ -75,52 +75,67 @@ impl<'a> Reader<'a> {
 ///
 /// An escape before the quote or another escape disappears; before anything else it is data. Where another byte makes
 /// escapes data, that one disappears before an escape, and an escape before the quote alone.
-pub(super) fn unescape(mut body: &[u8], dialect: &Dialect, text: &mut Vec<u8>) {
+pub(super) fn unescape(body: &[u8], dialect: &Dialect, text: &mut Vec<u8>) {
     if let (Some(escape), false) = (dialect.escape, dialect.escapes_itself()) {
         let special = dialect.escape_escape.unwrap_or(escape);
-        while let Some(at) = memchr2(escape, special, body) {
-            let (front, rest) = body.split_at(at);
-            text.extend_from_slice(front);
-            let (first, second) = (rest.first().copied(), rest.get(1).copied());
-            let hidden = match first == Some(escape) {
-                true => second.filter(|_| second == dialect.quote),
-                false => second.filter(|&next| next == escape),
-            };
-            text.extend(hidden.or(first));
-            body = rest
-                .get(if hidden.is_some() { 2 } else { 1 }..)
-                .unwrap_or_default();
-        }
-        text.extend_from_slice(body);
-        return;
+        let find = |rest: &[u8]| memchr2(escape.first(), special.first(), rest);
+        return resolve(body, text, find, |at| match escape.after(body, at) {
+            Some(next) => Some((next, dialect.quote?.after(body, next)?)),
+            None => {
+                let next = special.after(body, at)?;
+                Some((next, escape.after(body, next)?))
+            }
+        });
     }
     let special = match dialect.doubled {
         true => dialect.quote,
         false => dialect.escape,
     };
-    while let Some(special) = special
-        && let Some(at) = memchr(special, body)
-    {
-        let hides = |next: u8| next == special || Some(next) == dialect.quote;
-        let (front, rest) = body.split_at(at);
-        text.extend_from_slice(front);
-        let hidden = rest.get(1).copied().filter(|&next| hides(next));
-        text.push(hidden.unwrap_or(special));
-        body = rest
-            .get(if hidden.is_some() { 2 } else { 1 }..)
-            .unwrap_or_default();
+    let Some(special) = special else {
+        return text.extend_from_slice(body);
+    };
+    let find = |rest: &[u8]| memchr(special.first(), rest);
+    resolve(body, text, find, |at| {
+        let next = special.after(body, at)?;
+        let hidden = special.after(body, next);
+        let hidden = hidden.or_else(|| dialect.quote?.after(body, next));
+        Some((next, hidden?))
+    });
+}
+
+/// Append a text without what disappears: from a place that `find` gives to the first of those of `hidden`, which are
+/// the ends of what it hides.
+#[inline(always)]
+fn resolve(
+    body: &[u8],
+    text: &mut Vec<u8>,
+    find: impl Fn(&[u8]) -> Option<usize>,
+    hidden: impl Fn(usize) -> Option<(usize, usize)>,
+) {
+    let (mut from, mut at) = (0, 0);
+    while let Some(step) = body.get(at..).and_then(&find) {
+        at += step;
+        match hidden(at) {
+            Some((next, end)) => {
+                text.extend_from_slice(body.get(from..at).unwrap_or_default());
+                (from, at) = (next, end);
+            }
+            None => at += 1,
+        }
     }
-    text.extend_from_slice(body);
+    text.extend_from_slice(body.get(from..).unwrap_or_default());
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::grammar::Mark;
     use super::*;
 
     fn dialect(escape: Option<u8>) -> Dialect {
+        let escape = escape.map(Mark::from);
         Dialect {
             sep: b",".to_vec(),
-            quote: Some(b'"'),
+            quote: Some(b'"'.into()),
             escape,
             escape_escape: escape,
             doubled: escape.is_none(),
@@ -141,6 +156,26 @@ mod tests {
         };
         assert_eq!(unescaped(br#"a""b"""#, None), br#"a"b""#);
         assert_eq!(unescaped(br#"a\"b\\\n\"#, Some(b'\\')), br#"a"b\\n\"#);
+        let mark = |text: &str| Mark::new(text.as_bytes()).ok();
+        let mut long = Dialect {
+            quote: mark("\u{ab}"),
+            ..dialect(None)
+        };
+        let text = |body: &str, dialect: &Dialect| {
+            let mut text = Vec::new();
+            unescape(body.as_bytes(), dialect, &mut text);
+            String::from_utf8(text).expect("UTF-8")
+        };
+        assert_eq!(
+            text("\u{ab}\u{ab}\u{a9}\u{ab}", &long),
+            "\u{ab}\u{a9}\u{ab}"
+        );
+        (long.escape, long.doubled) = (mark("\u{ac}"), false);
+        long.escape_escape = mark("\u{bf}");
+        assert_eq!(
+            text("\u{bf}\u{ac}\u{ac}\u{ab}\u{bf}", &long),
+            "\u{ac}\u{ab}\u{bf}"
+        );
     }
 
     #[test]

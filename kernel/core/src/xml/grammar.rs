@@ -3,18 +3,13 @@
 
 use std::borrow::Cow;
 
-use crate::units;
-
-/// Stands for the first unit beyond ASCII that a row tag has; further ones follow.
-const FIRST_OWN: u8 = units::OTHER + 1;
+use crate::units::Symbols;
 
 /// The name of the elements that are records, in the encoding of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowTag {
-    pub(crate) name: Vec<u8>, // in symbols: ASCII as it is
-    own: Vec<u32>,            // units beyond ASCII that the name has, in order
-    width: usize,
-    big_endian: bool,
+    pub(crate) name: Vec<u8>, // in symbols
+    symbols: Symbols,
 }
 
 impl RowTag {
@@ -23,53 +18,24 @@ impl RowTag {
     /// # Errors
     /// If there is no name, or it has more units beyond ASCII than can be told apart.
     pub fn new(name: &[u8], width: usize, big_endian: bool) -> Result<RowTag, String> {
-        if name.is_empty() || !matches!(width, 1 | 2 | 4) {
-            return Err("a row tag has a name, in code units of 1, 2 or 4 bytes".into());
+        if name.is_empty() {
+            return Err("a row tag has a name".into());
         }
-        let mut own: Vec<u32> = match width {
-            1 => Vec::new(),
-            _ => name
-                .chunks_exact(width)
-                .map(|unit| number(unit, big_endian))
-                .filter(|&unit| unit >= u32::from(units::OTHER))
-                .collect(),
-        };
-        own.sort_unstable();
-        own.dedup();
-        if own.len() > usize::from(u8::MAX - units::OTHER) {
-            return Err("a row tag has too many different characters beyond ASCII".into());
-        }
-        let mut tag = RowTag {
-            name: Vec::new(),
-            own,
-            width,
-            big_endian,
-        };
-        tag.name = tag.symbols(name).into_owned();
-        Ok(tag)
+        let symbols = Symbols::of(&[name], width, big_endian)?;
+        Ok(RowTag {
+            name: symbols.read(name).into_owned(),
+            symbols,
+        })
     }
 
     /// Bytes of a code unit.
     pub(crate) fn width(&self) -> usize {
-        self.width
+        self.symbols.width()
     }
 
     /// Units as bytes: ASCII as it is, and what else the tag has. A part of a unit at the end is left out.
     pub(crate) fn symbols<'a>(&self, data: &'a [u8]) -> Cow<'a, [u8]> {
-        if self.width == 1 {
-            return Cow::Borrowed(data);
-        }
-        let mut symbols = units::narrow(data, self.width, self.big_endian);
-        if !self.own.is_empty() {
-            for (symbol, unit) in symbols.iter_mut().zip(data.chunks_exact(self.width)) {
-                if *symbol == units::OTHER
-                    && let Ok(place) = self.own.binary_search(&number(unit, self.big_endian))
-                {
-                    *symbol = FIRST_OWN + place as u8; // as many as fit
-                }
-            }
-        }
-        Cow::Owned(symbols)
+        self.symbols.read(data)
     }
 
     /// Whether its closing tag, without white space, is at the front of `rest`.
@@ -79,15 +45,6 @@ impl RowTag {
             .strip_prefix(b"</")
             .and_then(|rest| rest.strip_prefix(self.name.as_slice()));
         after.is_some_and(|rest| rest.first() == Some(&b'>'))
-    }
-}
-
-fn number(unit: &[u8], big_endian: bool) -> u32 {
-    let place = |number: u32, &byte: &u8| number << 8 | u32::from(byte);
-    if big_endian {
-        unit.iter().fold(0, place)
-    } else {
-        unit.iter().rev().fold(0, place)
     }
 }
 

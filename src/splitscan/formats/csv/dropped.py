@@ -91,13 +91,13 @@ class DroppedRows:
             yield from self._comments(gap, offset, len(self.format.names(record)))
 
     def _comments(self, gap: bytes, offset: int, width: int) -> Iterator[tuple[str, int]]:
-        unit, sign = self.format.unit_bytes, (self.format.dialect.comment or "").encode()
+        unit, sign = self.format.unit_bytes, self.format.encoding.encode(self.format.dialect.comment or "")
         position = 0
         while position < len(gap):
             rest = gap[position:]
             step = self.format.resume_after(rest, at_end=True) or len(rest)
-            mark = rest[:step].find(sign) // unit * unit
-            content = rest[mark + unit : step]
+            mark = next((at for at in range(0, step, unit) if rest.startswith(sign, at, step)), -1)
+            content = rest[mark + len(sign) : step]
             if mark >= 0 and self._has_fields(content, width) and self.fits(content):
                 yield COMMENT_RECORD, offset + position + mark
             position += step
@@ -126,7 +126,7 @@ class CsvHeader:
         """Bytes that names may stand between."""
         dialect = self.format.dialect
         marks = "".join(filter(None, (dialect.quote, dialect.escape, dialect.escape_escape)))
-        return marks.encode("ascii", "ignore") + b" \t\0"
+        return dialect.encoding.encode(marks) + b" \t\0"
 
     @cached_property
     def _bare(self) -> bytes:

@@ -145,11 +145,10 @@ class QuotedFormat:
             if blanks and self._blank_units(rest[: len(self._line_sep)]):
                 position += blanks
                 continue
-            if rest[0] != self.dialect.comment_unit:
-                cut = (
-                    not at_end
-                    and 0 < len(rest) < len(self._line_sep)
-                    and bool((rest == self._line_sep[: len(rest)]).all())
+            if not (len(self._comment) and np.array_equal(rest[: len(self._comment)], self._comment)):
+                marks = (self._line_sep, self._comment)
+                cut = not at_end and any(
+                    len(rest) < len(mark) and np.array_equal(rest, mark[: len(rest)]) for mark in marks
                 )
                 return Need.AFTER if cut else position * self.unit_bytes
             skipped = self._skip_line(memoryview(data)[position * self.unit_bytes :], at_end=at_end)
@@ -176,6 +175,10 @@ class QuotedFormat:
     @cached_property
     def _line_sep(self) -> Units:
         return np.array(self.dialect.line_sep_units or (LF,), dtype=np.int64)
+
+    @cached_property
+    def _comment(self) -> Units:
+        return np.array(self.encoding.units(self.encoding.encode(self.dialect.comment or "")), dtype=np.int64)
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         return self._lines.first_start(before, after, at_start=at_start, at_end=at_end)
@@ -222,7 +225,7 @@ class QuotedFormat:
         dialect = self.dialect
         unsafe = {CR, dialect.quote_unit, dialect.escape_unit, dialect.escape_escape_unit}
         line_sep = dialect.line_sep_units or (LF,)
-        for symbols in (dialect.sep_units, line_sep):
+        for symbols in (dialect.sep_units, line_sep, *map(self.encoding.units, dialect.long_marks)):
             if len(symbols) > 1:
                 unsafe.update(symbols)
         if dialect.comment_unit is not None:

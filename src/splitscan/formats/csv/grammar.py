@@ -72,16 +72,21 @@ class CsvGrammar:
         )
 
     def __post_init__(self) -> None:
-        marks = {"quote": self.quote, "escape": self.escape, "comment": self.comment}
-        for option, text in {**marks, "charToEscapeQuoteEscaping": self.escape_escape or None}.items():
-            if text is not None and not (len(text) == 1 and text.isascii()):  # values are decoded as UTF-8
-                fix = "choose another character, or change it in the file"
-                raise bad_option(f"option {option} must be one ASCII character", repr(text), fix)
         escape = None if self.quote is None else self.escape
         marks = {"sep": self.sep_marks, "quote": self.quote, "escape": escape, "lineSep": self.line_sep}
         marks["charToEscapeQuoteEscaping"] = self.escape_escape
         for option, text in marks.items():
             self.encoding.check_mark(option, self.encoding.encode(text or ""))
+        if self.comment is not None and not self.comment.isascii():  # lines begin where characters do
+            self.encoding.check_mark("comment", self.encoding.encode(self.comment))
+        for option, text in {**marks, "comment": self.comment}.items():
+            is_known = all(map(self.encoding.writes_in_one_way, text or ""))
+            if not is_known or (len(text or "") > 1 and option not in {"sep", "lineSep"}):
+                raise bad_option(
+                    f"option {option} must be characters that stand for nothing else in {self.encoding.name}",
+                    repr(text),
+                    f"choose another {option}, or convert the file to UTF-8",
+                )
 
     @property
     def runs(self) -> bool:
@@ -105,20 +110,20 @@ class CsvGrammar:
 
     @cached_property
     def quote_unit(self) -> int | None:
-        """Code unit of the quote."""
-        return self.encoding.first_unit(self.quote)
+        """Code unit of the quote, or its symbol where it has several."""
+        return self.encoding.symbol(self.quote)
 
     @cached_property
     def escape_unit(self) -> int | None:
-        """Code unit of an escape that differs from the quote, else ``None``."""
-        return None if self.quote is None or self.doubled else self.encoding.first_unit(self.escape)
+        """Code unit or symbol of an escape that differs from the quote, else ``None``."""
+        return None if self.quote is None or self.doubled else self.encoding.symbol(self.escape)
 
     @cached_property
     def escape_escape_unit(self) -> int | None:
-        """Code unit that makes an escape after it data, ``None`` for none."""
+        """Code unit or symbol of what makes an escape after it data, ``None`` for none."""
         if self.escape_unit is None or self.escape_escape is None:
             return self.escape_unit
-        return self.encoding.first_unit(self.escape_escape or None)
+        return self.encoding.symbol(self.escape_escape or None)
 
     @property
     def escapes_itself(self) -> bool:
@@ -127,8 +132,25 @@ class CsvGrammar:
 
     @cached_property
     def comment_unit(self) -> int | None:
-        """Code unit that makes a line a comment."""
-        return self.encoding.first_unit(self.comment)
+        """Code unit or symbol of what makes a line a comment."""
+        return self.encoding.symbol(self.comment)
+
+    @cached_property
+    def written_marks(self) -> dict[str, bytes | None]:
+        """Quote, escape, what makes that data, and comment as a file has them; ``None`` for those without a meaning."""
+        special = None if self.escape_escape_unit is None else self.escape_escape or self.escape
+        marks = {
+            "quote": self.quote,
+            "escape": None if self.escape_unit is None else self.escape,
+            "escape_escape": special,
+            "comment": self.comment,
+        }
+        return {name: None if mark is None else self.encoding.encode(mark) for name, mark in marks.items()}
+
+    @cached_property
+    def long_marks(self) -> frozenset[bytes]:
+        """Those of them that have several code units."""
+        return frozenset(mark for mark in self.written_marks.values() if mark and len(mark) > self.encoding.unit_bytes)
 
     @property
     def doubled(self) -> bool:
@@ -239,18 +261,25 @@ def _terminator(dialect: CsvGrammar) -> bytes:
 
 def _quoted_body(dialect: CsvGrammar, quote: bytes) -> bytes:
     if dialect.doubled:
-        return rb"[^" + quote + rb"]*+(?:" + quote * 2 + rb"[^" + quote + rb"]*+)*+"
+        return _others(quote) + rb"(?:" + quote * 2 + _others(quote) + rb")*+"
     if dialect.escape is None:
-        return rb"[^" + quote + rb"]*+"
+        return _others(quote)
     escape = re.escape(dialect.encoding.encode(dialect.escape))
-    other = rb"[^" + quote + escape + rb"]*+"
+    other = _others(quote, escape)
     if not dialect.escapes_itself:
-        hiding = escape + quote + rb"?+"
+        hiding = escape + rb"(?:" + quote + rb")?+"
         if dialect.escape_escape:
             special = re.escape(dialect.encoding.encode(dialect.escape_escape))
             hiding = rb"(?<=" + special + rb")" + escape + rb"|" + hiding
         return other + rb"(?:(?:" + hiding + rb")" + other + rb")*+"
-    return other + rb"(?:" + escape + rb"[\s\S]" + other + rb")*+"
+    return other + rb"(?:" + escape + rb"(?:" + quote + rb"|" + escape + rb"|[\s\S])" + other + rb")*+"
+
+
+def _others(*marks: bytes) -> bytes:
+    """A pattern of any bytes up to the first of some marks, which are patterns themselves."""
+    if all(re.fullmatch(rb"\\?[\s\S]", mark) for mark in marks):
+        return rb"[^" + b"".join(marks) + rb"]*+"  # the same, many times faster
+    return rb"(?:(?!" + b"|".join(marks) + rb")[\s\S])*+"
 
 
 def split_fields(record: bytes, dialect: CsvGrammar) -> list[tuple[bytes, bool]]:
@@ -276,8 +305,9 @@ def split_fields(record: bytes, dialect: CsvGrammar) -> list[tuple[bytes, bool]]
     while True:
         match = compiled.field.match(record, position)
         if match is None:  # a quote that never closes
-            opening = record.index(dialect.encoding.encode(dialect.quote or ""), position)
-            fields.append((unescape(record[opening + 1 :], dialect), True))
+            quote = dialect.encoding.encode(dialect.quote or "")
+            opening = record.index(quote, position)
+            fields.append((unescape(record[opening + len(quote) :], dialect), True))
             return fields
         fields.append(_value(match, dialect))
         position = match.end()
@@ -298,7 +328,7 @@ def _value(match: re.Match[bytes], dialect: CsvGrammar) -> tuple[bytes, bool]:
         return match.group(), False
     quote = dialect.encoding.encode(dialect.quote or "")
     junk = match.group("junk").rstrip(_BLANKS)
-    if junk.lstrip(_BLANKS) and junk.strip(quote):
+    if junk.lstrip(_BLANKS) and junk.replace(quote, b""):
         return b"" if dialect.skips_values else match.group(), False
     return unescape(match.group("body"), dialect) + junk.lstrip(_BLANKS), True
 
@@ -321,7 +351,7 @@ def unescape(body: bytes, dialect: CsvGrammar) -> bytes:
             special = re.escape(dialect.encoding.encode(dialect.escape_escape))
             escaped = special + rb"(" + re.escape(escape) + rb")|" + escaped
         return re.sub(escaped, lambda found: found[found.lastindex or 0] if found.lastindex else b"", body)
-    return re.sub(re.escape(escape) + rb"([" + re.escape(quote + escape) + rb"])", rb"\1", body)
+    return re.sub(re.escape(escape) + rb"(" + re.escape(quote) + rb"|" + re.escape(escape) + rb")", rb"\1", body)
 
 
 def native_settings(dialect: CsvGrammar) -> dict[str, Any]:
@@ -329,11 +359,8 @@ def native_settings(dialect: CsvGrammar) -> dict[str, Any]:
     encode = dialect.encoding.encode
     return {
         "sep": encode(dialect.sep),
-        "quote": dialect.quote_unit,
-        "escape": dialect.escape_unit,
-        "escape_escape": dialect.escape_escape_unit,
+        **dialect.written_marks,
         "doubled": dialect.doubled,
-        "comment": dialect.comment_unit,
         "line_sep": None if dialect.line_sep is None else encode(dialect.line_sep),
         "multi_line": dialect.multi_line,
         "trim_leading": dialect.trim_leading,

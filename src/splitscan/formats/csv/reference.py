@@ -54,18 +54,30 @@ class QuotedReferenceFramer:
         self._line_run: list[int] = []  # the same without regard to separators, for terminators
 
     def push(self, byte: int) -> None:
-        width = self._dialect.encoding.unit_bytes
-        self._partial += bytes([byte])
-        if len(self._partial) == width:
-            unit = int.from_bytes(self._partial, "big" if self._dialect.encoding.big_endian else "little")
-            self._partial = b""
-            self._take(unit)
-            self._position += 1
+        marks, partial = self._dialect.long_marks, self._partial + bytes([byte])
+        if marks and len(partial) > 1 and not any(mark.startswith(partial) for mark in marks):
+            self.flush()  # no mark begins inside of another
+            partial = partial[-1:]
+        self._partial = partial
+        if any(len(mark) > len(partial) and mark.startswith(partial) for mark in marks):
+            if self.state is CsvState.CR_SEEN:
+                self._close_line(self._position)  # it is no line feed
+        elif len(partial) >= self._dialect.encoding.unit_bytes:
+            self.flush()
+
+    def flush(self) -> None:
+        """Take the bytes that wait for more: a mark of several units at once, other units one by one."""
+        encoding, partial = self._dialect.encoding, self._partial
+        size = len(partial) if partial in self._dialect.long_marks else encoding.unit_bytes
+        for stop in range(size, len(partial) + 1, size):
+            self._take(int.from_bytes(partial[stop - size : stop], "big" if encoding.big_endian else "little"))
+            self._position += size // encoding.unit_bytes
+        self._partial = b""
 
     @property
     def is_in_a_run(self) -> bool:
         """True if bytes that are part of no mark change nothing."""
-        return self.state in _IN_RUNS
+        return self.state in _IN_RUNS and not self._partial
 
     def pass_over(self, count: int) -> None:
         """Take bytes that are part of no mark, in a run (units of one byte only)."""
@@ -76,6 +88,7 @@ class QuotedReferenceFramer:
 
     def finish(self) -> None:
         """End of the stream: the last record needs no terminator, but its quotes must be closed."""
+        self.flush()
         if self.state is CsvState.CR_SEEN:
             self._close_line(self._position)
         if self.state in _IN_QUOTES and self._dialect.multi_line:
@@ -282,6 +295,7 @@ class CsvReferenceFraming:
                     break
             machine.push(raw[position])
             position += 1
+        machine.flush()
         return machine
 
     def _summary(self, data: Buffer, before: bytes, mark: int, state: int) -> Run | None:

@@ -143,9 +143,20 @@ class Encoding:
         width, order = self.unit_bytes, _ORDERS[self.big_endian]
         return tuple([int.from_bytes(data[i : i + width], order) for i in range(0, len(data), width)])
 
-    def first_unit(self, text: str | None) -> int | None:
-        """The first code unit of *text*; ``None`` where there is none."""
-        return None if text is None else int.from_bytes(self.encode(text)[: self.unit_bytes], _ORDERS[self.big_endian])
+    def symbol(self, mark: str | None) -> int | None:
+        """A mark as one number: its code unit, or more than any is where it has several; ``None`` without one."""
+        return None if mark is None else int.from_bytes(self.encode(mark), _ORDERS[self.big_endian])
+
+    def writes_in_one_way(self, character: str) -> bool:
+        r"""True if a character stands for nothing else in a file: neither other bytes, nor what is no text.
+
+        Example:
+            >>> utf_8 = resolve_encoding("UTF-8")
+            >>> utf_8.writes_in_one_way("«"), utf_8.writes_in_one_way("\ufffd")
+            (True, False)
+        """
+        all_bytes = bytes(range(256)).decode(self.codec, "replace") if self.unit_bytes == 1 else ""
+        return character != "\ufffd" and all_bytes.count(character) <= 1
 
     def write_units(self, units: tuple[int, ...]) -> bytes:
         """The bytes of code units in this encoding's byte order: the inverse of :meth:`units`."""

@@ -180,20 +180,78 @@ def test_a_header_whose_quotes_never_close_is_an_error_that_says_what_to_check()
         ({"quote": None}, b'"a",b', [(b'"a"', False), (b"b", False)]),
         ({"sep": "||"}, b'a|b||"c||d"||', [(b"a|b", False), (b"c||d", True), (b"", False)]),
         ({"trim_leading": True}, b'  "a", b', [(b"a", True), (b" b", False)]),
+        (
+            {"quote": "«", "escape": "«"},
+            "«a««b«,««,©«".encode(),
+            [("a«b".encode(), True), (b"", True), ("©«".encode(), False)],
+        ),
+        (
+            {"quote": "«", "escape": "¬"},
+            "«a¬«¬¬¬©«,«b«««,«c«d".encode(),
+            [
+                ("a«¬¬©".encode(), True),
+                ("b««".encode(), True),
+                ("«c«d".encode(), False),
+            ],
+        ),
+        (
+            {"quote": "«", "escape": "¬", "escape_escape": "¿"},
+            "«¿¬«, «¬«¬¬«".encode(),
+            [("¬".encode(), True), (" «¬«¬¬«".encode(), False)],
+        ),
     ],
 )
 def test_fields_are_separated_and_unquoted(settings: Any, record: bytes, expected: list[Any]) -> None:
     assert split_fields(record, rfc(**settings)) == expected
 
 
-@pytest.mark.parametrize("option", ["quote", "escape", "comment"])
+@pytest.mark.parametrize("option", ["quote", "escape", "comment", "escape_escape"])
 @pytest.mark.parametrize(
-    ("encoding", "text"), [("UTF-8", "é"), ("UTF-16LE", "𝄞"), ("ISO-8859-1", "§"), ("UTF-16", "»")]
+    ("encoding", "text"),
+    [
+        ("UTF-8", "ab"),
+        ("UTF-8", "\ufffd"),
+        ("UTF-16LE", "\ufffd"),
+        ("cp1006", "\ufe8e"),
+        ("windows-1252", "Ж"),
+        ("GBK", "※"),
+    ],
 )
-def test_a_special_character_must_be_ascii_because_values_are_decoded_as_utf_8(
-    option: str, encoding: str, text: str
-) -> None:
-    with pytest.raises(UsageError, match=f"option {option} must be") as caught:
+def test_a_mark_that_could_be_something_else_in_a_file_is_refused(option: str, encoding: str, text: str) -> None:
+    with pytest.raises(UsageError) as caught:
         CsvGrammar(**{"encoding": resolve_encoding(encoding), option: text})
     assert caught.value.reason_code == "bad-option"
-    assert repr(text) in str(caught.value)
+
+
+LONG: list[tuple[Any, str, list[str]]] = [
+    ({"quote": "«", "escape": "«"}, "«a\n««©»\n«,b\n©«\n««,«\u00abc«\n", ["«a\n««©»\n«,b", "©«", "««,«\u00abc«"]),
+    ({"quote": "†", "escape": "§"}, "†a§†\n‡†,§†\n†§§\n†\n", ["†a§†\n‡†,§†", "†§§\n†"]),
+    ({"quote": "†", "escape": "§", "escape_escape": "¶"}, "†¶§†\n†§†\n†\n†¶§§†\n†", ["†¶§†", "†§†\n†", "†¶§§†\n†"]),
+    ({"quote": "«", "escape": None}, "«a\n¬«««\nb«\n", ["«a\n¬«««", "b«"]),
+    ({"comment": "¡"}, '¡a"\n©\n¡\n"\n¡"\n', ["©", '"\n¡"']),
+    ({"sep": "¦", "quote": "§", "escape": "§"}, "a¦§\n¦§\n¦§§\n", ["a¦§\n¦§", "¦§§"]),
+    ({"quote": "«", "escape": "«", "trim_leading": True}, " «a\n«\n a«\n", [" «a\n«", " a«"]),
+    ({"quote": "«", "escape": "«", "line_sep": "»"}, "a»«b»«»c", ["a", "«b»«", "c"]),
+]
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16LE", "UTF-32BE", "windows-1252"])
+@pytest.mark.parametrize(("settings", "text", "expected"), LONG)
+def test_marks_beyond_ascii_are_whole_characters(settings: Any, text: str, expected: list[str], encoding: str) -> None:
+    dialect = rfc(encoding=resolve_encoding(encoding), **settings)
+    assert records(dialect, text) == expected
+    data = dialect.encoding.encode(text)
+    fast, slow = QuotedFormat(dialect), CsvReferenceFraming(dialect)
+    for cut in range(len(data) + 1):  # inside of marks too
+        for at_end in (False, True):
+            one, other = fast.frame(data[:cut], at_end=at_end), slow.frame(data[:cut], at_end=at_end)
+            assert (one.starts.tolist(), one.stops.tolist()) == (other.starts.tolist(), other.stops.tolist()), cut
+            assert one.next_start == other.next_start, cut
+        assert fast.gap_bytes(data[:cut], at_end=True) is not Need.AFTER
+
+
+def test_a_comment_that_is_cut_in_its_mark_is_no_record_yet() -> None:
+    format = QuotedFormat(rfc(comment="¡"))
+    assert format.gap_bytes(b"\n\xc2", at_end=False) is Need.AFTER
+    assert format.gap_bytes(b"\n\xc2", at_end=True) == 1
+    assert format.gap_bytes(b"\n\xc2\xa1a\n\xc2\xa9", at_end=False) == 5

@@ -13,7 +13,7 @@ from splitscan.formats.csv.reference import CsvReferenceFraming, CsvState, Quote
 from splitscan.formats.framing.encodings import resolve_encoding
 
 UTF_8 = resolve_encoding("UTF-8")
-BEFORE = (b"", b"a", b",", b'"', b'a"', b'"a\n', b'"a"', b'"\\', b'a\n"\r')
+BEFORE = (b"", b"a", b",", b'"', b'a"', b'"a\n', b'"a"', b'"\\', b'a\n"\r', b"\xc2", b"\xc2\xab", b"\xc2\xab\xc2")
 
 
 def csv(**settings: Any) -> CsvGrammar:
@@ -36,6 +36,8 @@ def is_boundary(dialect: CsvGrammar, before: bytes, data: bytes) -> bool:
         (csv(escape="\\"), b'a,"\n\\'),
         (csv(escape=None, trim_leading=True), b' ,"\n'),
         (csv(line_sep="\n"), b'a,"\n\r'),
+        (csv(quote="«", escape="«"), b",\xc2\xab\n"),
+        (csv(quote="«", escape="¬"), b"\xc2\xab\xac\n"),
     ],
 )
 def test_a_split_point_is_a_boundary_whatever_comes_before(dialect: CsvGrammar, alphabet: bytes) -> None:
@@ -47,7 +49,7 @@ def test_a_split_point_is_a_boundary_whatever_comes_before(dialect: CsvGrammar, 
             if point is not None:
                 found += 1
                 assert all(is_boundary(dialect, before, data[:point]) for before in BEFORE), data
-    assert found > 100
+    assert found > 20
 
 
 @pytest.mark.parametrize(

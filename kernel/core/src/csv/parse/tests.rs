@@ -4,14 +4,14 @@ use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use proptest::prelude::*;
 
-use super::super::grammar::Dialect;
+use super::super::grammar::{Dialect, Mark};
 use super::super::layout::{Meaning, Named, Rescue};
 use super::*;
 
 fn rfc() -> Dialect {
     Dialect {
         sep: b",".to_vec(),
-        quote: Some(b'"'),
+        quote: Some(b'"'.into()),
         escape: None,
         escape_escape: None,
         doubled: true,
@@ -149,6 +149,7 @@ proptest! {
         tape_bytes in prop::sample::select(vec![1, 40, 300, FULL_BYTES]),
     ) {
         let (multi_line, trim_leading, at_end) = flags;
+        let [escape, comment] = [escape, comment].map(|byte| byte.map(Mark::from));
         let dialect = Dialect { escape, escape_escape: escape, comment, line_sep, multi_line, trim_leading, doubled: escape.is_none(), ..rfc() };
         let limits = Limits { stop, at_end, max_rows, max_record_bytes };
         let mut parser = parser_of(dialect, None, MAX_COLUMN_BYTES);
@@ -194,6 +195,7 @@ fn masks_prove_no_more_wherever_a_block_ends() {
             (Some(b'\\'), Some(b'#'), true),
             (None, None, false),
         ] {
+            let [escape, comment] = [escape, comment].map(|byte| byte.map(Mark::from));
             let dialect = Dialect {
                 escape,
                 escape_escape: escape,
