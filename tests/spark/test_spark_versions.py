@@ -61,7 +61,7 @@ def test_a_source_that_spark_4_0_has_found_itself_is_registered(monkeypatch, con
     def register(_) -> None:
         raise Refused(condition)
 
-    monkeypatch.setattr("splitscan.spark.registration.check_workers", lambda _: None)
+    monkeypatch.setattr("splitscan.spark.driver.check_workers", lambda _: None)
     with nullcontext() if condition == "DATA_SOURCE_ALREADY_EXISTS" else pytest.raises(Refused):
         register_python(SimpleNamespace(dataSource=SimpleNamespace(register=register)))
 

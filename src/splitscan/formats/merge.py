@@ -73,6 +73,16 @@ def join(left: pa.DataType, right: pa.DataType, text: str | None = None) -> pa.D
     return _join_numbers(left, right)
 
 
+def holds(wide: pa.DataType, narrow: pa.DataType) -> bool:
+    """True if a column of the one type holds the values of the other; a string holds the texts of all.
+
+    Example:
+        >>> holds(pa.float64(), pa.int32()), holds(pa.string(), pa.list_(pa.int32())), holds(pa.int32(), pa.string())
+        (True, True, False)
+    """
+    return bool(spoken(join(wide, narrow)) == spoken(wide))
+
+
 def join_all(kinds: Iterable[pa.DataType], text: str | None = None) -> pa.DataType:
     """The join of any number of types; ``null`` of none. Structs are joined at once: each member is looked at once."""
     known = [kind for kind in dict.fromkeys(kinds) if not pa.types.is_null(kind)]

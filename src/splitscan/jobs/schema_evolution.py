@@ -10,7 +10,7 @@ import pyarrow as pa
 from splitscan.blocks import Reject
 from splitscan.errors import SchemaError, Where, bad_option, quote_list
 from splitscan.formats.decoding.contract import format_ddl
-from splitscan.formats.merge import NO_VALUE, has_more_members, join, join_all, settled
+from splitscan.formats.merge import NO_VALUE, has_more_members, holds, join, join_all, settled
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.source import EvolvedSource
 from splitscan.options import Mode
@@ -97,7 +97,7 @@ def with_new_columns(
         if mode is not SchemaEvolution.ADD:
             rule = "records have a column that no sample has shown (schema_evolution_mode=failOnNewColumns)"
             fix = "set schema_evolution_mode: addNewColumns adds it, none ignores it; or give a schema"
-        elif known is not None and join(known, new.type) == known:
+        elif known is not None and holds(known, new.type):
             rule = "records repeat an element that no sample has shown twice, and a column of one value would lose some"
             fix = "raise sampleBytes or sampleFiles; or give a schema in which it is an array"
         elif name in schema.names and there is not None and name in there.names:
@@ -163,7 +163,7 @@ class _Columns:
                 continue
             if _takes(here.type, column, False, rescues) or has_more_members(column.field.type, here.type):
                 continue
-            sighting = next(each for each in column.sightings if join(here.type, each.kind) != here.type)
+            sighting = next(each for each in column.sightings if not holds(here.type, each.kind))
             where, value = self._first_misfit(here, sighting.path)
             ddl = format_ddl(self._there)
             raise SchemaError(
@@ -220,13 +220,13 @@ class _Columns:
 
 def _takes(here: pa.DataType, column: ResolvedColumn, keeps_types: bool, rescues: bool) -> bool:
     if column.source is ColumnSource.HINT:
-        return bool(join(here, column.field.type) == here)
+        return holds(here, column.field.type)
     if column.source is not ColumnSource.FILE:
         return False
     kinds = [sighting.kind for sighting in column.sightings]
     if has_more_members(join_all(kinds), here) and not rescues:
         return False
-    return keeps_types or all(join(here, kind) == here for kind in kinds)
+    return keeps_types or all(holds(here, kind) for kind in kinds)
 
 
 def _new_member(name: str, found: pa.DataType, known: pa.DataType | None) -> str:

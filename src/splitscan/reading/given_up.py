@@ -64,7 +64,7 @@ def total(parts: Iterable[RowCount]) -> RowCount:
 
     Example:
         >>> total([RowCount(3), RowCount(2, 1, "b", 5, "x"), RowCount(1, 2, "a", 9, "x")])
-        RowCount(rows=6, given_up=3, path='a', offset=9, code='x', odd=())
+        RowCount(rows=6, given_up=3, path='a', offset=9, code='x', reason=None, odd=())
     """
     counted = list(parts)
     first = min((part for part in counted if part.given_up), key=lambda part: (part.path, part.offset), default=None)

@@ -290,6 +290,9 @@ class RecordBlockReader(FileBlockReader):
             self._rejected += int(dropped_too.sum()) if self._request.wants_faults else 0
             if rows := np.flatnonzero(~dropped_too).tolist():
                 self._count_delivered(len(rows), lambda: self._rejects_of(step, decoded, rows[0] + 1)[rows[0]])
+            lost, losses = np.flatnonzero(dropped_too).tolist(), self._request.losses
+            if lost and losses is not None:
+                losses.take(len(lost), lambda: self._rejects_of(step, decoded, lost[0] + 1)[lost[0]])
         return keep
 
     def _reject(self, rejects: Sequence[Reject]) -> None:
