@@ -94,7 +94,7 @@ def test_any_depth_and_any_number_of_parts_is_read(tmp_path: Path) -> None:
 def test_a_row_tag_has_a_name_and_few_letters() -> None:
     letters = "".join(map(chr, range(0x100, 0x100 + 128))).encode("utf-16-le")
     for name, width in ((b"", 1), (b"r", 3), (letters, 2)):
-        with pytest.raises(splitscan_kernel.Unsupported, match="row tag|code units|characters beyond ASCII"):
+        with pytest.raises(splitscan_kernel.Unsupported, match=r"row tag|code units|characters beyond ASCII"):
             splitscan_kernel.Xml(name, width, False)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -194,6 +195,7 @@ def mask(text: str, options: KafkaOptions) -> str:
 
 
 _ADMIN = "confluent_kafka.admin"
+_PAUSE_SECONDS = 0.1  # before a partition is asked for its leader again
 _INTERNAL = "__"  # what the names of topics begin with that Kafka keeps for itself; a pattern does not mean them
 _OF_CONSUMERS = ("isolation.level",)  # settings that an administrator's client does not have
 
@@ -283,13 +285,20 @@ class KafkaCluster:
         asked = {library.TopicPartition(*source): point for source in wanted}
         uncommitted = self._options.client.get("isolation.level") == "read_uncommitted"
         level = library.IsolationLevel.READ_UNCOMMITTED if uncommitted else library.IsolationLevel.READ_COMMITTED
-        try:
-            answers: Mapping[Any, Any] = self._client().list_offsets(
-                asked, isolation_level=level, request_timeout=self._timeout_seconds
-            )
-            found = {TopicPartition(key.topic, key.partition): each.result().offset for key, each in answers.items()}
-        except library.KafkaException as error:
-            raise failed(f"the {which} offsets", error, self._options) from None
+        codes, deadline = library.KafkaError, time.monotonic() + self._timeout_seconds
+        while True:
+            try:
+                answers: Mapping[Any, Any] = self._client().list_offsets(
+                    asked, isolation_level=level, request_timeout=self._timeout_seconds
+                )
+                places = {TopicPartition(key.topic, key.partition): each for key, each in answers.items()}
+                found = {place: each.result().offset for place, each in places.items()}
+                break
+            except library.KafkaException as error:  # a new partition has no leader for a moment
+                no_leader = error.args[0].code() in {codes.LEADER_NOT_AVAILABLE, codes.NOT_LEADER_FOR_PARTITION}
+                if not no_leader or time.monotonic() > deadline:
+                    raise failed(f"the {which} offsets", error, self._options) from None
+                time.sleep(_PAUSE_SECONDS)
         return {source: int(found[source]) for source in wanted}
 
     def _missing(self, name: str) -> SourceMissingError:
