@@ -145,8 +145,7 @@ def report_error(error: Exception) -> int:
 
     known.rule = spell_settings(known.rule)
     known.fix = None if known.fix is None else spell_hint(known.fix)
-    if known.reason_code == "dialect-unclear" and known.seen is not None:  # which says options
-        known.seen = spell_hint(known.seen)
+    known.seen = spell_hint(known.seen) if isinstance(known.seen, Advice) else known.seen
     _print_error(show_text(str(known), keep_lines=True))
     return known.exit_code
 

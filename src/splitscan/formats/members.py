@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import partial
 from operator import or_
 from typing import Any, Protocol
 
@@ -117,9 +117,10 @@ def infer_members(rules: MemberRules, options: ReadOptions, heads: Heads, *, ref
     kept = Summaries("members", or_, Members.plain, Members.of_plain)
     samples = heads.parts(partial(_members_in, rules), kept)
     schemas = [(file, sample.schema) for file, sample in samples]
+    whole = join_all([sample.kind for _, sample in samples], rules.text)
     if rules.text is not None:  # one value in this file may be several in others
-        whole = struct_types(reduce(or_, (sample for _, sample in samples), Members(text=rules.text)).kind)
-        schemas = [(file, pa.schema([_as_in(whole, each) for each in schema])) for file, schema in schemas]
+        types = struct_types(whole)
+        schemas = [(file, pa.schema([_as_in(types, each) for each in schema])) for file, schema in schemas]
     merged = merge_schemas(evidence_of(schemas), match_case=True)
     whole_kind = pa.struct(merged.schema)
     if _count(whole_kind) > MOST_MEMBERS:
@@ -132,7 +133,7 @@ def infer_members(rules: MemberRules, options: ReadOptions, heads: Heads, *, ref
     if has_other and len(schema) and options.reading.mode is Mode.PERMISSIVE:
         schema = pa.schema([*(field for field in schema if field.name != corrupt), pa.field(corrupt, pa.string())])
     records = sum(sample.records for _, sample in samples)
-    texts = tuple(read_as_text(join_all([pa.struct(columns) for _, columns in schemas], rules.text)))
+    texts = tuple(read_as_text(whole))
     repeated = next((sample.repeated for _, sample in samples if sample.repeated is not None), None)
     return FoundSchema(schema, merged, len(heads.chosen), records, texts=texts, repeated=repeated)
 
@@ -272,6 +273,7 @@ class MemberSummary:
                 self._kinds.append(kind)
             if len(self._kinds) > _JOINED_RECORDS:
                 self._join()
+        del self._repeated[1:]
 
     def _join(self) -> None:
         self._kinds = [join_all(self._kinds, self._rules.text)]

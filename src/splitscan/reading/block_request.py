@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -149,11 +149,14 @@ class BlockReader(ABC):
             self._count_lost(rejects, rejects.delivered)
 
     def _count_lost(self, rejects: Sequence[Reject], delivered: npt.NDArray[np.bool_]) -> None:
-        lost, losses = ~delivered, self._request.losses
-        if losses is not None and lost.any():
-            losses.take(int(lost.sum()), lambda: rejects[int(lost.argmax())])
-        if delivered.any():
-            self._count_delivered(int(delivered.sum()), lambda: rejects[int(delivered.argmax())])
+        for some, count in ((~delivered, self._count_dropped), (delivered, self._count_delivered)):
+            if some.any():
+                count(int(some.sum()), partial(rejects.__getitem__, int(some.argmax())))
+
+    def _count_dropped(self, count: int, first: Callable[[], Reject]) -> None:
+        """Count rejects that are no rows, where nobody takes them; see :meth:`RejectCounter.take`."""
+        if self._request.losses is not None:
+            self._request.losses.take(count, first)
 
     def _count_delivered(self, count: int, first: Callable[[], Reject]) -> None:
         """Count rejects that are rows, where nobody takes them; see :meth:`RejectCounter.take_delivered`."""

@@ -124,11 +124,10 @@ class RejectCounter:
 
     def counted(self, rows: int) -> RowCount:
         """So many rows, with the records that are none."""
-        first = self._first
+        counted, first = RowCount(rows, self._records, odd=tuple(self._oddities)), self._first
         if first is None:
-            return RowCount(rows, odd=tuple(self._oddities))
-        odd = tuple(self._oddities)
-        return RowCount(rows, self._records, first.path, first.offset, first.code, first.reason, odd)
+            return counted
+        return counted._replace(path=first.path, offset=first.offset, code=first.code, reason=first.reason)
 
     def report(self) -> None:
         """Log warnings of what there is to warn of, and hand over columns to who takes them."""

@@ -288,17 +288,19 @@ class RecordBlockReader(FileBlockReader):
         elif count:
             dropped_too = decoded.faults.structural[:count] if self._drops else np.zeros(count, np.bool_)
             self._rejected += int(dropped_too.sum()) if self._request.wants_faults else 0
-            if rows := np.flatnonzero(~dropped_too).tolist():
-                self._count_delivered(len(rows), lambda: self._rejects_of(step, decoded, rows[0] + 1)[rows[0]])
-            lost, losses = np.flatnonzero(dropped_too).tolist(), self._request.losses
-            if lost and losses is not None:
-                losses.take(len(lost), lambda: self._rejects_of(step, decoded, lost[0] + 1)[lost[0]])
+            for some, tally in ((dropped_too, self._count_dropped), (~dropped_too, self._count_delivered)):
+                if some.any():
+                    tally(int(some.sum()), partial(self._fault_of, step, decoded, int(some.argmax())))
         return keep
 
     def _reject(self, rejects: Sequence[Reject]) -> None:
         if self._fails:
             raise failed_fast(rejects[0], self._block.where(rejects[0].offset))
         self._hand_on(rejects)
+
+    def _fault_of(self, step: RecordChunk, decoded: Decoded, number: int) -> Reject:
+        """One of the faults of a step, as a reject."""
+        return self._rejects_of(step, decoded, number + 1)[number]
 
     def _rejects_of(self, step: RecordChunk, decoded: Decoded, count: int) -> RejectBatch:
         """The first faults of a step, as rejects."""

@@ -100,7 +100,7 @@ def unclear(found: Dialect, path: str | None, *, is_read: bool = True) -> Schema
     return SchemaError(
         "the dialect of the files is not clear",
         Where(path),
-        seen=seen,
+        seen=Advice(seen),
         fix=f"give the options that are right, such as sep, quote, escape, header and encoding{others}",
         code="dialect-unclear",
     )

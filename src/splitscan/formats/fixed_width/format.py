@@ -41,8 +41,6 @@ _ENTRY = re.compile(
     r"\s*(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<name>[^\s`,]+))\s+(?P<start>[0-9]{1,18})\s+(?P<length>[0-9]{1,18})"
     r"(?:\s+(?P<type>[A-Za-z_]\w*(?:\s*\([\s0-9,]*\))?))?\s*(?:,|\Z)"
 )
-
-
 _NUMBER = re.compile(r"[+-]?\.?\d[\d.,eE+-]*")
 _LOOKED_AT, _LEAST_BELOW = 20, 3  # lines below the first
 

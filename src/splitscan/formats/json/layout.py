@@ -113,7 +113,7 @@ AS_TEXT = (
     "in an ingest also with max_reject_ratio=1, reads each as text"
 )
 _LEAST_OF_KIND = 20  # members, fewer of which may well be the columns of one record
-_MOST = 0.5
+_MOST = 0.5  # of the members, so that they are data and no columns
 _KINDS: dict[type, str] = {str: "texts", list: "arrays", dict: "objects", bool: "truth values", type(None): "null"}
 _LEAST = 2  # rows, of which one would be no sign
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},]', re.DOTALL)
