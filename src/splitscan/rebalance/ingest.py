@@ -192,10 +192,10 @@ def remains_of(
     Example:
         >>> from splitscan.blocks import FileMetadata
         >>> file = FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv")
-        >>> done = LedgerBlock(0, 0, 3, 6, 4, 8, 1, 0, "")
-        >>> left = remains_of([(0, BlockMetadata(file, 0, 10, 0))], {0: [done]})
+        >>> done = [LedgerBlock(0, 0, 0, 2, 0, 2, 1, 0, ""), LedgerBlock(0, 0, 3, 6, 4, 8, 1, 0, "")]
+        >>> left = remains_of([(0, BlockMetadata(file, 0, 10, 0))], {0: done})
         >>> [(block.start, block.stop, block.first_record_start) for block in left]
-        [(0, 3, None), (6, 10, 8)]
+        [(2, 3, 2), (6, 10, 8)]
     """
     for file_index, block in plan:
         start, first = block.start, block.first_record_start

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from heapq import nlargest
-from operator import attrgetter
 from os.path import commonprefix
 
 from splitscan.blocks import BlockMetadata, FileMetadata
@@ -85,7 +84,6 @@ class GrowingFiles:
             else:
                 self._look(file, known, unknown, works)
         moves = tuple(self._moved(unknown, works)) if unknown else ()
-        works.sort(key=attrgetter("order"))
         return works, moves
 
     def open(self, file: FileMetadata) -> ByteSource:

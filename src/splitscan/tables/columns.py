@@ -120,7 +120,7 @@ def decimals(sent: pa.BinaryArray, kind: pa.Decimal128Type) -> pa.Decimal128Arra
     if behind > first:
         words[:-_HEADER_WORDS] = np.frombuffer(data, ">u2", behind - first, first * 2)
     starts, lengths = offsets[:-1] - first, np.diff(offsets)
-    signs = np.where(lengths > 0, words[starts + 2], 0)
+    signs = words[starts + 2]
     if (signs & _NOT_A_NUMBER).any():
         raise pa.ArrowInvalid("NaN or infinity")
     values = _unscaled(words, starts, lengths - _HEADER_WORDS, kind)

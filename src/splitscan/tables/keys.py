@@ -158,7 +158,7 @@ def even_keys(kind: KeyKind, statistics: TableStatistics, count: int) -> list[by
     keys: list[bytes] = []
     passed, index = Fraction(0), 0
     for weight in wanted:
-        while passed + stretches[index].weight < weight:
+        while passed + stretches[index].weight <= weight:  # never the last one: less than all is wanted
             passed += stretches[index].weight
             index += 1
         stretch = stretches[index]

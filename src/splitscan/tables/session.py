@@ -190,7 +190,12 @@ _READY_SECONDS = 60.0  # a cold start of Python on a busy machine, and a connect
 
 
 def reader_label(snapshot: str | None) -> str:
-    """The name that readers of a snapshot have in the server's list of connections, by which its holder knows them."""
+    """The name that readers of a snapshot have in the server's list of connections, by which its holder knows them.
+
+    Example:
+        >>> reader_label("00000003-1"), reader_label(None)
+        ('splitscan 00000003-1', 'splitscan')
+    """
     return "splitscan" if snapshot is None else f"splitscan {snapshot}"
 
 

@@ -52,6 +52,7 @@ def test_text_may_have_any_lines():
         ("csv", "a string, b string", {}, [11]),
         ("csv", "a string, b string", {"encoding": "windows-1252"}, []),
         ("csv", "a string, b string", {"mode": "DROPMALFORMED"}, [11]),
+        ("csv", "a binary, b binary", {}, []),
         (None, None, {}, []),
     ],
 )

@@ -128,6 +128,7 @@ def test_names_in_backquotes_may_hold_commas():
 
 def test_a_metadata_column_may_be_given_once():
     assert refused(metadataColumns="file_path,FILE_PATH").fix == "give every name once"
+    assert "metadataColumns takes" in refused(metadataColumns=["file_path", 1]).rule
 
 
 def test_metadata_columns_come_from_a_closed_list_in_any_case():
@@ -150,7 +151,9 @@ def test_choices_are_members_or_their_text_in_any_case(value):
 
 @pytest.mark.parametrize("value", ["", "drop", 1, OnFileChange.FAIL], ids=repr)
 def test_other_values_are_no_choices(value):
-    refused(mode=value)
+    error = refused(mode=value)
+    assert error.rule == "option mode takes PERMISSIVE, DROPMALFORMED or FAILFAST"
+    assert error.fix == "correct it or leave mode out: then it is PERMISSIVE"
 
 
 @pytest.mark.parametrize(("value", "character"), [("|", "|"), ("é", "é"), ("", None), ("\0", None)])
@@ -158,7 +161,7 @@ def test_a_quote_is_one_character_or_off(value, character):
     assert parse_options("csv", {"quote": value}).format.quote == character
 
 
-@pytest.mark.parametrize("value", ["''", 1, True, b'"', ["'"]], ids=repr)
+@pytest.mark.parametrize("value", ["''", 1, True, b'"', ["'"], "\U0001f600", "\ud800"], ids=repr)
 def test_other_values_are_no_characters(value):
     assert refused(quote=value).rule == "option quote takes exactly one character, or empty text to turn it off"
 

@@ -198,6 +198,7 @@ def test_rename_rotation_loses_and_doubles_nothing(source, tmp_path, count):
     write(path, log_lines(2 * count + 9, 2 * count + 10), "ab")
     stream.drain()
     assert sorted(stream.values()) == expected_lines(2 * count + 10)
+    assert stream.log.load().files[str(path)].generation == 2
 
 
 def test_a_rename_without_new_bytes_is_remembered_with_the_next_window(source, tmp_path):

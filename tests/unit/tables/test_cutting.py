@@ -38,10 +38,21 @@ def test_ranges_of_a_full_sample_are_even(numbers, count):
     assert max(shares) <= len(keys) / count + 2
 
 
-def test_a_key_that_many_rows_have_takes_its_share():
-    known = TableStatistics(samples=(from_integer(0), from_integer(100)), common=((from_integer(50), 0.5),))
-    assert [to_integer(key) for key in cut_keys(KeyKind.INTEGER, known, 4)] == [50]
-    assert [to_integer(key) for key in cut_keys(KeyKind.INTEGER, known, 8)] == [25, 50, 75]
+@pytest.mark.parametrize(
+    ("samples", "common", "count", "cuts"),
+    [
+        ([0, 100], {50: 0.5}, 4, [50]),
+        ([0, 100], {50: 0.5}, 8, [25, 50, 75]),
+        ([0, 50, 100], {100: 0.5}, 4, [50, 100]),
+        ([0, 100], {25: 0.25, 75: 0.25}, 4, [25, 50, 75]),
+        ([100, 200], {10: 0.25, 20: 0.25}, 4, [20, 100, 150]),
+        ([], {1: 0.5, 2: 0.5}, 2, [2]),
+    ],
+)
+def test_a_key_that_many_rows_have_takes_its_share(samples, common, count, cuts):
+    shares = tuple((from_integer(key), share) for key, share in common.items())
+    known = TableStatistics(samples=tuple(map(from_integer, samples)), common=shares)
+    assert [to_integer(key) for key in cut_keys(KeyKind.INTEGER, known, count)] == cuts
 
 
 def test_texts_are_cut_where_they_differ():

@@ -135,6 +135,13 @@ def test_views_queries_and_partitioned_tables_are_read_by_ranges(keyed):
         assert len(plan.tasks) == (4 if count else 1)
 
 
+def test_a_query_cannot_write_while_its_keys_are_looked_up(keyed):
+    keyed.run("CREATE SEQUENCE counted")
+    scan = ss.scan_table(keyed.url, key_column="id", query="SELECT nextval('counted') AS id")
+    with pytest.raises(SourceError, match="read-only transaction"):
+        scan.stretches()
+
+
 def test_all_tasks_read_the_version_that_was_planned(keyed):
     keyed.run("CREATE TABLE moving AS SELECT i AS id FROM generate_series(1, 1000) i")
     plan = ss.scan_table(keyed.url, "moving", "id", min_partitions=5).plan(2)
