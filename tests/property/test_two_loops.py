@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -34,7 +35,49 @@ CHARACTERS = [
     b"\xd6\xd0", b"\xb0\xa1", b"\x81", b"\x810", b"\x810\x810", b"\x900\x810", b"\xa4\xd4", b"\x82\xa0", b"\x88b",
     b"\xfe", b"\xa4\xd4\xa4\xa1\xa4\xbf\xa4\xd4", b"\xb1", b"\x80", b"\x815", b",\xd6\xd0", b"\n\xd6\xd0", b"\xc3",
 ]  # fmt: skip
-METADATA = ["file_name", "file_size", "block_id", "record_offset", "record_length"]
+METADATA = "file_name,file_size,block_id,record_offset,record_length"
+MODES = st.sampled_from(["PERMISSIVE", "PERMISSIVE", "DROPMALFORMED", "FAILFAST"])
+SIZES = {"readBytes": st.sampled_from([1, 5, 1000]), "batchRows": st.sampled_from([1, 3, 1000])}
+READS = {
+    "block_bytes": st.integers(1, 20),
+    "limit": st.sampled_from([None, None, 1, 3]),
+    "told": st.booleans(),
+    "cut": st.integers(0, 3),
+}
+
+
+def drawn(**strategies: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a test its draws, by their names, as one value."""
+    checks = [HealthCheck.function_scoped_fixture]
+    return lambda test: settings(suppress_health_check=checks)(
+        given(case=st.builds(SimpleNamespace, **strategies))(test)
+    )
+
+
+def given_of(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def compare(
+    path: Path, case: SimpleNamespace, notices: int | None = None, refusable: bool = True, **options: Any
+) -> None:
+    """Read all blocks of a file by both loops; options that are refused for the drawn bytes are not compared."""
+    options = {"blockBytes": case.block_bytes, "metadataColumns": METADATA, **options}
+    try:
+        scan = ss.scan(str(path), **options)
+        blocks, spec = list(scan.plan()), scan.spec if notices is None else replace(scan.spec, notices=notices)
+    except SplitscanError as error:
+        if not refusable:
+            raise
+        event(str(error.reason_code))
+        return
+    for block in blocks:
+        both(spec, block, case.limit, case.told)
+
+
+def has_columns(case: SimpleNamespace) -> bool:
+    names = {*case.schema.replace(",", "").split(), "record_offset"}
+    return case.columns is not None and {name.partition(".")[0] for name in case.columns} <= names
 
 
 def written(text: str, encoding: str | None, cut: int = 0) -> bytes:
@@ -50,12 +93,11 @@ def wide(data: bytes, encoding: str | None, cut: int) -> bytes:
     return written(data.decode("latin-1"), encoding, cut) if (encoding or "").startswith("UTF") else data
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
+@drawn(
     data=st.lists(st.sampled_from(PIECES + CHARACTERS), max_size=25).map(b"".join),
     options=st.fixed_dictionaries(
         {
-            "mode": st.sampled_from(["PERMISSIVE", "PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
+            "mode": MODES,
             "multiLine": st.booleans(),
             "header": st.booleans(),
             "escape": st.sampled_from(["\\", '"']),
@@ -67,10 +109,9 @@ def wide(data: bytes, encoding: str | None, cut: int) -> bytes:
             "skipRows": st.sampled_from([0, 0, 1]),
             "ignoreLeadingWhiteSpace": st.booleans(),
             "maxRecordBytes": st.sampled_from([8, 30, 1000]),
-            "readBytes": st.sampled_from([1, 5, 1000]),
-            "batchRows": st.sampled_from([1, 3, 1000]),
             "enforceSchema": st.booleans(),
             "encoding": st.sampled_from(ENCODINGS + SEVERAL_BYTES),
+            **SIZES,
         }
     ),
     schema=st.sampled_from(
@@ -85,91 +126,46 @@ def wide(data: bytes, encoding: str | None, cut: int) -> bytes:
     ),
     defaults=st.sampled_from([None, {"m": {"default": "3"}}, {"n": {"default": "7"}, "m": {"blankAs": "empty"}}]),
     rescues=st.booleans(),
-    block_bytes=st.integers(1, 20),
-    limit=st.sampled_from([None, None, 1, 3]),
-    told=st.booleans(),
     mark=st.booleans(),
-    cut=st.integers(0, 3),
+    **READS,
 )
-def test_both_loops_read_csv_alike(  # noqa: PLR0917 - drawn by name
-    tmp_path: Path,
-    data: bytes,
-    options: dict[str, Any],
-    schema: str,
-    defaults: dict[str, dict[str, str]] | None,
-    rescues: bool,
-    block_bytes: int,
-    limit: int | None,
-    told: bool,
-    mark: bool,
-    cut: int,
-) -> None:
-    path = tmp_path / "f.csv"
-    path.write_bytes(b"\xef\xbb\xbf" * (mark and options["encoding"] is None) + wide(data, options["encoding"], cut))
-    given = {name: value for name, value in options.items() if value is not None}
-    if options["encoding"] in SEVERAL_BYTES:
-        given["escape"] = '"'  # no other may be part of a character
-    if rescues:
-        given["rescuedDataColumn"] = "_rescued"
+def test_both_loops_read_csv_alike(tmp_path: Path, case: SimpleNamespace) -> None:
+    path, options, schema = tmp_path / "f.csv", given_of(case.options), case.schema
+    encoding = options.get("encoding")
+    path.write_bytes(b"\xef\xbb\xbf" * (case.mark and encoding is None) + wide(case.data, encoding, case.cut))
+    if encoding in SEVERAL_BYTES:
+        options["escape"] = '"'  # no other may be part of a character
     if not options["header"] or schema.startswith("columns"):
-        given.pop("headerMapping", None)
+        options.pop("headerMapping", None)
     if schema.startswith("columns"):
-        given["header"] = False
-    elif defaults is not None and "date" not in schema:
-        given["columnOptions"] = json.dumps({name: each for name, each in defaults.items() if name in schema.split()})
-    if "headerMapping" in given:
-        given.pop("enforceSchema", None)
-    if rescues and (schema.startswith("columns") or options["enforceSchema"]):
-        given.pop("rescuedDataColumn")
-    try:
-        scan = ss.scan(
-            str(path), format="csv", schema=schema, blockBytes=block_bytes, metadataColumns=",".join(METADATA), **given
-        )
-        blocks, spec = list(scan.plan()), scan.spec
-    except SplitscanError as error:
-        event(str(error.reason_code))  # the random text has no header that ends, or the options do not fit together
-        return
-    for block in blocks:
-        both(spec, block, limit, told)
+        options["header"] = False
+    elif case.defaults is not None and "date" not in schema:
+        names = schema.split()
+        options["columnOptions"] = json.dumps({name: each for name, each in case.defaults.items() if name in names})
+    if "headerMapping" in options:
+        options.pop("enforceSchema", None)
+    if case.rescues and not (schema.startswith("columns") or case.options["enforceSchema"]):
+        options["rescuedDataColumn"] = "_rescued"
+    compare(path, case, format="csv", schema=schema, **options)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
+@drawn(
     data=st.lists(st.sampled_from(PIECES + CHARACTERS), max_size=25).map(b"".join),
-    line_sep=st.sampled_from([None, "\n", "|;", "\r\n", "aa", "aba", '""', "\n\u4e2d"]),
-    escape=st.sampled_from([None, None, "\\", "#"]),
-    encoding=st.sampled_from(ENCODINGS + SEVERAL_BYTES),
-    cut=st.integers(0, 3),
-    max_record_bytes=st.sampled_from([3, 1000]),
-    block_bytes=st.integers(1, 20),
-    limit=st.sampled_from([None, 2]),
+    options=st.fixed_dictionaries(
+        {
+            "lineSep": st.sampled_from([None, "\n", "|;", "\r\n", "aa", "aba", '""', "\n\u4e2d"]),
+            "escape": st.sampled_from([None, None, "\\", "#"]),
+            "encoding": st.sampled_from(ENCODINGS + SEVERAL_BYTES),
+            "maxRecordBytes": st.sampled_from([3, 1000]),
+            **SIZES,
+        }
+    ),
+    **READS,
 )
-def test_both_loops_read_text_alike(  # noqa: PLR0917 - drawn by name
-    tmp_path: Path,
-    data: bytes,
-    line_sep: str | None,
-    escape: str | None,
-    encoding: str | None,
-    cut: int,
-    max_record_bytes: int,
-    block_bytes: int,
-    limit: int | None,
-) -> None:
+def test_both_loops_read_text_alike(tmp_path: Path, case: SimpleNamespace) -> None:
     path = tmp_path / "f.txt"
-    path.write_bytes(wide(data, encoding, cut))
-    asked = {"lineSep": line_sep, "escape": escape, "encoding": encoding}
-    given = {name: value for name, value in asked.items() if value is not None}
-    try:
-        scan = ss.scan(
-            str(path), format="text", blockBytes=block_bytes, maxRecordBytes=max_record_bytes, readBytes=4,
-            metadataColumns="record_offset,file_path", **given,
-        )  # fmt: skip
-        blocks = list(scan.plan())
-    except SplitscanError as error:
-        event(str(error.reason_code))  # a mark may be part of a character
-        return
-    for block in blocks:
-        both(scan.spec, block, limit, told=True)
+    path.write_bytes(wide(case.data, case.options["encoding"], case.cut))
+    compare(path, case, format="text", **given_of(case.options))
 
 
 JSON = [
@@ -180,14 +176,12 @@ JSON = [
 ]  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
+@drawn(
     data=st.lists(st.sampled_from(JSON + CHARACTERS), max_size=25).map(b"".join),
     start=st.sampled_from([b"", b"", b"[", b"[\n  ", b"\xef\xbb\xbf", b"\n "]),
-    cut=st.integers(0, 3),
     options=st.fixed_dictionaries(
         {
-            "mode": st.sampled_from(["PERMISSIVE", "PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
+            "mode": MODES,
             "multiLine": st.booleans(),
             "lineSep": st.sampled_from([None, None, "\n", "|;", "||", "\n\u4e2d"]),
             "allowUnquotedControlChars": st.booleans(),
@@ -195,8 +189,7 @@ JSON = [
             "rejectReasonColumn": st.sampled_from([None, None, "why"]),
             "encoding": st.sampled_from(ENCODINGS + SEVERAL_BYTES),
             "maxRecordBytes": st.sampled_from([4, 8, 30, 1000]),
-            "readBytes": st.sampled_from([1, 5, 1000]),
-            "batchRows": st.sampled_from([1, 3, 1000]),
+            **SIZES,
         }
     ),
     schema=st.sampled_from(
@@ -212,55 +205,25 @@ JSON = [
     ),
     default=st.sampled_from([None, None, '{"n": {"default": "5"}}']),
     rescues=st.booleans(),
-    block_bytes=st.integers(1, 20),
-    limit=st.sampled_from([None, None, 1, 3]),
-    told=st.booleans(),
     columns=st.sampled_from([None, None, ["n"], ["o.a"], ["record_offset"]]),
     notices=st.sampled_from([0, 1, 1000]),
+    **READS,
 )
-def test_both_loops_read_json_alike(  # noqa: PLR0917 - drawn by name
-    tmp_path: Path,
-    data: bytes,
-    start: bytes,
-    cut: int,
-    options: dict[str, Any],
-    schema: str,
-    default: str | None,
-    rescues: bool,
-    block_bytes: int,
-    limit: int | None,
-    told: bool,
-    columns: list[str] | None,
-    notices: int,
-) -> None:
-    path = tmp_path / "f.json"
-    if options["multiLine"] and (options["encoding"] or "").startswith("UTF"):
-        options["encoding"] = None
-    path.write_bytes(wide(start + data, options["encoding"], cut))
-    given = {name: value for name, value in options.items() if value is not None}
+def test_both_loops_read_json_alike(tmp_path: Path, case: SimpleNamespace) -> None:
+    path, options, schema = tmp_path / "f.json", given_of(case.options), case.schema
     if options["multiLine"]:
-        given.pop("lineSep", None)
-    if default is not None and schema.startswith("n "):
-        given["columnOptions"] = default
-    if rescues:
-        given["rescuedDataColumn"] = "_rescued"
-    if columns is not None and {name.partition(".")[0] for name in columns} <= {
-        *schema.replace(",", "").split(),
-        "record_offset",
-    }:
-        given["columns"] = columns
-    try:
-        scan = ss.scan(
-            str(path), format="json", schema=schema, blockBytes=block_bytes, metadataColumns=",".join(METADATA), **given
-        )
-        blocks = list(scan.plan())
-    except SplitscanError as error:
-        event(str(error.reason_code))  # marks may be part of characters
-        return
-    notices = 0 if rescues else notices
-    spec = replace(scan.spec, notices=notices)
-    for block in blocks:
-        both(spec, block, limit, told)
+        options.pop("lineSep", None)
+        if options.get("encoding", "").startswith("UTF"):
+            del options["encoding"]
+    path.write_bytes(wide(case.start + case.data, options.get("encoding"), case.cut))
+    if case.default is not None and schema.startswith("n "):
+        options["columnOptions"] = case.default
+    if case.rescues:
+        options["rescuedDataColumn"] = "_rescued"
+    if has_columns(case):
+        options["columns"] = case.columns
+    notices = 0 if case.rescues else case.notices
+    compare(path, case, notices, format="json", schema=schema, **options)
 
 
 XML = [
@@ -272,15 +235,14 @@ XML = [
 ]  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
+@drawn(
     text=st.lists(st.sampled_from(XML), max_size=25).map("".join),
     tail=st.one_of(st.just(b""), st.lists(st.sampled_from([b"<r>", b"</r>", *CHARACTERS]), max_size=9).map(b"".join)),
-    cut=st.integers(0, 3),
     head=st.sampled_from(["", "", "\ufeff", "<?xml version='1.0' encoding='latin1'?>", "<?xml encoding='euc-kr'?>"]),
     options=st.fixed_dictionaries(
         {
-            "mode": st.sampled_from(["PERMISSIVE", "PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
+            "mode": MODES,
+            "rowTag": st.sampled_from(["r", "r", "r", "a", "\u00e9", "\u4e2d"]),
             "encoding": st.sampled_from(ENCODINGS + SEVERAL_BYTES),
             "ignoreNamespace": st.booleans(),
             "excludeAttribute": st.booleans(),
@@ -288,11 +250,9 @@ XML = [
             "rejectReasonColumn": st.sampled_from([None, None, "why"]),
             "columnOptions": st.sampled_from([None, None, '{"a": {"default": "4"}}']),
             "maxRecordBytes": st.sampled_from([4, 8, 30, 1000]),
-            "readBytes": st.sampled_from([1, 5, 1000]),
-            "batchRows": st.sampled_from([1, 3, 1000]),
+            **SIZES,
         }
     ),
-    row_tag=st.sampled_from(["r", "r", "r", "a", "\u00e9", "\u4e2d"]),
     schema=st.sampled_from(
         [
             "a int, _a string",
@@ -302,66 +262,30 @@ XML = [
         ]
     ),
     rescues=st.booleans(),
-    block_bytes=st.integers(1, 40),
-    limit=st.sampled_from([None, None, 1, 3]),
-    told=st.booleans(),
     columns=st.sampled_from([None, None, ["a"], ["b.c"], ["record_offset"]]),
     notices=st.sampled_from([0, 1, 1000]),
+    **READS | {"block_bytes": st.integers(1, 40)},
 )
-def test_both_loops_read_xml_alike(  # noqa: PLR0917 - drawn by name
-    tmp_path: Path,
-    text: str,
-    tail: bytes,
-    cut: int,
-    head: str,
-    options: dict[str, Any],
-    row_tag: str,
-    schema: str,
-    rescues: bool,
-    block_bytes: int,
-    limit: int | None,
-    told: bool,
-    columns: list[str] | None,
-    notices: int,
-) -> None:
-    path = tmp_path / "f.xml"
-    path.write_bytes(written(head + text, "euc-kr" if "euc-kr" in head else options["encoding"], cut) + tail)
-    given = {name: value for name, value in options.items() if value is not None}
+def test_both_loops_read_xml_alike(tmp_path: Path, case: SimpleNamespace) -> None:
+    path, options, schema = tmp_path / "f.xml", given_of(case.options), case.schema
+    encoding = "euc-kr" if "euc-kr" in case.head else options.get("encoding")
+    path.write_bytes(written(case.head + case.text, encoding, case.cut) + case.tail)
     if "array<int>" in schema:
-        given.pop("columnOptions", None)  # a default is a value of its column
-    if rescues:
-        given["rescuedDataColumn"] = "_rescued"
-    if columns is not None and {name.partition(".")[0] for name in columns} <= {*schema.split(), "record_offset"}:
-        given["columns"] = columns
-    try:
-        scan = ss.scan(
-            str(path), format="xml", rowTag=row_tag, schema=schema, blockBytes=block_bytes,
-            metadataColumns=",".join(METADATA), **given,
-        )  # fmt: skip
-        blocks = list(scan.plan())
-    except SplitscanError as error:
-        event(str(error.reason_code))  # the row tag cannot be written in the encoding
-        return
-    notices = 0 if rescues or "columns" in given else notices
-    spec = replace(scan.spec, notices=notices)
-    for block in blocks:
-        both(spec, block, limit, told)
+        options.pop("columnOptions", None)  # a default is a value of its column
+    if case.rescues:
+        options["rescuedDataColumn"] = "_rescued"
+    if has_columns(case):
+        options["columns"] = case.columns
+    notices = 0 if case.rescues or "columns" in options else case.notices
+    compare(path, case, notices, format="xml", schema=schema, **options)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
+@drawn(
     data=st.lists(
         st.sampled_from([b"1", b"a", b" ", b"\n", b"\r", b"\xe9", b"\xc3\xa9", b"12ab\n", b"|", *CHARACTERS]),
         max_size=40,
     ).map(b"".join),
-    options=st.fixed_dictionaries(
-        {
-            "mode": st.sampled_from(["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
-            "maxRecordBytes": st.sampled_from([4, 1000]),
-            "readBytes": st.sampled_from([1, 5, 1000]),
-            "batchRows": st.sampled_from([1, 1000]),
-        }
-    ),
+    options=st.fixed_dictionaries({"mode": MODES, "maxRecordBytes": st.sampled_from([4, 1000]), **SIZES}),
     format=st.sampled_from(
         [
             ("fixed", {"recordLength": 3}),
@@ -380,7 +304,6 @@ def test_both_loops_read_xml_alike(  # noqa: PLR0917 - drawn by name
             ("fixed_width", {"layout": "n 1 2 int, m 3 2", "encoding": "Big5-HKSCS"}),
         ]
     ),
-    cut=st.integers(0, 3),
     shows=st.sampled_from(
         [
             {},
@@ -390,36 +313,13 @@ def test_both_loops_read_xml_alike(  # noqa: PLR0917 - drawn by name
             {"schema": "m string, n int NOT NULL", "columnOptions": '{"n": {"default": "4"}}'},
         ]
     ),
-    block_bytes=st.integers(1, 20),
-    limit=st.sampled_from([None, None, 1, 3]),
-    told=st.booleans(),
+    **READS,
 )
-def test_both_loops_read_records_of_fixed_places_alike(  # noqa: PLR0917 - drawn by name
-    tmp_path: Path,
-    data: bytes,
-    options: dict[str, Any],
-    format: tuple[str, dict[str, Any]],
-    cut: int,
-    shows: dict[str, str],
-    block_bytes: int,
-    limit: int | None,
-    told: bool,
-) -> None:
-    path = tmp_path / "f.dat"
-    path.write_bytes(wide(data, format[1].get("encoding"), cut))
-    if format[0] != "fixed_width" or "binary" in format[1]["layout"]:
-        shows = {}
-    scan = ss.scan(
-        str(path),
-        format=format[0],
-        blockBytes=block_bytes,
-        metadataColumns=",".join(METADATA),
-        **format[1],
-        **options,
-        **shows,
-    )
-    for block in scan.plan():
-        both(scan.spec, block, limit, told)
+def test_both_loops_read_records_of_fixed_places_alike(tmp_path: Path, case: SimpleNamespace) -> None:
+    path, (format, given) = tmp_path / "f.dat", case.format
+    path.write_bytes(wide(case.data, given.get("encoding"), case.cut))
+    shows = {} if format != "fixed_width" or "binary" in given["layout"] else case.shows
+    compare(path, case, refusable=False, format=format, **given, **case.options, **shows)
 
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -427,112 +327,71 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
     "bz2": bz2.compress,
     "zst": lambda data: pa.compress(data, "zstd", asbytes=True),
 }
-KINDS: dict[str, tuple[list[bytes], dict[str, Any]]] = {
-    "csv": (PIECES, {"schema": "n int, m string NOT NULL", "multiLine": True}),
-    "json": (JSON, {"schema": "n int, m string"}),
-    "values": (JSON, {"schema": "n int, m string", "multiLine": True}),
-    "fixed_width": ([b"1", b"a", b" ", b"\n", b"12ab\n"], {"layout": "n 1 2 int, m 3 2"}),
-    "fixed": ([b"1", b"a"], {"recordLength": 3}),
-}
+KINDS: list[tuple[list[bytes], dict[str, Any]]] = [
+    (PIECES, {"format": "csv", "schema": "n int, m string NOT NULL", "multiLine": True}),
+    (JSON, {"format": "json", "schema": "n int, m string"}),
+    (JSON, {"format": "json", "schema": "n int, m string", "multiLine": True}),
+    ([b"1", b"a", b" ", b"\n", b"12ab\n"], {"format": "fixed_width", "layout": "n 1 2 int, m 3 2"}),
+    ([b"1", b"a"], {"format": "fixed", "recordLength": 3}),
+]
+FILES = st.sampled_from(KINDS).flatmap(
+    lambda kind: st.tuples(
+        st.lists(st.lists(st.sampled_from(kind[0]), max_size=20).map(b"".join), min_size=1, max_size=3),
+        st.just(kind[1]),
+    )
+)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    draw=st.data(),
-    kind=st.sampled_from(sorted(KINDS)),
+@drawn(
+    file=FILES,
     ending=st.sampled_from(["gz", "bz2", "zst", "blocks.gz"]),
     lost=st.sampled_from([0, 0, 1, 9, 20]),
-    block_bytes=st.integers(1, 20),
-    read_bytes=st.sampled_from([1, 5, 1000]),
-    limit=st.sampled_from([None, None, 2]),
+    options=st.fixed_dictionaries(SIZES),
+    **READS,
 )
-def test_both_loops_read_compressed_and_damaged_files_alike(
-    tmp_path: Path,
-    draw: st.DataObject,
-    kind: str,
-    ending: str,
-    lost: int,
-    block_bytes: int,
-    read_bytes: int,
-    limit: int | None,
-) -> None:
-    pieces, given = KINDS[kind]
-    parts = draw.draw(st.lists(st.lists(st.sampled_from(pieces), max_size=20).map(b"".join), min_size=1, max_size=3))
-    path = tmp_path / f"f.{kind}.{ending}"
-    codec = ending.rpartition(".")[2]
-    frames = parts if ending == "blocks.gz" else [b"".join(parts)]
-    packed = b"".join(map(PACK[codec], frames))
-    path.write_bytes(packed[: max(1, len(packed) - lost)])
-    try:
-        scan = ss.scan(
-            str(path),
-            format="json" if kind == "values" else kind,
-            blockBytes=block_bytes,
-            readBytes=read_bytes,
-            maxRecordBytes=1000 if lost else 12,  # of a record that damage cuts off nobody knows how long it is
-            ignoreCorruptFiles=True,
-            **given,
-        )
-        blocks, spec = list(scan.plan()), scan.spec
-    except SplitscanError as error:
-        event(str(error.reason_code))  # of so little nothing can be planned
-        return
-    for block in blocks:
-        both(spec, block, limit, told=True)
+def test_both_loops_read_compressed_and_damaged_files_alike(tmp_path: Path, case: SimpleNamespace) -> None:
+    parts, given = case.file
+    path = tmp_path / f"f.{given['format']}.{case.ending}"
+    frames = parts if case.ending == "blocks.gz" else [b"".join(parts)]
+    packed = b"".join(map(PACK[case.ending.rpartition(".")[2]], frames))
+    path.write_bytes(packed[: max(1, len(packed) - case.lost)])
+    most = 1000 if case.lost else 12  # of a record that damage cuts off nobody knows how long it is
+    compare(path, case, ignoreCorruptFiles=True, maxRecordBytes=most, **given, **case.options)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(draw=st.data(), kind=st.sampled_from(sorted(KINDS)), more=st.binary(max_size=9))
-def test_both_loops_read_the_planned_part_of_a_file_that_grows_alike(
-    tmp_path: Path, draw: st.DataObject, kind: str, more: bytes
-) -> None:
-    pieces, given = KINDS[kind]
-    data = draw.draw(st.lists(st.sampled_from(pieces), min_size=1, max_size=25).map(b"".join)) + b"\n"
-    path = tmp_path / f"f.{kind}"
+@drawn(file=FILES, more=st.binary(max_size=9))
+def test_both_loops_read_the_planned_part_of_a_file_that_grows_alike(tmp_path: Path, case: SimpleNamespace) -> None:
+    parts, given = case.file
+    data = b"".join(parts) + b"\n"
+    path = tmp_path / f"f.{given['format']}"
     path.write_bytes(data)
-    format = "json" if kind == "values" else kind
-    scan = ss.scan(str(path), format=format, readBytes=5, maxRecordBytes=12, onFileChange="ignore", **given)
+    scan = ss.scan(str(path), readBytes=5, maxRecordBytes=12, onFileChange="ignore", **given)
     blocks, spec = list(scan.plan()), scan.spec
     with path.open("ab") as file:
-        file.write(more)
+        file.write(case.more)
     for block in blocks:
         grown = replace(block.file, fingerprint=f"prefix-{len(data)}-a-b")
         both(spec, replace(block, file=grown), None, told=True)
 
 
 LOG = [
-    b"1",
-    b"1 a",
-    b"2 ",
-    b"a",
-    b" ",
-    b"-",
-    b"\n",
-    b"\n",
-    b"\r\n",
-    b"\r",
-    b"\n1",
-    b"\n2 b c",
-    b"\xff",
-    b"\xc3\xa9",
+    b"1", b"1 a", b"2 ", b"a", b" ", b"-", b"\n", b"\n", b"\r\n", b"\r", b"\n1", b"\n2 b c", b"\xff", b"\xc3\xa9",
     b"\n\n",
-]
+]  # fmt: skip
 LINES = {"recordStart": r"\d(?i:[ A])?"}
 GROUPS = r"(?P<n>\S)(?: (?P<m>[^ \r\n]+))?(?s:.*)"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
+@drawn(
     data=st.lists(st.sampled_from(LOG + CHARACTERS), max_size=40).map(b"".join),
     options=st.fixed_dictionaries(
         {
-            "mode": st.sampled_from(["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]),
+            "mode": MODES,
             "maxRecordBytes": st.sampled_from([4, 8, 1000]),
-            "readBytes": st.sampled_from([1, 5, 1000]),
-            "batchRows": st.sampled_from([1, 3, 1000]),
+            "encoding": st.sampled_from([None, "windows-1252", *SEVERAL_BYTES]),
+            **SIZES,
         }
     ),
-    encoding=st.sampled_from([None, "windows-1252", *SEVERAL_BYTES]),
     lines=st.sampled_from(
         [LINES, LINES, {"recordContinues": r"\D"}, {}, {"recordStart": r"[^ -~]|1"}, {"recordStart": "\u4e2d|\xd6\xd0"}]
     ),
@@ -545,27 +404,9 @@ GROUPS = r"(?P<n>\S)(?: (?P<m>[^ \r\n]+))?(?s:.*)"
             {"recordPattern": GROUPS, "schema": "n int", "rescuedDataColumn": "_rescued"},
         ]
     ),
-    block_bytes=st.integers(1, 20),
-    limit=st.sampled_from([None, None, 1, 3]),
-    told=st.booleans(),
+    **READS,
 )
-def test_both_loops_read_logs_alike(  # noqa: PLR0917 - drawn by name
-    tmp_path: Path,
-    data: bytes,
-    options: dict[str, Any],
-    encoding: str | None,
-    lines: dict[str, str],
-    shows: dict[str, str],
-    block_bytes: int,
-    limit: int | None,
-    told: bool,
-) -> None:
+def test_both_loops_read_logs_alike(tmp_path: Path, case: SimpleNamespace) -> None:
     path = tmp_path / "f.log"
-    path.write_bytes(data)
-    if encoding is not None:
-        options["encoding"] = encoding
-    scan = ss.scan(
-        str(path), format="log", blockBytes=block_bytes, metadataColumns=",".join(METADATA), **lines, **options, **shows
-    )
-    for block in scan.plan():
-        both(scan.spec, block, limit, told)
+    path.write_bytes(case.data)
+    compare(path, case, refusable=False, format="log", **case.lines, **given_of(case.options), **case.shows)
