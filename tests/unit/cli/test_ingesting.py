@@ -144,6 +144,7 @@ def test_a_changed_file_is_an_error_unless_it_is_to_be_left_alone(run, basic, ou
     assert "[source-changed]" in err
     code, summary, _ = run("ingest", basic, out, *SCHEMA, "--on-changed", "skip")
     assert code == 0
+    assert summary.startswith("nothing to do: 1 file ingested before\n")
     assert "1 file changed since, and left alone" in summary
 
 

@@ -79,11 +79,12 @@ def test_a_table_cuts_texts_and_keeps_numbers_whole_where_there_is_room(tmp_path
 
 def test_rows_with_many_columns_are_shown_with_a_line_for_each_of_them(tmp_path, on_a_terminal):
     path = tmp_path / "many.csv"
-    path.write_text(",".join(f"value{number}" for number in range(20)) + "\n")
+    path.write_text(",".join(f"value{number}" for number in range(20)) + f",{'x' * 90}\n")
     shown = lines_of(on_a_terminal("head", path, "--sep", ",", "--no-header", columns=80))
     assert shown[0] == "row 1"
     assert shown[1].split() == ["_c0", "value0"]
     assert shown[20].split() == ["_c19", "value19"]
+    assert (shown[21].endswith("xxx…"), max(map(len, shown)) < 80) == (True, True)
 
 
 def test_data_cannot_steer_the_terminal(tmp_path, on_a_terminal):

@@ -70,7 +70,7 @@ def test_a_session_of_our_own_is_local_and_quiet(monkeypatch, tmp_path):
     assert settings["spark.ui.enabled"] == "false"
     assert settings["spark.ui.showConsoleProgress"] == "false"
     assert settings["spark.driver.host"] == "127.0.0.1"
-    assert os.environ["PYSPARK_PYTHON"] == sys.executable
+    assert os.environ["PYSPARK_PYTHON"] == os.environ["PYSPARK_DRIVER_PYTHON"] == sys.executable
 
 
 def test_what_the_user_says_wins(monkeypatch, tmp_path):

@@ -19,6 +19,7 @@ def test_status(run, source, watched):
     assert code == 0
     facts = dict(line.split() for line in out.splitlines())
     assert (facts["windows"], facts["files"], facts["unfinished"], facts["plannedBytes"]) == ("1", "3", "0", "36")
+    assert 1 <= int(facts["readers"]) <= 3
     assert json.loads(run("status", watched, "--json")[1])["backlogFiles"] == 0
     rows = [json.loads(line) for line in run("status", watched, "--files", "--json")[1].splitlines()]
     assert [(row["path"], row["position"], row["finished"]) for row in rows] == [

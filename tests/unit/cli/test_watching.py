@@ -48,6 +48,11 @@ def test_a_schema_says_the_types(run, source, tmp_path, without_spark):
     assert pq.read_table(tmp_path / "out").column("id").to_pylist() == [0, 1, 2]
 
 
+def test_a_watch_with_a_reject_says_so_by_its_code(run, source, tmp_path, without_spark):
+    (source / "3.csv").write_text("id,name\nx,n\n")
+    assert run("watch", source, tmp_path / "out", *FORMAT, "-q", "-s", "id long, name string")[0] == 8
+
+
 def test_an_interrupted_watch_says_that_it_can_go_on(run, source, tmp_path, without_spark, monkeypatch):
     from splitscan.jobs.watching import Watch
 
