@@ -233,7 +233,20 @@ def test_the_fields_of_a_zstd_frame_are_passed_whatever_their_lengths(dictionary
     window, dictionary = bytes(not single_segment), b"\x07" * (0, 1, 2, 4)[dictionary_flag]
     block = (content << 3 | 1).to_bytes(3, "little") + b"x" * content  # the last, as it is
     frame = b"\x28\xb5\x2f\xfd" + head + window + dictionary + size + block + bytes(4 * has_checksum)
-    table = find_members(MemorySource(frame * 3), CODECS["zstd"], 1 << 20)
+    assert_frames_are_found("zstd", frame, content)
+
+
+@pytest.mark.parametrize("flags", [*range(0x40, 0x60, 4), *range(0x41, 0x60, 4)])  # but for the reserved one
+def test_the_fields_of_an_lz4_frame_are_passed_whichever_there_are(flags):
+    has_block_checksums, has_size, has_checksum, has_dictionary = (flags >> bit & 1 for bit in (4, 3, 2, 0))
+    head = bytes([flags, 0x40]) + (16).to_bytes(8, "little") * has_size + b"\x07" * 4 * has_dictionary + b"\0"
+    block = (8 | 1 << 31).to_bytes(4, "little") + b"x" * 8 + bytes(4 * has_block_checksums)
+    frame = b"\x04\x22\x4d\x18" + head + block * 2 + bytes(4) + bytes(4 * has_checksum)
+    assert_frames_are_found("lz4", frame, 16)
+
+
+def assert_frames_are_found(codec, frame, content):
+    table = find_members(MemorySource(frame * 3), CODECS[codec], 1 << 20)
     assert table.content_bytes == 3 * content
     assert [(point.bit_offset, point.content_offset) for point in table.points] == [
         (8 * number * len(frame), number * content) for number in range(3)
@@ -252,6 +265,7 @@ def test_the_fields_of_a_zstd_frame_are_passed_whatever_their_lengths(dictionary
         ("bzip2", b"BZh91AY&SY"),
         ("lz4", lz4.frame.compress(b"abc" * 100, store_size=False)),
         ("lz4", lz4.frame.compress(b"abc" * 100)[:-5]),
+        ("lz4", lz4.frame.compress(b"abc") + b"none" + lz4.frame.compress(b"abc")[4:]),
         ("lz4", lz4.frame.compress(b"abc", store_size=False)[:-5]),
         ("snappy", framed([b"abc", b"def"])[:-1]),
     ],
@@ -265,6 +279,7 @@ def test_the_fields_of_a_zstd_frame_are_passed_whatever_their_lengths(dictionary
         "bzip2",
         "lz4 without size",
         "broken lz4",
+        "lz4 and a frame of something else",
         "broken lz4 without size",
         "broken snappy",
     ],

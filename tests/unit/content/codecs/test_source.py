@@ -85,7 +85,8 @@ def read_all(source, step=1 << 20):
 
 @pytest.mark.thin(6)
 @codecs
-def test_any_read_gives_what_is_there(codec):
+def test_any_read_gives_what_is_there(codec, monkeypatch):
+    monkeypatch.setattr("splitscan.content.codecs.source._HISTORY_BYTES", 100_000)
     source = open_bytes(COMPRESS[codec](BIG), codec)
     chance = random.Random(codec)
     for _ in range(40):
@@ -123,6 +124,15 @@ def test_zeros_between_streams_of_xz_come_in_fours():
     for zeros in (1, 3, 5, 401):
         with pytest.raises(ContainerError, match="no member follows the last one"):
             read_all(open_bytes(first + bytes(zeros) + second, "xz"))
+
+
+def test_members_are_told_when_all_is_read_and_damage_when_its_place_is():
+    data, members, damages = gzip.compress(CONTENT) * 3, [], []
+    for stop in (len(data), -1000):
+        told = {"on_members": members.append, "on_damage": damages.append}
+        read_all(CompressedSource(MemorySource(data[:stop]), CODECS["gzip"], max_ratio=100, **told))
+    assert [[point.content_offset // len(CONTENT) for point in table.points] for table in members] == [[0, 1, 2]]
+    assert [damage.content_offset // len(CONTENT) for damage in damages] == [2]
 
 
 @codecs

@@ -71,7 +71,8 @@ def test_a_growing_file_that_was_renamed_is_found_by_what_it_holds(growing, tmp_
 
 
 def test_of_the_files_around_a_renamed_one_none_is_opened_that_is_too_short(growing, tmp_path, monkeypatch):
-    (tmp_path / "app.log").rename(tmp_path / "z")
+    (tmp_path / "app.log").unlink()
+    (tmp_path / "z").write_bytes(b"a" * 1800)
     (tmp_path / "app.log.0").write_bytes(b"a" * 1799)
     (tmp_path / "app.log.folder").mkdir()
     opened = []
