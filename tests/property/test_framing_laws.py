@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from splitscan.formats.fixed.framing import FixedFormat
-from splitscan.formats.framing.contract import Need
-from splitscan.formats.framing.frames import Buffer, Frames, as_units
+from splitscan.formats.framing.contract import Need, RecordFormat
+from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, as_units
 from splitscan.formats.log.framing import LogFormat
 from splitscan.formats.text import lines as lines_module
 from splitscan.formats.text.lines import DelimitedFormat, LineFormat, find_terminators, line_format
 from splitscan.formats.xml.framing import XmlFormat
 from splitscan.testing import laws, strategies
-from splitscan.testing.memory_reader import FramedRecord, read_range
+from splitscan.testing.memory_reader import UNFINISHED, FramedRecord, read_range
 
 FEW = settings(max_examples=settings().max_examples // 2)
 
@@ -269,9 +269,101 @@ class OverlapsItsRecords(LineFormat):
         return Frames(np.array([0, 1]), np.array([2, 2]), len(data))
 
 
+class HasARecordTwice(LineFormat):
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        return Frames(np.array([0, 0]), np.array([0, 1]), len(data))
+
+
 def test_records_that_overlap_are_caught() -> None:
-    with pytest.raises(AssertionError, match=r"record \[0, 2\) is out of order: after -1, and the next begins at 1"):
+    out_of_order = r"record \[0, 2\) is out of order: after -1, and the next begins at 1"
+    with pytest.raises(AssertionError, match=out_of_order):
         laws.check_fast_path_law(OverlapsItsRecords(), b"a\nb")
+    with pytest.raises(AssertionError, match=out_of_order):
+        read_range(OverlapsItsRecords(), b"a\nb", 0, 4, 2)
+    with pytest.raises(AssertionError, match=r"record \[0, 1\) is out of order: after 0"):
+        laws.check_fast_path_law(HasARecordTwice(), b"a\nb")
+
+
+def test_a_tail_that_never_ends_is_a_record_of_its_own() -> None:
+    data = b"<r>1</r> <r>2"
+    for buffer_bytes in (1, 64):
+        found = read_range(XmlFormat("r"), data, 0, len(data), buffer_bytes)
+        assert [(record.start, record.code) for record in found] == [(0, None), (9, UNFINISHED)]
+
+
+class LosesTheUnfinished(XmlFormat):
+    """Passes over a last record without an end."""
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        frames = XmlFormat.frame(self, data, at_end=at_end)
+        return Frames(frames.starts, frames.stops, len(data) if at_end else frames.next_start)
+
+
+class CountsOneMore(LineFormat):
+    def count(self, data: Buffer) -> CountedRecords:
+        counted = LineFormat.count(self, data)
+        return counted._replace(records=counted.records + 1)
+
+
+class GoesOnAtTheEnd(LineFormat):
+    """Where a record is given up, gives up all others too."""
+
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        return len(data) if at_end else None
+
+
+class NeverGoesOn(LineFormat):
+    def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
+        return None
+
+
+class FindsAStartBefore(LineFormat):
+    """Answers with a start before the position that it was asked for."""
+
+    def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
+        return -len(before) if at_start else Need.BEFORE
+
+
+class LooksForItsHeadTooSeldom(LineFormat):
+    """Believes that a mark at the beginning of the file matters to the first byte only."""
+
+    def needs_head(self, start: int) -> bool:
+        return start == 0
+
+
+@dataclass(frozen=True, slots=True)
+class SwallowsBuffersOf(LineFormat):
+    size: int = 0
+
+    def frame(self, data: Buffer, *, at_end: bool) -> Frames:
+        if not at_end and len(data) == self.size:
+            return Frames(np.array([], np.int64), np.array([], np.int64), len(data))
+        return LineFormat.frame(self, data, at_end=at_end)
+
+
+@pytest.mark.parametrize(
+    ("mistaken", "data", "law"),
+    [
+        (LosesTheTail(), b"a\nb", "fast path law: item 1"),
+        (LosesTheUnfinished("r"), b"<r>1</r> <r>2", "fast path law, where the unfinished tail begins"),
+        (CountsOneMore(), b"a\nb", "count law, first 0 bytes"),
+        (DropsTheOpenEscape(escape=b"\\"), b"a\\\nb\nc", "resume law, after dropping"),
+        (GoesOnAtTheEnd(), b"a\nb\nc", "resume law, after the record at 0"),
+        (NeverGoesOn(), b"a\nb\nc", "resume law, record at 0: None is not in"),
+        (DecidesTooEarly(), b"ab\r\ncd", r"chunking law, deliveries of \[1\] bytes"),
+        (SwallowsBuffersOf(size=1), b"a\nb\n", r"chunking law, deliveries of \[1\] bytes"),
+        (SwallowsBuffersOf(size=5), b"a\nb\nc", r"chunking law, deliveries of \[5\] bytes"),
+        (LooksForItsHeadTooSeldom(), b"\xef\xbb\xbfa\nb", r"partition law, cut at \[0, 1, 2, 3, 4, 5\]"),
+    ],
+)
+def test_all_laws_of_a_format_are_checked_together(mistaken: RecordFormat, data: bytes, law: str) -> None:
+    with pytest.raises(AssertionError, match=law):
+        laws.check_format_laws(mistaken, data)
+
+
+def test_a_start_before_the_position_is_caught() -> None:
+    with pytest.raises(AssertionError, match="first start law, from 1 .*, is not before the position"):
+        laws.check_first_start_law(FindsAStartBefore(), b"a\nb")
 
 
 def test_larger_inputs_are_cut_at_evenly_spread_offsets() -> None:
