@@ -362,7 +362,7 @@ def test_all_laws_of_a_format_are_checked_together(mistaken: RecordFormat, data:
 
 
 def test_a_start_before_the_position_is_caught() -> None:
-    with pytest.raises(AssertionError, match="first start law, from 1 .*, is not before the position"):
+    with pytest.raises(AssertionError, match=r"first start law, from 1 .*, is not before the position"):
         laws.check_first_start_law(FindsAStartBefore(), b"a\nb")
 
 

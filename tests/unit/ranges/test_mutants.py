@@ -45,6 +45,13 @@ def test_the_trackers_themselves_keep_the_laws():
         ("if position >= self._stop:", "if position > self._stop:", "not the split points in it"),
         ("not self._last < position <", "not self._last <= position <", "was granted"),
         ("< position < self._stop:", "< position <= self._stop:", "was granted"),
+        ("if not self._last < position < self._stop:", "if True:", "no split that gives a record away"),
+        (
+            "            if not self._last < position < self._stop:\n",
+            "            self._split_points_returned += self._last < position < self._stop\n            if True:\n",
+            "a refused split changed the tracker",
+        ),
+        ("            return 0.0", "            return 0.5", "an unstarted tracker has consumed"),
         ("if position < self._start:", "if False:", "it must raise"),
         ("position < self._last:", "False:", "it must raise"),
         ("            self._stop = position\n", "", "the range after the split"),

@@ -13,8 +13,8 @@ from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.lines import LineFormat
-from splitscan.reading import pieces
-from splitscan.reading.boundaries import index_file
+from splitscan.reading import boundaries, pieces
+from splitscan.reading.boundaries import find_start_nearby, index_file
 from splitscan.reading.pieces import summarise_block
 from splitscan.testing.faults import MemorySource, RecordingSource
 from splitscan.testing.memory_reader import read_range
@@ -153,3 +153,15 @@ def test_a_format_without_summaries_has_no_index() -> None:
             MemorySource(b"a\nb\n"), [BlockMetadata(file, 0, 4, 0)], Preamble(0, LineFormat()), [],
             max_record_bytes=1, read_bytes=1,
         )  # fmt: skip
+
+
+def test_a_look_before_a_block_far_into_the_file_finds_its_first_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boundaries, "LOOKS_BYTES", (40,))
+    data = b'1,"a\nb",2\n' * 50
+    file = FileMetadata("memory://test", len(data), 0, "v1", "test")
+    for start in range(100, 200):
+        source = RecordingSource(MemorySource(data))
+        block = BlockMetadata(file, start, start + 50, 1)
+        found = find_start_nearby(source, block, Preamble(0, csv()), max_record_bytes=1000, read_bytes=100)
+        assert found == boundary_behind(data, start, csv())
+        assert min(source.reads)[0] == start - 40
