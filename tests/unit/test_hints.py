@@ -46,7 +46,6 @@ from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.jobs.table_format import check_types
 from splitscan.options import Mode
 from splitscan.ranges import OFFSET_INFINITY, ByteKeyRangeTracker, OffsetRangeTracker
-from splitscan.reading.framework import Extra
 from splitscan.spark import ingest_runner
 
 Act = Callable[[], Any]
@@ -1282,23 +1281,12 @@ def _(place):
     def early(negotiator):
         negotiator.build().append({"a": [1]})
 
-    return lambda: rows(operator([Scripted(opens=early)])), lambda: rows(operator([Scripted({"a": [1]})]))
+    return lambda: rows(operator(Scripted(opens=early))), lambda: rows(operator(Scripted({"a": [1]})))
 
 
 @case("reader-failed", "")
 def _(place):
     return lambda: load(OSError("gone"), schema=A), lambda: load({"a": [1]}, schema=A)
-
-
-@case("scan-protocol", "new scan")
-def _(place):
-    def again():
-        scan = operator([Scripted(OSError("gone"))], A)
-        with pytest.raises(SplitscanError):
-            rows(scan)
-        rows(scan)
-
-    return again, lambda: rows(operator([Scripted({"a": [1]})], A))
 
 
 @case("rejected-record", "mode=PERMISSIVE")
@@ -1323,12 +1311,6 @@ def _(place):
 def _(place):
     twice = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], names=["a", "A"])
     return lambda: load(twice), lambda: load(twice.rename_columns(["a", "b"]))
-
-
-@case("extra-column", "")
-def _(place):
-    data = {"a": [1], "b": ["x"]}
-    return lambda: load(data, schema=A, extra=Extra.FAIL), lambda: load(data, schema=AB, extra=Extra.FAIL)
 
 
 @case("type-conflict", "")
@@ -1650,9 +1632,7 @@ def _(place):
 @case("row-too-large", "leave the column out")
 def _(place):
     data = {"a": [1], "b": ["x" * 1000]}
-    return lambda: load(data, schema=AB, largest_batch_bytes=100), lambda: load(
-        data, schema=A, largest_batch_bytes=100, extra=Extra.DROP
-    )
+    return lambda: load(data, schema=AB, largest_batch_bytes=100), lambda: load(data, schema=A, largest_batch_bytes=100)
 
 
 @case("table-type", "give the column another type")

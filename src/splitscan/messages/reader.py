@@ -6,15 +6,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata, FileMetadata, Reject
-from splitscan.errors import SourceError, Where
+from splitscan.blocks import Reject
+from splitscan.errors import SchemaError, SourceError, SplitscanError, Where
 from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
-from splitscan.messages.decoding import values_reader
+from splitscan.messages.decoding import ReadValues, values_reader
 from splitscan.messages.kafka import (
     KafkaCluster,
     MessageRange,
@@ -26,13 +27,16 @@ from splitscan.messages.kafka import (
     report_loss,
 )
 from splitscan.messages.spec import MessageSpec, message_column
+from splitscan.options import Mode
 from splitscan.options.sources import KafkaOptions
+from splitscan.reading.block_request import failed_to_read
 from splitscan.reading.decoders import needs_no_value
-from splitscan.reading.framework import Origin, OutputPlan, ReaderPlan, ResultSetLoader, ScanOperator, SchemaNegotiator
+from splitscan.reading.framework.batching import join_batches
+from splitscan.reading.framework.columns import first_row, forbidden_null, has_forbidden_null, is_required_somewhere
 from splitscan.reading.framework.conform import rows_without_columns
 from splitscan.reading.given_up import RejectCounter
 from splitscan.reading.oddities import NOT_UTF8, OddRecords, is_utf8
-from splitscan.reading.rejects import OnReject, OnRejects, one_by_one
+from splitscan.reading.rejects import OnReject, OnRejects, RejectBatch, failed_fast, one_by_one
 from splitscan.reading.spec import ScanSpec
 from splitscan.sizes import MIB
 
@@ -161,46 +165,76 @@ class MessageReader:
     A value that is null is a row of nulls.
 
     Args:
-        reading: The connection, which stays open for the next range.
+        reading: The connection, which stays open for the next range. It is made with the first message.
+        on_rejects: Given the messages that break a rule.
         losses: Told of values with bytes that are no UTF-8.
     """
 
-    def __init__(self, spec: MessageSpec, wanted: MessageRange, reading: MessageReading, losses: RejectCounter) -> None:
+    def __init__(
+        self,
+        spec: MessageSpec,
+        wanted: MessageRange,
+        reading: MessageReading,
+        on_rejects: OnRejects,
+        losses: RejectCounter,
+    ) -> None:
         self._spec = spec
         self._wanted = wanted
         self._reading = reading
+        self._on_rejects = on_rejects
         self._losses = losses
         encoding, values = spec.values.options.format.text_encoding, spec.values
         is_looked_at = values.are_texts and not needs_no_value(values, validate=False)
         self._are_utf8 = is_looked_at and encoding is not None and resolve_encoding(encoding) == UTF_8
-        self._portions: Iterator[list[Any]] = iter(())
+        self._required = [(i, field) for i, field in enumerate(spec.schema) if is_required_somewhere(field)]
+        self._fails = values.options.reading.mode is Mode.FAILFAST
+        self._rows = 0
+        self._last: int | None = None  # offset of the message that was read last
 
-    def open(self, negotiator: SchemaNegotiator) -> bool:
-        """Say which columns there are; the connection is made with the first message."""
-        self._read_values = values_reader(self._spec.values, str(self._wanted.source))
-        self._portions = self._reading.read(self._wanted)
-        negotiator.table_schema(self._spec.schema)
-        return True
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            read_values = values_reader(self._spec.values, str(self._wanted.source))
+            for messages in self._reading.read(self._wanted):
+                yield self._rows_of(messages, read_values)
+        except SplitscanError as error:
+            error.locate(self._where(self._last))
+            raise
+        except (pa.ArrowException, OSError) as error:
+            raise failed_to_read(error, self._where(self._last)) from error
 
-    def next(self, loader: ResultSetLoader) -> bool:
-        messages = next(self._portions, None)
-        if messages is None:
-            return False
+    def _rows_of(self, messages: Sequence[Any], read_values: ReadValues) -> pa.RecordBatch:
         values = [message.value() for message in messages]
         if self._are_utf8:
             self._take_texts(messages, values)
-        rows = self._read_values(values)
+        rows = read_values(values)
         if rows.rejects is not None:
             numbers = rows.rejects.offsets
             offsets = np.array([messages[number].offset() for number in numbers.tolist()], dtype=np.int64)
-            loader.reject_records(rows.rejects.at(offsets))
+            self._take_rejects(rows.rejects.at(offsets))
             dropped = set(numbers[~rows.rejects.delivered].tolist())
             messages = [message for number, message in enumerate(messages) if number not in dropped]
-        loader.append(self._with_columns_beside(rows.batch, messages), origin=Origin(offset=_Offsets(messages)))
-        return True
+        batch = self._with_columns_beside(rows.batch, messages)
+        for index, field in self._required:
+            if has_forbidden_null(batch.column(index), field):
+                raise self._null_in(batch.column(index), field, messages)
+        self._rows += len(messages)
+        self._last = messages[-1].offset() if messages else self._last
+        return batch
 
-    def close(self) -> None:
-        self._portions = iter(())
+    def _take_rejects(self, rejects: RejectBatch) -> None:
+        if self._fails and len(rejects):
+            raise failed_fast(rejects[0], self._where(rejects[0].offset))
+        self._on_rejects(rejects)
+
+    def _null_in(self, column: pa.Array, field: pa.Field, messages: Sequence[Any]) -> SchemaError:
+        row = first_row(column, lambda some: has_forbidden_null(some, field))
+        number = self._rows + row
+        where = self._where(messages[row].offset(), field.name, number)
+        return forbidden_null(field, where, f"{number} of what was read")
+
+    def _where(self, offset: int | None, column: str | None = None, row: int | None = None) -> Where:
+        wanted = self._wanted
+        return Where(str(wanted.source), offset, (wanted.start, wanted.stop), column, row=row)
 
     def _take_texts(self, messages: Sequence[Any], values: Sequence[bytes | None]) -> None:
         if is_utf8(b"\n".join(filter(None, values))):
@@ -214,19 +248,6 @@ class MessageReader:
         schema, beside = self._spec.schema, self._spec.kafka.metadata_columns
         arrays = [message_column(name, messages) if name in beside else values.column(name) for name in schema.names]
         return pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else rows_without_columns(values.num_rows)
-
-
-class _Offsets(Sequence[int]):
-    """Offsets of messages, which are asked for when an error has to name a place."""
-
-    def __init__(self, messages: Sequence[Any]) -> None:
-        self._messages = messages
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    def __getitem__(self, row: Any) -> Any:
-        return self._messages[row].offset()
 
 
 def scan_messages(
@@ -250,24 +271,9 @@ def scan_messages(
     take = _counting(spec.values, losses) if on_reject is None else one_by_one(on_reject)
     try:
         with closing(MessageReading(spec.kafka, make_consumer)) as reading:
-            plans = (
-                ReaderPlan(
-                    make=partial(MessageReader, spec, wanted, reading, losses),
-                    split=_as_block(wanted),
-                    name=None,
-                    options=spec.values.options,
-                )
-                for wanted in ranges
-            )
+            readers = (MessageReader(spec, wanted, reading, take, losses) for wanted in ranges)
             bounds = spec.values.options.reading
-            plan = OutputPlan(
-                spec.schema,
-                mode=bounds.mode,
-                batch_rows=bounds.batch_rows,
-                batch_bytes=bounds.batch_bytes,
-                empty_result=False,
-            )
-            yield from ScanOperator(plan, plans, take)
+            yield from join_batches(chain.from_iterable(readers), bounds.batch_rows, bounds.batch_bytes)
     finally:
         losses.report()
 
@@ -282,9 +288,3 @@ def _counting(spec: ScanSpec, losses: RejectCounter) -> OnRejects:
             losses.take_delivered(len(delivered), lambda: delivered[0])
 
     return take
-
-
-def _as_block(wanted: MessageRange) -> BlockMetadata:
-    """A range as error messages show it."""
-    file = FileMetadata(str(wanted.source), wanted.stop, 0, "", str(wanted.source))
-    return BlockMetadata(file, wanted.start, wanted.stop, 0)

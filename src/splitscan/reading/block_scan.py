@@ -47,15 +47,15 @@ class ManagedBlockReader(BlockReader):
         request, spec = self._request, self._request.spec
         reader = self._reading.make()
         plan = ReaderPlan(
-            make=lambda: reader,
-            split=request.block,
+            reader,
+            request.block,
             open_source=self._open_source,
             constants=request.constants,
             provided_schema=spec.fields if len(spec.fields) else None,
             options=spec.options,
             read_bytes=spec.options.reading.read_bytes,
         )
-        scan = ScanOperator(output_plan(spec, request.limit), [plan], self._hand_on)
+        scan = ScanOperator(output_plan(spec, request.limit), plan, self._hand_on)
         yield from scan
         if request.limit is None:
             block = request.block
@@ -105,7 +105,6 @@ def output_plan(spec: ScanSpec, limit: int | None = None) -> OutputPlan:
         batch_rows=reading.batch_rows,
         batch_bytes=reading.batch_bytes,
         limit=limit,
-        empty_result=False,
         ignore_missing=spec.options.files.ignore_missing_files,
     )
 

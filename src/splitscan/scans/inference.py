@@ -370,20 +370,13 @@ def discover_schema(reading: ManagedReading, options: ReadOptions, files: Sequen
 def _schema_of(reading: ManagedReading, options: ReadOptions, file: FileMetadata) -> pa.Schema:
     if reading.schema is not None:
         return reading.schema
-    plan = OutputPlan(
-        schema_first=True, batch_bytes=options.reading.sampling_bytes, ignore_missing=options.files.ignore_missing_files
-    )
     reader = ReaderPlan(
-        reading.make,
+        reading.make(),
         BlockMetadata(file, 0, file.size_bytes, 0),
         lambda: open_file(file, options.files, reading),
         options=options,
         read_bytes=min(options.reading.read_bytes, options.reading.sampling_bytes),
     )
-    with ScanOperator(plan, [reader]) as scan:
-        scan.next_batch()
-        if not scan.is_schema_complete:
-            left = options.reading.sampling_bytes
-            while left > 0 and (batch := scan.next_batch()) is not None:
-                left -= batch.nbytes
-        return pa.schema([]) if scan.schema is None else scan.schema
+    ignore_missing = options.files.ignore_missing_files
+    plan = OutputPlan(None, batch_bytes=options.reading.sampling_bytes, ignore_missing=ignore_missing)
+    return ScanOperator(plan, reader).find_schema()

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.decoding.contract import type_name
-from splitscan.formats.decoding.conversions import Rules
 from splitscan.reading.framework.conform import can_cast, cast_column
 from splitscan.tables.keys import KeyKind
 
@@ -24,7 +23,6 @@ ANY_VALUE = pa.struct({"integer": pa.int64(), "real": pa.float64(), "other": pa.
 """A value of a column that may have several types: at most one of its parts is there."""
 
 _FIRST_GAP = float(1 << 53)  # from here on not every integer is a double
-_RULES = Rules()
 _Bad = npt.NDArray[np.bool_]
 
 
@@ -55,9 +53,9 @@ def cast_exactly(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, _Bad | N
     if pa.types.is_decimal(kind) and pa.types.is_string(array.type):
         digits = pc.utf8_trim_whitespace(array)
         return _cast_digits(pc.if_else(pc.equal(digits, ""), None, digits), kind)
-    if not can_cast(array.type, kind, _RULES):
+    if not can_cast(array.type, kind):
         return pa.nulls(len(array), kind), array.is_valid().to_numpy(zero_copy_only=False)
-    return cast_column(array, kind, _RULES)
+    return cast_column(array, kind)
 
 
 def _digits_of(reals: pa.DoubleArray) -> pa.StringArray:
@@ -247,7 +245,7 @@ def _unknown(name: str, names: Sequence[str], where: Where) -> SchemaError:
 def _choose(column: TableColumn, field: pa.Field, where: Where) -> ChosenColumn:
     if pa.types.is_string(field.type) and not pa.types.is_string(column.type):
         return ChosenColumn(field, pa.string(), column.text)
-    if not can_cast(column.type, field.type, _RULES):
+    if not can_cast(column.type, field.type):
         raise SchemaError(
             f"column {column.name!r} cannot be read as {type_name(field.type)}", replace(where, column=column.name),
             seen=f"{column.declared}, which is read as {type_name(column.type)}",

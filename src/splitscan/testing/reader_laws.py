@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -230,7 +231,7 @@ def read_managed(
         [{'line': 'a'}, {'line': 'b'}]
     """
     runner = _Runner(reader, data)
-    plan = OutputPlan(_schema_of(runner.reading, schema), mode=mode, limit=limit)
+    plan = OutputPlan(runner.schema_of(schema), mode=mode, limit=limit)
     return runner.read(plan, start, len(data) if stop is None else stop)
 
 
@@ -249,8 +250,8 @@ def check_managed_reader_laws(reader: Reader, data: bytes, *, schema: str | pa.S
         SplitscanError: If the reader raises something or does not keep to the protocol.
     """
     runner = _Runner(reader, data)
-    whole = runner.read(OutputPlan(_schema_of(runner.reading, schema)), 0, len(data))
-    plan = OutputPlan(whole.schema)
+    plan = OutputPlan(runner.schema_of(schema))
+    whole = runner.read(plan, 0, len(data))
     if runner.reading.splittability is not Splittability.WHOLE:
         check_partition_law(lambda start, stop: _shown(runner.read(plan, start, stop).rows), len(data))
     again = runner.read(plan, 0, len(data), deliver=lambda source: ShortReadSource(source, 1))
@@ -276,16 +277,11 @@ def _check_early_ends(runner: _Runner, plan: OutputPlan) -> None:
     """A scan that stops after any batch, or cannot open its file, closes the reader all the same."""
     for batches in itertools.count(1):
         scan, watched = runner.scan(replace(plan, batch_rows=1), 0, len(runner.data))
-        with scan:
-            taken = sum(1 for _ in itertools.islice(iter(scan.next_batch, None), batches))
-        watched[0].must_be_closed(f"after {taken} batches")
+        with closing(iter(scan)) as found:
+            taken = sum(1 for _ in itertools.islice(found, batches))
+        watched.must_be_closed(f"after {taken} batches")
         if taken < batches:
             return
-
-
-def _schema_of(reading: ManagedReading, given: str | pa.Schema | None) -> pa.Schema | None:
-    known = reading.schema if given is None else given
-    return as_schema(known)
 
 
 class _Runner:
@@ -299,6 +295,11 @@ class _Runner:
         self.data = data
         self._file = FileMetadata(_PATH, len(data), 0, MemorySource(data).fingerprint, "test")
 
+    def schema_of(self, given: str | pa.Schema | None) -> pa.Schema:
+        """The columns wanted; those that the reader has where they are not given."""
+        known = as_schema(self.reading.schema if given is None else given)
+        return self.scan(OutputPlan(None), 0, len(self.data))[0].find_schema() if known is None else known
+
     def read(
         self,
         plan: OutputPlan,
@@ -309,9 +310,9 @@ class _Runner:
         rejects: list[Reject] = []
         scan, watched = self.scan(plan, start, stop, deliver, rejects)
         rows = [row for batch in scan for row in batch.to_pylist()]
-        for each in watched:
-            each.must_be_closed(f"after block [{start}, {stop})")
-        return ReadRows(rows, rejects, pa.schema([]) if scan.schema is None else scan.schema)
+        if plan.limit != 0:
+            watched.must_be_closed(f"after block [{start}, {stop})")
+        return ReadRows(rows, rejects, pa.schema([]) if plan.schema is None else plan.schema)
 
     def scan(
         self,
@@ -320,21 +321,16 @@ class _Runner:
         stop: int,
         deliver: Callable[[ByteSource], ByteSource] = lambda source: source,
         rejects: list[Reject] | None = None,
-    ) -> tuple[ScanOperator, list[_Watched]]:
-        watched: list[_Watched] = []
-
-        def make() -> _Watched:
-            watched.append(_Watched(self.reading.make()))
-            return watched[-1]
-
+    ) -> tuple[ScanOperator, _Watched]:
+        watched = _Watched(self.reading.make())
         reader = ReaderPlan(
-            make,
+            watched,
             BlockMetadata(self._file, start, stop, 0),
             lambda: deliver(MemorySource(self.data, _PATH)),
             provided_schema=plan.schema,
             options=parse_options("text", {}),
         )
-        return ScanOperator(plan, [reader], None if rejects is None else rejects.extend), watched
+        return ScanOperator(plan, reader, None if rejects is None else rejects.extend), watched
 
 
 class _Watched:

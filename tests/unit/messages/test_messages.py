@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -12,9 +11,7 @@ from splitscan.errors import RecordError, SchemaError, UsageError
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.messages import make_message_spec, scan_messages
 from splitscan.messages.kafka import MessageRange, TopicPartition
-from splitscan.messages.reader import MessageReader, MessageReading
 from splitscan.messages.spec import parse_kafka_options
-from splitscan.reading.given_up import RejectCounter
 
 from ...kafka.fakes import FakeConsumer, FakeMessage
 
@@ -142,29 +139,6 @@ def test_as_many_records_as_messages_is_not_enough():
     assert [reject.offset for reject in rejects] == [10, 11]
 
 
-def test_places_of_rows_pass_over_what_was_dropped():
-    spec = spec_of("csv", "n int, s string", mode="DROPMALFORMED")
-    appended, rejects = [], []
-    loader = SimpleNamespace(
-        reject_records=rejects.extend, append=lambda batch, origin: appended.append((batch, origin))
-    )
-    values = [b"0", b"1,a", b"2", b"3,c"]
-    reading = MessageReading(spec.kafka, lambda: FakeConsumer(dict(enumerate(values, 10))))
-    reader = MessageReader(
-        spec, MessageRange(TopicPartition("t", 0), 10, 14), reading, RejectCounter(spec.values.options)
-    )
-    assert reader.open(SimpleNamespace(table_schema=lambda _: None))
-    assert reader.next(loader)
-    assert not reader.next(loader)
-    ((batch, origin),) = appended
-    assert batch["n"].to_pylist() == [1, 3]
-    assert [origin.of(row)[0] for row in range(2)] == [11, 13]
-    assert [(reject.offset, reject.raw, reject.delivered) for reject in rejects] == [
-        (10, b"0", False),
-        (12, b"2", False),
-    ]
-
-
 def test_or_end_the_scan_with_their_place():
     with pytest.raises(RecordError, match="not-one-record") as failed:
         scan([b"1,a", b"2,b\n3,c"], "csv", "n int, s string", mode="FAILFAST")
@@ -187,8 +161,9 @@ def test_nulls_alone_and_no_value_at_all():
 
 def test_a_column_that_must_not_be_null():
     assert scan([b'{"n":1}', None], "json", "n int not null", mode="DROPMALFORMED") == [{"n": 1}]
-    with pytest.raises(SchemaError, match="null-in-not-null"):
+    with pytest.raises(SchemaError, match="null-in-not-null") as failed:
         scan([b'{"n":1}', None], "json", "n int not null")
+    assert "kafka:t/0, offset 11, row 1, column 'n', in block [10, 12)" in str(failed.value)
 
 
 def test_json_over_many_lines():

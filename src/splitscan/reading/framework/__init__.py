@@ -1,12 +1,11 @@
 """The scan framework: any reader gets schema, projection, batch sizes and clean failure. It knows no file format."""
 
-from splitscan.reading.framework.contract import Extra, ManagedReader, Origin, OutputPlan, ReaderPlan
+from splitscan.reading.framework.contract import ManagedReader, Origin, OutputPlan, ReaderPlan
 from splitscan.reading.framework.loader import ResultSetLoader
 from splitscan.reading.framework.negotiator import SchemaNegotiator
 from splitscan.reading.framework.operator import ScanOperator
 
 __all__ = [
-    "Extra",
     "ManagedReader",
     "Origin",
     "OutputPlan",

@@ -13,7 +13,6 @@ import pyarrow as pa
 from splitscan.blocks import Reject
 from splitscan.errors import SchemaError, Where, quote_bytes
 from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, quoted
-from splitscan.formats.decoding.conversions import Rules
 from splitscan.options import Mode
 from splitscan.reading.framework.conform import BadValue, can_cast, cast_column, find_columns, rows_without_columns
 from splitscan.reading.framework.contract import Origin, OutputPlan, ReaderPosition
@@ -82,7 +81,7 @@ def _transpose_mappings(rows: Sequence[Mapping[str, Any]], defaults: Mapping[str
 
 
 def make_column(
-    name: str, values: Sequence[Any], kind: pa.DataType | None, rules: Rules
+    name: str, values: Sequence[Any], kind: pa.DataType | None
 ) -> tuple[pa.Array | pa.ChunkedArray, list[int]]:
     """Values as a column.
 
@@ -97,7 +96,7 @@ def make_column(
         SchemaError: ``[mixed-values]`` without *kind*, if the values are of several types.
 
     Example:
-        >>> column, bad = make_column("a", [1, "2", [3]], pa.int64(), Rules())
+        >>> column, bad = make_column("a", [1, "2", [3]], pa.int64())
         >>> column.to_pylist(), bad
         ([1, 2, None], [2])
     """
@@ -108,7 +107,7 @@ def make_column(
             pass  # perhaps they are of another type that can be cast, such as texts
     try:
         column = pa.array(values)
-        if kind is None or can_cast(column.type, kind, rules):
+        if kind is None or can_cast(column.type, kind):
             return column, []
     except _REFUSALS as error:
         if kind is None:
@@ -119,22 +118,22 @@ def make_column(
                 fix="declare the column's type with negotiator.table_schema() or loader.add_column()",
                 code="mixed-values",
             ) from error
-    return _one_by_one(values, kind, rules)
+    return _one_by_one(values, kind)
 
 
-def _one_by_one(values: Sequence[Any], kind: pa.DataType, rules: Rules) -> tuple[pa.Array, list[int]]:
+def _one_by_one(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array, list[int]]:
     """Every value on its own, where together they are refused."""
     scalars: list[Any] = []
     bad = []
     for row, value in enumerate(values):
-        scalar = _scalar(value, kind, rules)
+        scalar = _scalar(value, kind)
         if scalar is None:
             bad.append(row)
         scalars.append(pa.scalar(None, kind) if scalar is None else scalar)
     return pa.array(scalars, kind), bad
 
 
-def _scalar(value: Any, kind: pa.DataType, rules: Rules) -> pa.Scalar | None:
+def _scalar(value: Any, kind: pa.DataType) -> pa.Scalar | None:
     try:
         return pa.scalar(value, kind)
     except _REFUSALS:
@@ -143,9 +142,9 @@ def _scalar(value: Any, kind: pa.DataType, rules: Rules) -> pa.Scalar | None:
         single = pa.array([value])
     except _REFUSALS:
         return None
-    if not can_cast(single.type, kind, rules):
+    if not can_cast(single.type, kind):
         return None
-    column, bad = cast_column(single, kind, rules)
+    column, bad = cast_column(single, kind)
     return column[0] if bad is None else None
 
 
@@ -203,7 +202,7 @@ def _pieces(batch: pa.RecordBatch, most_bytes: int) -> Iterator[pa.RecordBatch]:
     yield from _pieces(batch.slice(middle), most_bytes)
 
 
-def from_data(data: Appendable, origin: Origin, kind_of: KindOf, rules: Rules) -> Appended:
+def from_data(data: Appendable, origin: Origin, kind_of: KindOf) -> Appended:
     """Rows of Arrow data, or of columns by name."""
     if isinstance(data, pa.RecordBatch):
         return Appended([data], origin)
@@ -211,7 +210,7 @@ def from_data(data: Appendable, origin: Origin, kind_of: KindOf, rules: Rules) -
         return Appended(_batches(data), origin)
     if not isinstance(data, Mapping):
         raise TypeError(f"a {type(data).__name__}")
-    return from_columns(data, origin, kind_of, rules)
+    return from_columns(data, origin, kind_of)
 
 
 def from_rows(
@@ -220,18 +219,17 @@ def from_rows(
     names: Sequence[str],
     defaults: Mapping[str, Any],
     kind_of: KindOf,
-    rules: Rules,
 ) -> Appended:
     """Rows of Python values."""
     made = transpose(rows, names, defaults)
     if not made.columns:
         return Appended([rows_without_columns(made.rows)], origin)
-    appended = from_columns(made.columns, origin, kind_of, rules)
+    appended = from_columns(made.columns, origin, kind_of)
     appended.ragged, appended.width = made.ragged, len(names)
     return appended
 
 
-def from_columns(data: Mapping[str, Any], origin: Origin, kind_of: KindOf, rules: Rules) -> Appended:
+def from_columns(data: Mapping[str, Any], origin: Origin, kind_of: KindOf) -> Appended:
     """Columns by name, single values for all rows; ``[unequal-columns]`` or ``[mixed-values]`` where that cannot be."""
     arrays: dict[str, pa.Array | pa.ChunkedArray | None] = dict.fromkeys(data)
     bad: dict[int, BadValue] = {}
@@ -241,7 +239,7 @@ def from_columns(data: Mapping[str, Any], origin: Origin, kind_of: KindOf, rules
         elif isinstance(values, np.ndarray):
             arrays[name] = pa.array(values)
         elif isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray):
-            arrays[name] = _from_values(name, values, kind_of(name), rules, bad)
+            arrays[name] = _from_values(name, values, kind_of(name), bad)
     lengths = {name: len(array) for name, array in arrays.items() if array is not None}
     if len(set(lengths.values())) > 1:
         raise SchemaError(
@@ -267,11 +265,11 @@ def _batches(table: pa.Table) -> list[pa.RecordBatch]:
 
 
 def _from_values(
-    name: str, values: Sequence[Any], kind: pa.DataType | None, rules: Rules, bad: dict[int, BadValue]
+    name: str, values: Sequence[Any], kind: pa.DataType | None, bad: dict[int, BadValue]
 ) -> pa.Array | pa.ChunkedArray:
     if kind is not None and pa.types.is_null(kind):
         return pa.nulls(len(values))  # nobody wants it
-    column, rows = make_column(name, values, kind, rules)
+    column, rows = make_column(name, values, kind)
     for row in rows:
         bad.setdefault(row, BadValue(row, name, values[row], kind))
     return column

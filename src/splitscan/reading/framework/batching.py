@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 
@@ -83,13 +83,6 @@ class Batcher:
         self.rows -= batch.num_rows
         self._ready_bytes -= nbytes
         return batch
-
-    def replace(self, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> None:
-        """Change all that is held, such as when a column is added; the number of rows stays."""
-        ready, small = [batch for batch, _ in self._ready], self._small
-        self.clear()
-        for batch in (*ready, *small):
-            self.add(change(batch))
 
     def clear(self) -> None:
         """Drop all that is held."""

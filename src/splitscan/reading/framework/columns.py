@@ -1,16 +1,15 @@
-"""The columns of a scan while it runs: fixed by its plan, or growing as readers bring them; narrowed; NOT NULL."""
+"""The columns of a scan: fixed by its plan, narrowed, NOT NULL; or found in what a reader brings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.decoding.contract import NULL_IN_NOT_NULL, is_variant, quoted
 from splitscan.options import Mode
-from splitscan.reading.framework.conform import Conformer, duplicate_column, find_columns
+from splitscan.reading.framework.conform import Conformer, duplicate_column, find_columns, rows_without_columns
 from splitscan.reading.framework.contract import OutputPlan
 
 _are = pa.types
@@ -99,130 +98,72 @@ def prune_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
 
 
-class Delivery(NamedTuple):
-    """How the batches of a reader become what is delivered.
+class Columns:
+    """Which columns are delivered of a reader, and how batches come to have them; or the columns that it shows.
 
     Attributes:
-        narrowed: Columns, by index, of which some members only are delivered.
+        schema: Of the batches; while columns are looked for, of the rows so far, ``None`` before any.
+        wanted: The columns that the reader is asked for; ``None`` for all it has.
         required: Columns, by index, in which there is something that must not be null.
+        conformer: Makes batches of these columns, and after them of those that must convert besides. A column of which
+            some members only are delivered has all of them: they must convert too.
     """
 
-    conformer: Conformer
-    narrowed: Mapping[int, pa.Field]
-    delivered: int
-    required: Sequence[tuple[int, pa.Field]]
+    def __init__(self, plan: OutputPlan, constants: Mapping[str, pa.Scalar]) -> None:
+        self.is_open = plan.schema is None
+        self.schema: pa.Schema | None = plan.schema
+        delivered = list(plan.schema or ())
+        judges_all = plan.mode is Mode.DROPMALFORMED or plan.told
+        validated = {field.name.lower(): field for field in (plan.validated or ()) if judges_all}
+        columns = [field.with_type(validated.pop(field.name.lower(), field).type) for field in delivered]
+        target = pa.schema([*columns, *validated.values()])
+        self.conformer = Conformer(target, constants=constants, defaults=plan.defaults)
+        others = {*constants, *plan.told}
+        self.wanted = None if self.is_open else pa.schema([field for field in target if field.name not in others])
+        self._delivered = len(delivered)
+        self._narrowed = [(i, f) for i, f in enumerate(delivered) if not target.field(i).type.equals(f.type)]
+        self.required = [(i, field) for i, field in enumerate(delivered) if is_required_somewhere(field)]
 
+    def bring(self, schema: pa.Schema) -> None:
+        """Take the columns of some rows, where they are looked for: they may be null, because others do not have them.
 
-class Columns:
-    """Which columns are delivered, and how batches come to have them; its version changes when they do.
-
-    One object serves all readers of a scan, so that a later reader keeps to the columns of the earlier ones.
-    """
-
-    def __init__(self, plan: OutputPlan) -> None:
-        self._plan = plan
-        self._schema = plan.schema
-        self.version = 0 if plan.schema is None else 1
-        self._made: tuple[int, pa.Schema] | None = None
-        self._shared: tuple[int, Delivery] | None = None
-        self._wanted: dict[tuple[str, ...], pa.Schema] = {}
-        self._declared: tuple[pa.Schema, dict[str, pa.Field]] | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """True if readers may bring more columns."""
-        return self._plan.schema is None
-
-    @property
-    def schema(self) -> pa.Schema | None:
-        """Of the batches; ``None`` while nothing is known."""
-        return self._schema
-
-    def bring(self, schema: pa.Schema) -> bool:
-        """Take the columns of a reader; ``True`` if some were added or became wider, where the plan leaves them open.
-
-        They are nullable, because earlier rows and other readers do not have them.
+        A column keeps the type that it had first, but numbers become wider, structs get the members of all, and nulls
+        take any type.
         """
         if not self.is_open:
-            return False
-        known = {} if self._schema is None else {field.name.lower(): field for field in self._schema}
-        grown = dict(known)
-        names: set[str] = set()
-        for field in schema:
-            name = field.name.lower()
-            if name in names:
-                raise duplicate_column(field.name, schema.names)
-            names.add(name)
+            return
+        known = {field.name.lower(): field for field in self.schema or ()}
+        for name, field in by_name(schema).items():
             old = known.get(name)
             if old is None:
-                grown[name] = field.with_nullable(True).remove_metadata()
+                known[name] = field.with_nullable(True).remove_metadata()
             else:
-                grown[name] = old.with_type(_wider(old.type, field.type))
-        if grown == known:
-            return False
-        self._schema = pa.schema(list(grown.values()))
-        self._wanted.clear()
-        self.version += 1
-        return True
+                known[name] = old.with_type(_wider(old.type, field.type))
+        if known:
+            self.schema = pa.schema(list(known.values()))
 
-    def delivery(self, constants: Mapping[str, pa.Scalar]) -> Delivery:
-        """Delivery of a reader's batches; one object for all readers that have no constants."""
-        if constants:
-            return self._delivery(constants)
-        if self._shared is None or self._shared[0] != self.version:
-            self._shared = self.version, self._delivery(constants)
-        return self._shared[1]
+    def deliver(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Of a batch that the conformer has made, what is delivered."""
+        if batch.num_columns > self._delivered:  # some columns had to convert, and are not wanted
+            batch = batch.select(range(self._delivered)) if self._delivered else rows_without_columns(batch.num_rows)
+        for index, field in self._narrowed:
+            batch = batch.set_column(index, field, prune_array(batch.column(index), field.type))
+        return batch
 
-    def _delivery(self, constants: Mapping[str, pa.Scalar]) -> Delivery:
-        conformer, columns = self._conformer(constants), list(enumerate(self._schema or ()))
-        target = conformer.target
-        return Delivery(
-            conformer,
-            {i: field for i, field in columns if not target.field(i).type.equals(field.type)},
-            len(columns),
-            [(i, field) for i, field in columns if is_required_somewhere(field)],
-        )
-
-    def _conformer(self, constants: Mapping[str, pa.Scalar]) -> Conformer:
-        """Makes batches of these columns, and after them of those that must convert besides, for one reader.
-
-        A column of which some members only are delivered has all of them: they must convert too.
-        """
-        return Conformer(
-            self._target(),
-            constants=constants,
-            defaults=self._plan.defaults,
-            extra=self._plan.extra,
-            rules=self._plan.rules,
-            ignored=frozenset(name.lower() for name in self._plan.told),
-        )
-
-    def wanted(self, constants: Mapping[str, pa.Scalar]) -> pa.Schema | None:
-        """The columns that a reader is asked for; ``None`` for all it has."""
-        if self._schema is None or self.is_open:
-            return None
-        names = tuple(constants)
-        if names not in self._wanted:
-            others = {*names, *self._plan.told}
-            self._wanted[names] = pa.schema([field for field in self._target() if field.name not in others])
-        return self._wanted[names]
-
-    def by_name(self, schema: pa.Schema) -> dict[str, pa.Field]:
-        """The fields of a reader by their names in lower case; found once where many readers bring one schema."""
-        if self._declared is None or self._declared[0] is not schema:
-            declared: dict[str, pa.Field] = {}
-            for field in schema:
-                if field.name.lower() in declared:
-                    raise duplicate_column(field.name, schema.names)
-                declared[field.name.lower()] = field
-            self._declared = schema, declared
-        return dict(self._declared[1])
+    def kind_of(self, name: str) -> pa.DataType | None:
+        """The type that a column is known to have; ``None`` if it may get any: ``null`` if nobody wants it."""
+        known = self.schema if self.is_open else self.conformer.target
+        index = None if known is None else find_columns(known.names)(name)
+        if known is None or index is None:
+            return None if self.is_open else pa.null()
+        kind = known.field(index).type
+        return None if self.is_open and _may_widen(kind) else kind
 
     def is_projected(self, path: str) -> bool:
         """True if a column, or with dots a member of one, is delivered or must convert."""
         if self.is_open:
             return True
-        fields = list(self._target())
+        fields = list(self.conformer.target)
         for name in path.split("."):
             index = find_columns([field.name for field in fields])(name)
             if index is None:
@@ -233,19 +174,15 @@ class Columns:
             fields = [kind.field(i) for i in range(kind.num_fields)] if pa.types.is_struct(kind) else []
         return True
 
-    def _target(self) -> pa.Schema:
-        """The columns of every batch, and those that must convert besides; made once for each version."""
-        if self._made is None or self._made[0] != self.version:
-            delivered = self._schema if self._schema is not None else pa.schema([])
-            validated = {field.name.lower(): field for field in self._validated()}
-            columns = [field.with_type(validated.pop(field.name.lower(), field).type) for field in delivered]
-            self._made = self.version, pa.schema([*columns, *validated.values()])
-        return self._made[1]
 
-    def _validated(self) -> pa.Schema:
-        validated = self._plan.validated
-        judges_all = self._plan.mode is Mode.DROPMALFORMED or self._plan.told
-        return validated if validated is not None and judges_all else pa.schema([])
+def by_name(schema: pa.Schema) -> dict[str, pa.Field]:
+    """The fields of a reader by their names in lower case; ``[duplicate-column]`` if two have one name."""
+    fields: dict[str, pa.Field] = {}
+    for field in schema:
+        if field.name.lower() in fields:
+            raise duplicate_column(field.name, schema.names)
+        fields[field.name.lower()] = field
+    return fields
 
 
 def _wider(old: pa.DataType, new: pa.DataType) -> pa.DataType:
@@ -279,10 +216,10 @@ def _with_all_members(old: pa.StructType, new: pa.StructType) -> pa.StructType:
     return pa.struct(list(types.items()))
 
 
-def may_widen(kind: pa.DataType) -> bool:
+def _may_widen(kind: pa.DataType) -> bool:
     """True if a column whose type is open may get another one: it holds numbers, structs, or nothing yet."""
     if pa.types.is_list(kind):
-        return may_widen(kind.value_type)
+        return _may_widen(kind.value_type)
     return _is_number(kind) or pa.types.is_struct(kind) or pa.types.is_null(kind)
 
 

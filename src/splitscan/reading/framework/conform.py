@@ -18,13 +18,13 @@ from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.decoding.conversions import BLANKS, Bad, Rules, convert
 from splitscan.formats.decoding.moments import to_moments
 from splitscan.options.files import zone_of
-from splitscan.reading.framework.contract import Extra
 
 _are = pa.types
+_RULES = Rules()
 _WHOLE = pa.decimal128(20, 0)  # holds every integer
 
 
-def cast_column(array: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Array, Bad | None]:
+def cast_column(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Bad | None]:
     """Cast a column; nothing is rounded, cut or wrapped. A blank text is no value: it is null where it is no text.
 
     Args:
@@ -34,41 +34,41 @@ def cast_column(array: pa.Array, kind: pa.DataType, rules: Rules) -> tuple[pa.Ar
         The column, and a mask of the rows whose value does not convert (they are null), ``None`` when all do.
 
     Example:
-        >>> column, bad = cast_column(pa.array([1, 300]), pa.int8(), Rules())
+        >>> column, bad = cast_column(pa.array([1, 300]), pa.int8())
         >>> column.to_pylist(), bad.tolist()
         ([1, None], [False, True])
     """
     if array.type.equals(kind):
         return array, None
     if _is_text(array.type) and _is_parsed(kind):
-        return convert(_without_blanks(array), kind, rules)
+        return convert(_without_blanks(array), kind, _RULES)
     try:
-        return _cast(array, kind, rules), None
+        return _cast(array, kind), None
     except pa.ArrowInvalid:
-        bad = _guilty_rows(array, kind, rules)
+        bad = _guilty_rows(array, kind)
         rows = pa.array(np.arange(len(array)), mask=bad)
-        return _cast(array.take(rows), kind, rules), bad
+        return _cast(array.take(rows), kind), bad
 
 
-def can_cast(source: pa.DataType, kind: pa.DataType, rules: Rules) -> bool:
+def can_cast(source: pa.DataType, kind: pa.DataType) -> bool:
     """True if there is a way from one type to another, whatever the values."""
     if source.equals(kind):
         return True
     try:
-        _cast(pa.nulls(1, source), kind, rules)
+        _cast(pa.nulls(1, source), kind)
     except pa.ArrowException:
         return False
     return True
 
 
-def _guilty_rows(array: pa.Array, kind: pa.DataType, rules: Rules) -> Bad:
+def _guilty_rows(array: pa.Array, kind: pa.DataType) -> Bad:
     """The slow second pass: halves are halved until the rows are found that fail on their own."""
     bad = np.zeros(len(array), dtype=np.bool_)
     ranges = [(0, len(array))]
     while ranges:
         start, stop = ranges.pop()
         try:
-            _cast(array.slice(start, stop - start), kind, rules)
+            _cast(array.slice(start, stop - start), kind)
         except pa.ArrowInvalid:
             if stop - start == 1:
                 bad[start] = True
@@ -78,27 +78,27 @@ def _guilty_rows(array: pa.Array, kind: pa.DataType, rules: Rules) -> Bad:
     return bad
 
 
-def _cast(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Cast all of it, or raise ``ArrowInvalid``; ``ArrowNotImplementedError`` where there is no way at all."""
     source = array.type
     if source.equals(kind):
         return array
     if _are.is_dictionary(source):
-        return _cast(array.dictionary_decode(), kind, rules)
+        return _cast(array.dictionary_decode(), kind)
     if _are.is_null(source):
         return pa.nulls(len(array), kind)
-    return _cast_nested(array, kind, rules) if _are.is_nested(source) else _cast_flat(array, kind, rules)
+    return _cast_nested(array, kind) if _are.is_nested(source) else _cast_flat(array, kind)
 
 
-def _cast_flat(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
+def _cast_flat(array: pa.Array, kind: pa.DataType) -> pa.Array:
     source = array.type
     if _is_text(source) and _is_parsed(kind):
-        column, bad = convert(_without_blanks(array), kind, rules)
+        column, bad = convert(_without_blanks(array), kind, _RULES)
         if bad is not None:
             raise pa.ArrowInvalid("a text is no value of the type")
         return column
     if _are.is_timestamp(source) and _are.is_timestamp(kind) and source.tz is None and kind.tz is not None:
-        return _location(array.cast(pa.timestamp("us")), rules.time_zone).cast(kind)
+        return _location(array.cast(pa.timestamp("us")), _RULES.time_zone).cast(kind)
     if _are.is_integer(source) and _are.is_decimal128(kind):
         return array.cast(_WHOLE).cast(kind)  # Arrow asks for room for the largest number, whatever the values
     if _is_binary(source) and not (_is_binary(kind) or _is_text(kind)):
@@ -111,18 +111,18 @@ def _without_blanks(array: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(pc.utf8_trim(texts, BLANKS), ""), None, texts)
 
 
-def _cast_nested(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
+def _cast_nested(array: pa.Array, kind: pa.DataType) -> pa.Array:
     source = array.type
     if _are.is_struct(source) and _are.is_struct(kind):
-        return _cast_struct(array, kind, rules)
+        return _cast_struct(array, kind)
     if _are.is_map(source) and _are.is_map(kind):
-        return _cast_map(array, kind, rules)
+        return _cast_map(array, kind)
     if _is_list(source) and (_are.is_list(kind) or _are.is_large_list(kind)):
-        return _cast_list(array, kind, rules)
+        return _cast_list(array, kind)
     return array.cast(kind)
 
 
-def _cast_struct(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
+def _cast_struct(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Members are matched by name, without regard to case; missing ones are null, others are left out."""
     members = array.flatten()
     names = [field.name for field in array.type]
@@ -131,14 +131,14 @@ def _cast_struct(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
     children = []
     for field in kind:
         index = position.get(field.name, position.get(field.name.lower()))
-        children.append(pa.nulls(len(array), field.type) if index is None else _cast(members[index], field.type, rules))
+        children.append(pa.nulls(len(array), field.type) if index is None else _cast(members[index], field.type))
     if not children:
         return pa.StructArray.from_buffers(kind, len(array), [None]) if not array.null_count else array.cast(kind)
     return pa.StructArray.from_arrays(children, fields=list(kind), mask=array.is_null())
 
 
-def _cast_list(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
-    values = _cast(array.flatten(), kind.value_type, rules)
+def _cast_list(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    values = _cast(array.flatten(), kind.value_type)
     offsets = _offsets(pc.list_value_length(array))
     wide = _are.is_large_list(kind)
     make = pa.LargeListArray if wide else pa.ListArray
@@ -147,10 +147,10 @@ def _cast_list(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
     )
 
 
-def _cast_map(array: pa.Array, kind: pa.DataType, rules: Rules) -> pa.Array:
+def _cast_map(array: pa.Array, kind: pa.DataType) -> pa.Array:
     first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
-    keys = _cast(array.keys.slice(first, last - first), kind.key_type, rules)
-    items = _cast(array.items.slice(first, last - first), kind.item_type, rules)
+    keys = _cast(array.keys.slice(first, last - first), kind.key_type)
+    items = _cast(array.items.slice(first, last - first), kind.item_type)
     offsets = pc.subtract(array.offsets, first)
     return pa.MapArray.from_arrays(offsets, keys, items, type=kind, mask=array.is_null())
 
@@ -208,10 +208,9 @@ class Conformer:
 
     Args:
         defaults: What a column holds that a reader does not bring, in place of null.
-        ignored: Names in lower case of columns that are not wanted, and no surprise either.
 
     Raises:
-        SchemaError: From :meth:`conform`: ``[type-conflict]``, ``[extra-column]``, ``[duplicate-column]``.
+        SchemaError: From :meth:`conform`: ``[type-conflict]``, ``[duplicate-column]``.
         UsageError: From :meth:`conform`: ``[bad-default]``.
 
     Example:
@@ -226,16 +225,10 @@ class Conformer:
         *,
         constants: Mapping[str, pa.Scalar] | None = None,
         defaults: Mapping[str, pa.Scalar] | None = None,
-        extra: Extra = Extra.DROP,
-        rules: Rules | None = None,
-        ignored: frozenset[str] = frozenset(),
     ) -> None:
         self.target = target
         self._constants = dict(constants or {})
         self._defaults = {name.lower(): value for name, value in (defaults or {}).items()}
-        self._extra = extra
-        self._rules = rules or Rules()
-        self._ignored = ignored | {name.lower() for name in self._constants}
         self._known: pa.Schema | None = None
         self._steps: list[_Step] = []
         self._is_exact = False
@@ -257,7 +250,6 @@ class Conformer:
         if self._known is not None and schema.equals(self._known):
             return
         position = find_columns(schema.names)
-        self._check_extra(schema)
         self._steps = [self._step(field, schema, position) for field in self.target]
         in_place = len(schema) == len(self.target) and all(map(self._is_as_given, self.target))
         self._is_exact = in_place and all(step.is_plain and step.index == i for i, step in enumerate(self._steps))
@@ -273,7 +265,7 @@ class Conformer:
         if index is None:
             return _Step(None, self._filler(field), is_plain=False)
         source = schema.field(index)
-        if not can_cast(source.type, field.type, self._rules):
+        if not can_cast(source.type, field.type):
             raise SchemaError(
                 f"column {field.name!r} cannot be made of what the reader brings",
                 Where(column=field.name),
@@ -291,25 +283,11 @@ class Conformer:
         value = self._constants.get(field.name, self._defaults.get(field.name.lower()))
         return pa.scalar(None, field.type) if value is None else _cast_default(value, field)
 
-    def _check_extra(self, schema: pa.Schema) -> None:
-        if self._extra is Extra.DROP:
-            return
-        wanted = {name.lower() for name in self.target.names} | self._ignored
-        for field in schema:
-            if field.name.lower() not in wanted:
-                raise SchemaError(
-                    f"the reader brings a column that the schema does not have: {field.name!r}",
-                    Where(column=field.name),
-                    seen=_shown(field),
-                    fix=f"add it to the schema: {', '.join(self.target.names)}; or let other columns be dropped",
-                    code="extra-column",
-                )
-
     def _column(self, step: _Step, field: pa.Field, batch: pa.RecordBatch, bad: dict[int, BadValue]) -> pa.Array:
         if step.index is None:
             return _repeat(step.filler, batch.num_rows)
         source = batch.column(step.index)
-        column, mask = cast_column(source, field.type, self._rules)
+        column, mask = cast_column(source, field.type)
         if mask is not None:
             for row in np.flatnonzero(mask).tolist():
                 bad.setdefault(row, BadValue(row, field.name, source[row].as_py(), field.type))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -14,7 +13,6 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.errors import SplitscanError, UsageError, Where
-from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.options import Mode, ReadOptions
 from splitscan.sizes import MIB
@@ -80,9 +78,9 @@ def _exact(positions: Positions | None, row: int) -> int | None:
 
 
 class ReaderPosition:
-    """A reader, what it reads, and how far it came; without *reader* messages do not name it."""
+    """A reader by its name, what it reads, and how far it came."""
 
-    def __init__(self, split: BlockMetadata | None, reader: str | None) -> None:
+    def __init__(self, split: BlockMetadata | None, reader: str) -> None:
         self.split = split
         self.reader = reader
         self._notes: dict[str, str] = {}
@@ -191,21 +189,12 @@ LARGEST_BATCH_BYTES = (1 << 31) - 1
 """What one Arrow array of texts, bytes or lists can hold: its offsets have 31 bits."""
 
 
-class Extra(enum.Enum):
-    """Policy for a column that a reader brings and nobody asked for."""
-
-    DROP = "drop"
-    FAIL = "fail"
-
-
 @dataclass(frozen=True)
 class OutputPlan:
     """Output of a scan.
 
     Attributes:
-        schema: Of every batch. ``None`` leaves it open: the columns are those that the readers bring, in the order in
-            which they were first seen; a column keeps the type it had first, but numbers become wider, structs get the
-            members of all, and nulls take any type.
+        schema: Of every batch. ``None`` while the columns of a reader are looked for: then no row is kept.
         validated: Columns that must convert, delivered or not, in mode DROPMALFORMED, so that the number of rows does
             not depend on the projection, and where a column speaks of broken rows. By default those of *schema*.
         defaults: What a missing column holds, or an omitted field, in place of null.
@@ -213,15 +202,12 @@ class OutputPlan:
             DROPMALFORMED drops it, FAILFAST raises an error. The first two report a reject.
         largest_batch_bytes: Most bytes of any batch; a row that is larger is an error.
         limit: Most rows of the scan; ``None`` for all.
-        schema_first: Whether the first batch is one without rows, which shows the schema.
-        empty_result: Whether a scan without rows delivers one batch without rows, where a schema is known.
         ignore_missing: Whether a file that is gone is skipped, with a reject for all of it.
     """
 
-    schema: pa.Schema | None = None
+    schema: pa.Schema | None
     validated: pa.Schema | None = None
     defaults: Mapping[str, pa.Scalar] = field(default_factory=dict)
-    extra: Extra = Extra.DROP
     mode: Mode = Mode.PERMISSIVE
     corrupt_column: str | None = None
     reason_column: str | None = None
@@ -229,10 +215,7 @@ class OutputPlan:
     batch_bytes: int = 16 * MIB
     largest_batch_bytes: int = LARGEST_BATCH_BYTES
     limit: int | None = None
-    schema_first: bool = False
-    empty_result: bool = True
     ignore_missing: bool = False
-    rules: Rules = field(default_factory=Rules)
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -242,18 +225,16 @@ class OutputPlan:
 
 @dataclass(frozen=True)
 class ReaderPlan:
-    """One reader to be run.
+    """A reader to be run, and what it reads.
 
     Attributes:
         constants: Columns whose value is the same in all its rows, such as the name of the file.
-        name: What messages call the reader; empty for its own name, ``None`` if they need not name it.
     """
 
-    make: Callable[[], ManagedReader]
+    reader: ManagedReader
     split: BlockMetadata | None = None
     open_source: Callable[[], ByteSource] | None = None
     constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
-    name: str | None = ""
     provided_schema: pa.Schema | None = None
     options: ReadOptions | None = None
     read_bytes: int = MIB

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -15,15 +15,8 @@ from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SplitscanError
 from splitscan.reading.framework.appended import Appendable, Appended, AppendedRows, RejectHandler, from_data, from_rows
 from splitscan.reading.framework.batching import Batcher
-from splitscan.reading.framework.columns import (
-    Columns,
-    first_row,
-    forbidden_null,
-    has_forbidden_null,
-    may_widen,
-    prune_array,
-)
-from splitscan.reading.framework.conform import duplicate_column, find_columns, rows_without_columns
+from splitscan.reading.framework.columns import Columns, by_name, first_row, forbidden_null, has_forbidden_null
+from splitscan.reading.framework.conform import duplicate_column
 from splitscan.reading.framework.contract import Origin, OutputPlan, ReaderPosition, as_origin
 
 
@@ -56,32 +49,27 @@ class ResultSetLoader:
         columns: Columns,
         location: ReaderPosition,
         rejects: RejectHandler,
-        constants: Mapping[str, pa.Scalar],
-        remaining_rows: int | None = None,
         provided: Sequence[str] | None = None,
     ) -> None:
         self._plan = plan
         self._columns = columns
         self._location = location
         self._rejects = rejects
-        self._constants = constants
-        self._remaining = remaining_rows
-        self._state = LoaderState.LIMITED if remaining_rows == 0 else LoaderState.IDLE
+        self._remaining = plan.limit
+        self._state = LoaderState.LIMITED if plan.limit == 0 else LoaderState.IDLE
         self._batcher = Batcher(plan.batch_rows, plan.batch_bytes)
         self._declared: dict[str, pa.Field] = {}
-        wanted = columns.wanted(constants)
-        self._provided = provided or ([] if wanted is None else wanted.names)
+        self._provided = provided or ([] if columns.wanted is None else columns.wanted.names)
         self._appended = 0
+        self._seen_bytes = 0  # of rows that are not kept, because their columns are looked for
         self._failure: SplitscanError | None = None
-        self._refresh()
 
     # --------------------------------------------------------- what is wanted
 
     @property
     def wanted(self) -> frozenset[str] | None:
         """Names of the columns that the reader is asked for; ``None`` for all it has."""
-        schema = self._columns.wanted(self._constants)
-        return None if schema is None else frozenset(schema.names)
+        return None if self._columns.wanted is None else frozenset(self._columns.wanted.names)
 
     @property
     def is_projection_empty(self) -> bool:
@@ -91,7 +79,8 @@ class ResultSetLoader:
     @property
     def full(self) -> bool:
         """True if a batch is complete, or the limit is reached: time to return from ``next``."""
-        return self._batcher.is_full or self._state is LoaderState.LIMITED
+        is_full = self._batcher.is_full or self._seen_bytes >= self._plan.batch_bytes
+        return is_full or self._state is LoaderState.LIMITED
 
     @property
     def remaining_rows(self) -> int | None:
@@ -100,13 +89,8 @@ class ResultSetLoader:
 
     @property
     def schema(self) -> pa.Schema | None:
-        """Schema of the batches; ``None`` while nothing is known of it."""
+        """Schema of the batches; where columns are looked for, of the rows so far, ``None`` before any."""
         return self._columns.schema
-
-    @property
-    def schema_version(self) -> int:
-        """0 before a schema is known; raised by every change of names, order, types or nullability."""
-        return self._columns.version
 
     @property
     def rows_appended(self) -> int:
@@ -133,7 +117,7 @@ class ResultSetLoader:
             if field.name.lower() in self._declared:
                 raise duplicate_column(field.name, [known.name for known in self._declared.values()])
             self._declared[field.name.lower()] = field
-            self._bring(pa.schema([field]))
+            self._columns.bring(pa.schema([field]))
         return len(self._declared) - 1
 
     def append(self, data: Appendable, *, origin: Origin | int | None = None) -> None:
@@ -151,7 +135,7 @@ class ResultSetLoader:
         self._require("append", LoaderState.LOADING, LoaderState.LIMITED)
         with self._remembering():
             try:
-                appended = from_data(data, as_origin(origin), self._kind_of, self._plan.rules)
+                appended = from_data(data, as_origin(origin), self._kind_of)
             except TypeError as error:
                 rule = "append() takes a record batch, a table, or columns by name"
                 raise self._location.misused(rule, str(error)) from error
@@ -174,7 +158,7 @@ class ResultSetLoader:
         defaults = {name.lower(): value.as_py() for name, value in self._plan.defaults.items()}
         with self._remembering():
             try:
-                appended = from_rows(rows, as_origin(origin), names, defaults, self._kind_of, self._plan.rules)
+                appended = from_rows(rows, as_origin(origin), names, defaults, self._kind_of)
             except TypeError as error:
                 raise self._location.misused("append_rows() takes rows that are alike", str(error)) from error
             self._take_in(appended)
@@ -189,8 +173,11 @@ class ResultSetLoader:
         with self._remembering():
             if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 0:
                 raise self._location.misused("skip_rows() takes a number of rows, 0 or more", repr(rows))
+            if self._columns.is_open:
+                self._appended += int(rows)
+                return
             left = int(rows) if self._remaining is None else min(int(rows), self._remaining)
-            filled = self._conformer.fill(min(left, self._plan.batch_rows))  # one batch, delivered over and over
+            filled = self._columns.conformer.fill(min(left, self._plan.batch_rows))  # one batch, over and over
             while left:
                 some = filled.slice(0, left)
                 self._deliver(some, Origin())
@@ -243,9 +230,10 @@ class ResultSetLoader:
 
     def declare(self, schema: pa.Schema) -> None:
         """Take the columns that the reader says it has; find out whether they can become the wanted ones."""
-        self._declared = self._columns.by_name(schema)
-        self._bring(schema)
-        self._conformer.prepare(schema)
+        self._declared = by_name(schema)
+        self._columns.bring(schema)
+        if not self._columns.is_open:
+            self._columns.conformer.prepare(schema)
 
     def bound(self, rows: int | None, nbytes: int | None) -> None:
         """Make batches smaller than the plan says."""
@@ -269,6 +257,11 @@ class ResultSetLoader:
     def is_limited(self) -> bool:
         """True if no more rows are wanted."""
         return self._state is LoaderState.LIMITED
+
+    @property
+    def is_closed(self) -> bool:
+        """True if nothing is held any more."""
+        return self._state is LoaderState.CLOSED
 
     def take(self, *, flush: bool) -> pa.RecordBatch | None:
         """The next batch, or ``None``."""
@@ -297,32 +290,22 @@ class ResultSetLoader:
             self._failure = self._failure or error
             raise
 
-    def _bring(self, schema: pa.Schema) -> None:
-        if self._columns.bring(schema):
-            self._refresh()
-            self._batcher.replace(lambda batch: self._conformer.conform(batch)[0])
-
-    def _refresh(self) -> None:
-        self._conformer, self._narrowed, self._delivered, self._required = self._columns.delivery(self._constants)
-
     def _kind_of(self, name: str) -> pa.DataType | None:
         """The type that values of a column should get; ``null``, so that they are not looked at, if nobody wants it."""
-        target = self._conformer.target
-        index = find_columns(target.names)(name)
-        if index is not None and not (self._columns.is_open and may_widen(target.field(index).type)):
-            return target.field(index).type
-        declared = self._declared.get(name.lower())
-        if declared is not None:
-            return declared.type
-        return None if self._columns.is_open else pa.null()
+        kind, declared = self._columns.kind_of(name), self._declared.get(name.lower())
+        return declared.type if kind is None and declared is not None else kind
 
     def _take_in(self, appended: Appended) -> None:
-        for batch in appended.batches:
-            self._bring(batch.schema)
+        if self._columns.is_open:
+            for batch in appended.batches:
+                self._columns.bring(batch.schema)
+                self._seen_bytes += batch.nbytes
+                self._appended += batch.num_rows
+            return
         for part in appended.parts(self._plan.largest_batch_bytes, self._too_large):
             if self._state is LoaderState.LIMITED:
                 return
-            batch, bad = self._conformer.conform(part.batch)
+            batch, bad = self._columns.conformer.conform(part.batch)
             if not (bad or part.bad or part.ragged):
                 self._deliver(batch, part.origin, part)
                 continue
@@ -334,11 +317,8 @@ class ResultSetLoader:
         rows = batch.num_rows if part is None else part.batch.num_rows
         if self._remaining is not None and batch.num_rows > self._remaining:
             batch = batch.slice(0, self._remaining)
-        if batch.num_columns > self._delivered:  # some columns had to convert, and are not wanted
-            batch = batch.select(range(self._delivered)) if self._delivered else rows_without_columns(batch.num_rows)
-        for index, field in self._narrowed.items():
-            batch = batch.set_column(index, field, prune_array(batch.column(index), field.type))
-        for index, field in self._required:
+        batch = self._columns.deliver(batch)
+        for index, field in self._columns.required:
             if has_forbidden_null(batch.column(index), field):
                 raise self._null_in(batch.column(index), field, origin, part)
         self._location.pass_by(origin, rows)

@@ -32,7 +32,7 @@ class SchemaNegotiator:
         self.split: BlockMetadata | None = reader.split
         self.options: ReadOptions | None = reader.options
         self.provided_schema: pa.Schema | None = reader.provided_schema
-        self.input_schema: pa.Schema | None = columns.wanted(reader.constants)
+        self.input_schema: pa.Schema | None = columns.wanted
         self.limit: int | None = loader.remaining_rows
         self._reader = reader
         self._location = location

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
 from typing import Any
 
 import pyarrow as pa
@@ -75,20 +75,18 @@ class Scripted:
             raise self.closes
 
 
-def operator(
-    readers: Sequence[Scripted], schema: pa.Schema | None = None, on_reject: Any = None, **plan: Any
-) -> ScanOperator:
-    """A scan of scripted readers; it logs when each is made."""
-
-    def make(reader: Scripted) -> Callable[[], Scripted]:
-        def made() -> Scripted:
-            reader.log.append(f"{reader.name} made")
-            return reader
-
-        return made
-
+def operator(reader: Scripted, schema: pa.Schema | None = None, on_reject: Any = None, **plan: Any) -> ScanOperator:
+    """A scan of a scripted reader; without a schema, of the columns that a copy of it shows."""
     take = None if on_reject is None else one_by_one(on_reject)
-    return ScanOperator(OutputPlan(schema, **plan), [ReaderPlan(make(reader), split()) for reader in readers], take)
+    known = shown_by(reader) if schema is None else schema
+    return ScanOperator(OutputPlan(known, **plan), ReaderPlan(reader, split()), take)
+
+
+def shown_by(reader: Scripted, **plan: Any) -> pa.Schema:
+    """The columns that a copy of a reader shows."""
+    again = copy.copy(reader)
+    again.steps, again.log = list(reader.steps), []
+    return ScanOperator(OutputPlan(None, **plan), ReaderPlan(again, split())).find_schema()
 
 
 def split(path: str = "/data/x.log", start: int = 0, stop: int = 100) -> BlockMetadata:
@@ -105,4 +103,4 @@ def load(
 ) -> tuple[list[dict[str, Any]], list[Reject]]:
     """What one reader with this script gives: its rows and its rejects."""
     rejects: list[Reject] = []
-    return rows(operator([Scripted(*steps, schema=declared)], schema, rejects.append, **plan)), rejects
+    return rows(operator(Scripted(*steps, schema=declared), schema, rejects.append, **plan)), rejects
