@@ -19,19 +19,7 @@ from functools import partial
 
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.ddl import Token, Tokens
-from splitscan.scans.conditions import (
-    And,
-    ColumnOperand,
-    Comparison,
-    Condition,
-    IsNull,
-    Literal,
-    Matches,
-    Not,
-    Operand,
-    Or,
-    TextPattern,
-)
+from splitscan.scans.conditions import Condition, Operand, all_of, any_of, comparison, is_null, matching, negation
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -42,7 +30,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _COMPARISONS = {"=": "=", "==": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
-_PATTERNS = {"like": TextPattern.LIKE, "ilike": TextPattern.ILIKE, "glob": TextPattern.GLOB}
+_PATTERNS = ("like", "ilike", "glob")
 _KEYWORDS = frozenset({"and", "or", "not", "in", "is", "between", *_PATTERNS})
 _LITERALS = {"true": True, "false": False, "null": None}
 _MOST_DEPTH = 64
@@ -56,7 +44,7 @@ def parse_condition(text: str) -> Condition:
         UsageError: ``[bad-where]`` if it is none; the message says where.
 
     Example:
-        >>> parse_condition("dir0 = '2024' and filename like '%.csv'").columns()
+        >>> parse_condition("dir0 = '2024' and filename like '%.csv'").columns
         ('dir0', 'filename')
     """
     return _ConditionParser(text).parse()
@@ -86,13 +74,13 @@ class _ConditionParser:
         while self._word("or"):
             terms.append(self._term())
         self._depth -= 1
-        return terms[0] if len(terms) == 1 else Or(tuple(terms))
+        return terms[0] if len(terms) == 1 else any_of(terms)
 
     def _term(self) -> Condition:
         factors = [self._factor()]
         while self._word("and"):
             factors.append(self._factor())
-        return factors[0] if len(factors) == 1 else And(tuple(factors))
+        return factors[0] if len(factors) == 1 else all_of(factors)
 
     def _factor(self) -> Condition:
         negated = False
@@ -103,22 +91,22 @@ class _ConditionParser:
             self._expect(")")
         else:
             test = self._test()
-        return Not(test) if negated else test
+        return negation(test) if negated else test
 
     def _test(self) -> Condition:
         left = self._operand()
         sign = _COMPARISONS.get(self._tokens.next.text) if self._tokens.next.kind == "mark" else None
         if sign is not None:
             self._tokens.take()
-            return Comparison(sign, left, self._operand())
+            return comparison(sign, left, self._operand())
         if self._word("is"):
             negated = self._word("not")
             if not self._word("null"):
                 raise self._refuse("NULL")
-            return Not(IsNull(left)) if negated else IsNull(left)
+            return negation(is_null(left)) if negated else is_null(left)
         negated = self._word("not")
         test = self._predicate(left)
-        return Not(test) if negated else test
+        return negation(test) if negated else test
 
     def _predicate(self, left: Operand) -> Condition:
         if self._word("in"):
@@ -127,40 +115,40 @@ class _ConditionParser:
             while self._mark(","):
                 values.append(self._literal())
             self._expect(")")
-            return Or(tuple(Comparison("=", left, value) for value in values))
+            return any_of([comparison("=", left, value) for value in values])
         if self._word("between"):
             low = self._operand()
             if not self._word("and"):
                 raise self._refuse("AND")
-            return And((Comparison(">=", left, low), Comparison("<=", left, self._operand())))
-        for word, pattern in _PATTERNS.items():
-            if self._word(word):
+            return all_of([comparison(">=", left, low), comparison("<=", left, self._operand())])
+        for pattern in _PATTERNS:
+            if self._word(pattern):
                 if self._tokens.next.kind != "text":
                     raise self._refuse("a text in quotes")
-                return Matches(pattern, left, _unquote(self._tokens.take().text))
+                return matching(pattern, left, _unquote(self._tokens.take().text))
         raise self._refuse("a comparison, IN, BETWEEN, LIKE, GLOB or IS")
 
     def _operand(self) -> Operand:
         token = self._tokens.next
         if token.kind == "quoted":
-            return ColumnOperand(_unquote(self._tokens.take().text))
+            return Operand(_unquote(self._tokens.take().text))
         word = token.text.lower()
         is_name = token.kind == "word" and word not in _LITERALS and word not in _KEYWORDS
         if is_name and not (word in {"date", "timestamp"} and self._tokens.second.kind == "text"):
-            return ColumnOperand(self._tokens.take().text)
+            return Operand(self._tokens.take().text)
         return self._literal()
 
-    def _literal(self) -> Literal:
+    def _literal(self) -> Operand:
         token = self._tokens.take()
         word = token.text.lower()
         if token.kind == "text":
-            return Literal(_unquote(token.text))
+            return Operand(None, _unquote(token.text))
         if token.kind == "number":
-            return Literal(Decimal(token.text))
+            return Operand(None, Decimal(token.text))
         if token.kind == "word" and word in _LITERALS:
-            return Literal(_LITERALS[word])
+            return Operand(None, _LITERALS[word])
         if token.kind == "word" and word in {"date", "timestamp"} and self._tokens.next.kind == "text":
-            return Literal(_unquote(self._tokens.take().text), word)
+            return Operand(None, _unquote(self._tokens.take().text), word)
         raise self._refuse("a column or a value", token)
 
     # ----------------------------------------------------------------- tokens

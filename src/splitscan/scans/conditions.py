@@ -5,17 +5,17 @@ Logic has three values, as in SQL: a comparison with null is unknown (``None``),
 
 from __future__ import annotations
 
-import enum
 import math
+import operator
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
@@ -90,10 +90,10 @@ def comparable(left: Term, right: Term) -> tuple[Value, Value]:
     )
 
 
-def refuse_kind(term: Term, kind: str, what: str) -> None:
+def refuse_other_than_text(term: Term, what: str) -> None:
     """Refuse a value of another kind."""
-    if term.kind not in {kind, "null"}:
-        raise _bad(f"{term.shown} is {_article(term.kind)}", f"use {what} with {_article(kind)}")
+    if term.kind not in {"text", "null"}:
+        raise _bad(f"{term.shown} is {_article(term.kind)}", f"use {what} with text")
 
 
 def matcher(pattern: str, *, any_case: bool) -> Callable[[str], bool]:
@@ -105,39 +105,12 @@ def matcher(pattern: str, *, any_case: bool) -> Callable[[str], bool]:
         >>> [matcher("a\\_%", any_case=False)(text) for text in ("a_", "a_b", "axb")]
         [True, True, False]
     """
-    wanted = _like_steps(pattern.lower() if any_case else pattern)
-    return lambda text: _is_like(text.lower() if any_case else text, wanted)
-
-
-def _like_steps(pattern: str) -> list[str | None]:
-    """Characters; ``None`` for any one, and empty text for any number of them."""
-    steps: list[str | None] = []
-    characters = iter(pattern)
-    for character in characters:
-        if character == "\\":
-            steps.append(next(characters, "\\"))
-        else:
-            steps.append({"%": "", "_": None}.get(character, character))
-    return steps
-
-
-def _is_like(text: str, steps: list[str | None]) -> bool:
-    position = number = 0
-    star, resume = -1, 0
-    while position < len(text):
-        step = steps[number] if number < len(steps) else -1
-        if step == "":
-            star, resume = number, position
-            number += 1
-        elif step is None or step == text[position]:
-            position += 1
-            number += 1
-        elif star >= 0:
-            resume += 1
-            position, number = resume, star + 1
-        else:
-            return False
-    return all(step == "" for step in steps[number:])
+    characters, steps = iter(pattern), [r"(?s)\A"]
+    for each in characters:
+        taken = next(characters, each) if each == "\\" else None
+        steps.append(re.escape(taken) if taken else {"%": ".*", "_": "."}.get(each, re.escape(each)))
+    regex = "".join([*steps, r"\z"])
+    return lambda text: bool(pc.match_substring_regex(pa.scalar(text), regex, ignore_case=any_case).as_py())
 
 
 def _kind_of(kind: pa.DataType) -> str | None:
@@ -201,170 +174,117 @@ Scope: TypeAlias = Callable[[str], Typed]
 """From a column's name to its kind and the way to its value."""
 
 
-class TextPattern(enum.Enum):
-    """Pattern that a text may be matched with."""
+class Operand(NamedTuple):
+    """A column by its name, or a value: text, ``Decimal``, truth value or ``None``; text with a *kind* is of that."""
 
-    LIKE = "like"
-    ILIKE = "ilike"
-    GLOB = "glob"
-
-
-@dataclass(frozen=True)
-class ColumnOperand:
-    """A column."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Literal:
-    """A value: text, ``Decimal``, truth value or ``None``; text with a *kind* is a date or a timestamp."""
-
-    value: Any
+    column: str | None
+    value: Any = None
     kind: str = ""
 
+    def term(self, scope: Scope) -> Term:
+        """One side of a comparison."""
+        if self.column is None:
+            return Term.of_literal(self.value, self.kind)
+        return Term.of_column(self.column, scope(self.column))
 
-Operand: TypeAlias = ColumnOperand | Literal
 
+class Condition(NamedTuple):
+    """A condition, not yet tied to columns. Pickling: never; its text is parsed again.
 
-class Condition(ABC):
-    """A condition, not yet tied to columns. Pickling: plain values only."""
+    Attributes:
+        operands: Columns and values in it, from left to right.
+        bind: Makes the test of a block; ``[bad-where]`` if there is no such column, or kinds of values differ.
+        parts: Conditions that must all be true for this one to be, if it is made of some.
+    """
 
-    @abstractmethod
-    def operands(self) -> Iterator[Operand]:
-        """Columns and values in it, from left to right."""
+    operands: tuple[Operand, ...]
+    bind: Callable[[Scope], Test]
+    parts: tuple[Condition, ...] = ()
 
-    @abstractmethod
-    def bind(self, scope: Scope) -> Test:
-        """The test of a block; ``[bad-where]`` if there is no such column, or kinds of values differ."""
-
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns in it, as written, each once."""
-        return tuple(dict.fromkeys(o.name for o in self.operands() if isinstance(o, ColumnOperand)))
+        return tuple(dict.fromkeys(each.column for each in self.operands if each.column is not None))
 
+    @property
     def conjuncts(self) -> tuple[Condition, ...]:
         """Conditions that must all be true for this one to be."""
-        return (self,)
+        return tuple(each for part in self.parts for each in part.conjuncts) if self.parts else (self,)
 
 
-@dataclass(frozen=True)
-class _Several(Condition):
+def all_of(parts: Sequence[Condition]) -> Condition:
+    """All are true."""
+    return _several(parts, decides=False)._replace(parts=tuple(parts))
+
+
+def any_of(parts: Sequence[Condition]) -> Condition:
+    """One is true."""
+    return _several(parts, decides=True)
+
+
+def _several(parts: Sequence[Condition], *, decides: bool) -> Condition:
     """Conditions of which one decides, if it is found to be what decides."""
 
-    parts: tuple[Condition, ...]
-    decides: ClassVar[bool]
-
-    def operands(self) -> Iterator[Operand]:
-        for part in self.parts:
-            yield from part.operands()
-
-    def bind(self, scope: Scope) -> Test:
-        tests = [part.bind(scope) for part in self.parts]
+    def bind(scope: Scope) -> Test:
+        tests = [part.bind(scope) for part in parts]
 
         def test(block: BlockMetadata) -> Truth:
             found = [each(block) for each in tests]
-            return self.decides if self.decides in found else None if None in found else not self.decides
+            return decides if decides in found else None if None in found else not decides
 
         return test
 
-
-class And(_Several):
-    """All are true."""
-
-    decides = False
-
-    def conjuncts(self) -> tuple[Condition, ...]:
-        return tuple(each for part in self.parts for each in part.conjuncts())
+    return Condition(tuple(each for part in parts for each in part.operands), bind)
 
 
-class Or(_Several):
-    """One is true."""
-
-    decides = True
-
-
-@dataclass(frozen=True)
-class Not(Condition):
+def negation(part: Condition) -> Condition:
     """The opposite; of unknown, unknown."""
 
-    part: Condition
+    def bind(scope: Scope) -> Test:
+        inner = part.bind(scope)
+        return lambda block: None if (found := inner(block)) is None else not found
 
-    def operands(self) -> Iterator[Operand]:
-        return self.part.operands()
-
-    def bind(self, scope: Scope) -> Test:
-        inner = self.part.bind(scope)
-
-        def test(block: BlockMetadata) -> Truth:
-            found = inner(block)
-            return None if found is None else not found
-
-        return test
+    return Condition(part.operands, bind)
 
 
-@dataclass(frozen=True)
-class IsNull(Condition):
+def is_null(operand: Operand) -> Condition:
     """A value is null; always known."""
 
-    operand: Operand
-
-    def operands(self) -> Iterator[Operand]:
-        yield self.operand
-
-    def bind(self, scope: Scope) -> Test:
-        term = _term(self.operand, scope)
+    def bind(scope: Scope) -> Test:
+        term = operand.term(scope)
         return lambda block: term.value(block) is None
 
+    return Condition((operand,), bind)
 
-@dataclass(frozen=True)
-class Comparison(Condition):
+
+def comparison(sign: str, left: Operand, right: Operand) -> Condition:
     """Two values in an order; ``<=>`` takes nulls for equal."""
 
-    sign: str
-    left: Operand
-    right: Operand
-
-    def operands(self) -> Iterator[Operand]:
-        yield from (self.left, self.right)
-
-    def bind(self, scope: Scope) -> Test:
-        left, right = comparable(_term(self.left, scope), _term(self.right, scope))
-        compare = _SIGNS[self.sign]
-        is_null_safe = self.sign == "<=>"
+    def bind(scope: Scope) -> Test:
+        value, other_value = comparable(left.term(scope), right.term(scope))
+        compare, is_null_safe = _SIGNS[sign], sign == "<=>"
 
         def test(block: BlockMetadata) -> Truth:
-            one, other = left(block), right(block)
+            one, other = value(block), other_value(block)
             if one is None or other is None:
                 return one is other if is_null_safe else None
-            return compare(one, other)
+            return bool(compare(one, other))
 
         return test
 
+    return Condition((left, right), bind)
 
-@dataclass(frozen=True)
-class Matches(Condition):
-    """A text matches a pattern."""
 
-    pattern: TextPattern
-    operand: Operand
-    text: str
+def matching(pattern: str, operand: Operand, text: str) -> Condition:
+    """A text matches a pattern of ``like``, ``ilike`` or ``glob``."""
 
-    def operands(self) -> Iterator[Operand]:
-        yield self.operand
+    def bind(scope: Scope) -> Test:
+        term = operand.term(scope)
+        refuse_other_than_text(term, pattern)
+        matches = _compiled_glob(text) if pattern == "glob" else matcher(text, any_case=pattern == "ilike")
+        return lambda block: None if (value := term.value(block)) is None else matches(value)
 
-    def bind(self, scope: Scope) -> Test:
-        term = _term(self.operand, scope)
-        refuse_kind(term, "text", self.pattern.value)
-        if self.pattern is TextPattern.GLOB:
-            matches = _compiled_glob(self.text)
-        else:
-            matches = matcher(self.text, any_case=self.pattern is TextPattern.ILIKE)
-
-        def test(block: BlockMetadata) -> Truth:
-            value = term.value(block)
-            return None if value is None else matches(value)
-
-        return test
+    return Condition((operand,), bind)
 
 
 def _compiled_glob(pattern: str) -> Callable[[str], bool]:
@@ -374,18 +294,7 @@ def _compiled_glob(pattern: str) -> Callable[[str], bool]:
         raise UsageError(error.rule, error.where, error.seen, error.fix, code="bad-where") from error
 
 
-def _term(operand: Operand, scope: Scope) -> Term:
-    if isinstance(operand, Literal):
-        return Term.of_literal(operand.value, operand.kind)
-    return Term.of_column(operand.name, scope(operand.name))
-
-
-_SIGNS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda one, other: bool(one == other),
-    "<=>": lambda one, other: bool(one == other),
-    "!=": lambda one, other: bool(one != other),
-    "<": lambda one, other: bool(one < other),
-    "<=": lambda one, other: bool(one <= other),
-    ">": lambda one, other: bool(one > other),
-    ">=": lambda one, other: bool(one >= other),
-}
+_SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq, "<=>": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge,
+}  # fmt: skip

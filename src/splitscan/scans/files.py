@@ -36,7 +36,7 @@ FileTest: TypeAlias = Callable[[FileMetadata], Any]
 
 def _tells_blocks(condition: Condition) -> bool:
     """True if a condition tells the blocks of one file from each other."""
-    known = filter(None, map(metadata_name, condition.columns()))
+    known = filter(None, map(metadata_name, condition.columns))
     return any(grain_of(name) is Grain.BLOCK for name in known)
 
 
@@ -198,7 +198,7 @@ class FileSet:
     """
 
     listing: Listing
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[str, ...] = ()
     tests: tuple[FileTest, ...] = ()
 
     @classmethod
@@ -214,7 +214,12 @@ class FileSet:
         """The files for which one more condition holds; ``[bad-where]`` if a text is none."""
         if not isinstance(condition, str):
             return replace(self, tests=(*self.tests, condition))
-        return replace(self, conditions=(*self.conditions, *parse_condition(condition).conjuncts()))
+        parse_condition(condition)  # which refuses what is none
+        return replace(self, conditions=(*self.conditions, condition))
+
+    @cached_property
+    def _parsed(self) -> list[Condition]:
+        return [each for text in self.conditions for each in parse_condition(text).conjuncts]
 
     def only(self, files: Sequence[FileMetadata]) -> FileSet:
         """These of the files; they are not listed again, and only they have a say in partition columns."""
@@ -230,7 +235,7 @@ class FileSet:
         listed = self.listing.files
         if not self.conditions and not self.tests:
             return listed
-        bound = [(condition.bind(_scope(self.listing.partitions)), condition) for condition in self.conditions]
+        bound = [(condition.bind(_scope(self.listing.partitions)), condition) for condition in self._parsed]
         whole = [test for test, condition in bound if not _tells_blocks(condition)]
         kept = [file for file in listed if all(test(_whole(file)) for test in whole)]
         return tuple(file for file in kept if all(test(file) for test in self.tests))
@@ -250,11 +255,11 @@ class FileSet:
     @property
     def chooses_blocks(self) -> bool:
         """True if a condition tells the blocks of one file from each other."""
-        return any(map(_tells_blocks, self.conditions))
+        return any(map(_tells_blocks, self._parsed))
 
     @cached_property
     def keeps(self) -> Test:
         """True if a block of ``files`` is read."""
         scope = _scope(self.listing.partitions)
-        tests = [condition.bind(scope) for condition in self.conditions if _tells_blocks(condition)]
+        tests = [condition.bind(scope) for condition in self._parsed if _tells_blocks(condition)]
         return lambda block: all(test(block) for test in tests)
