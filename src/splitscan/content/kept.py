@@ -42,7 +42,6 @@ _WITNESSES = 6  # points; every look may be a request
 _MOST_KEPT_MEMBERS = 100_000  # a list of some 10 MB
 _MOST_KEPT_TOGETHER = 10_000  # summaries, of a kilobyte or so
 _WORTH_KEEPING_BYTES = 16 * MIB  # on its own: as many as are kept are 64 GiB
-_WORTH_THREADS_BYTES = 2 * MIB  # of a bzip2 file: half a second in one thread
 
 
 class JsonCache:
@@ -219,6 +218,24 @@ class SeekStore:
             return None
         return table
 
+    def find(
+        self,
+        source: ByteSource,
+        file: FileMetadata,
+        codec: Codec,
+        most_member_bytes: int,
+        *,
+        finds_blocks: bool,
+        max_ratio: int,
+    ) -> MemberTable | None:
+        """Points to enter a file: told by its container, or kept; or blocks of bzip2, which are found and kept."""
+        table = find_members(source, codec, most_member_bytes) or self.load(source, file, codec.name)
+        if table is None and codec is BZIP2 and finds_blocks:
+            table = index_bzip2(source, os.cpu_count() or 1, max_ratio=max_ratio)
+            if table is not None:
+                self.save(source, file, codec.name, table)
+        return table
+
     def save(self, source: ByteSource, file: FileMetadata, codec: str, table: MemberTable) -> bool:
         """Keep the points of a file; ``False`` of one that was just modified, or whose time nobody knows."""
         if not is_settled(file):
@@ -312,20 +329,7 @@ class DirectoryStore:
     """The directories of compressed archives in the user's cache directory."""
 
     def __init__(self) -> None:
-        self._kept, self._seeks = JsonCache("archives"), SeekStore()
-
-    def table(self, source: ByteSource, file: FileMetadata, codec: Codec, max_ratio: int) -> MemberTable | None:
-        """Points to enter an archive: it says so itself, that was found before, or (bzip2) is found now."""
-        table = find_members(source, codec, source.size_bytes) or self._seeks.load(source, file, codec.name)
-        if table is None and codec is BZIP2 and source.size_bytes >= _WORTH_THREADS_BYTES:
-            table = index_bzip2(source, os.cpu_count() or 1, max_ratio=max_ratio)
-            if table is not None:
-                self.save_table(source, file, codec, table)
-        return table
-
-    def save_table(self, source: ByteSource, file: FileMetadata, codec: Codec, table: MemberTable) -> None:
-        """Keep where an archive can be entered."""
-        self._seeks.save(source, file, codec.name, table)
+        self._kept = JsonCache("archives")
 
     def load(self, source: ByteSource, file: FileMetadata, codec: Codec) -> Archive | None:
         """Load the members of an archive; ``None`` without a plausible entry."""

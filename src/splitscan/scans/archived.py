@@ -20,18 +20,19 @@ from splitscan.content.archives.opening import check_member, duplicate_member
 from splitscan.content.codecs.content import is_bomb
 from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import SIGNATURE_BYTES, promised_by, recognise
-from splitscan.content.kept import DirectoryStore
+from splitscan.content.kept import DirectoryStore, SeekStore
 from splitscan.content.storage import ByteSource, open_source
 from splitscan.errors import SourceError, SourceMissingError, UsageError, Where
 from splitscan.options import FileOptions
 from splitscan.redaction import redact
 from splitscan.scans.globs import compile_glob
-from splitscan.sizes import format_size
+from splitscan.sizes import MIB, format_size
 
 _log = logging.getLogger(__name__)
 
 _LOOKED_AT_ONCE = 64  # files; the listing stays lazy
 _THREADS = 16  # mostly waiting for the storage
+_WORTH_THREADS_BYTES = 2 * MIB  # of a bzip2 file: half a second in one thread
 
 
 def with_members(
@@ -165,16 +166,19 @@ def list_members(file: FileMetadata, wanted: Callable[[str], bool], options: Fil
 def _read_compressed(
     source: ByteSource, file: FileMetadata, kind: str, codec: Codec, options: FileOptions
 ) -> tuple[Archive | None, MemberTable | None]:
-    kept = None if options.ignore_corrupt_files else DirectoryStore()
-    table = None if kept is None else kept.table(source, file, codec, options.max_decompression_ratio)
-    archive = None if kept is None else kept.load(source, file, codec)
-    if archive is not None:
-        return archive, table
+    max_ratio, size_bytes, kept, table = options.max_decompression_ratio, source.size_bytes, None, None
+    if not options.ignore_corrupt_files:
+        kept, seeks = DirectoryStore(), SeekStore()
+        is_long = size_bytes >= _WORTH_THREADS_BYTES
+        table = seeks.find(source, file, codec, size_bytes, finds_blocks=is_long, max_ratio=max_ratio)
+        archive = kept.load(source, file, codec)
+        if archive is not None:
+            return archive, table
     content = ArchiveContent(
         source,
         codec,
         () if table is None else table.points,
-        max_ratio=options.max_decompression_ratio,
+        max_ratio=max_ratio,
         max_bytes=options.max_archive_bytes,
         ends_at_damage=options.ignore_corrupt_files,
     )
@@ -183,7 +187,7 @@ def _read_compressed(
         kept.save(source, file, codec, archive)
         if table is None and content.members is not None:
             table = content.members
-            kept.save_table(source, file, codec, table)
+            seeks.save(source, file, codec.name, table)
     return archive, table
 
 

@@ -17,7 +17,6 @@ content is need not be known for that: the last share has no end.
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -29,11 +28,9 @@ from typing import Protocol, Self
 
 from splitscan.blocks import ENTRY_SHARE, UNKNOWN_END, ArchiveEntry, BlockMetadata, Compression, FileMetadata, SeekPoint
 from splitscan.content.archives.opening import MemberSource, is_compressed_member, is_cut_off, open_listed
-from splitscan.content.codecs.bzip2 import index_bzip2
 from splitscan.content.codecs.content import BEGINNING, estimate_content_bytes
 from splitscan.content.codecs.contract import Codec, MemberTable
-from splitscan.content.codecs.formats import BZIP2, named_after
-from splitscan.content.codecs.tables import find_members
+from splitscan.content.codecs.formats import named_after
 from splitscan.content.kept import SeekStore
 from splitscan.content.storage import ByteSource
 from splitscan.errors import SourceMissingError, UsageError, Where, bad_option
@@ -289,10 +286,9 @@ def _cut_compressed(
     """The blocks of a compressed file; ``None`` where it is best left whole."""
     max_ratio = options.max_decompression_ratio
     if not options.ignore_corrupt_files:  # else all begin at its beginning, and end at the same damage
-        table = _find_table(source, file, codec, lengths.block_bytes)
-        is_long = file.size_bytes > lengths.block_bytes
-        if table is None and codec is BZIP2 and may_index and is_long and most_shares > 1:
-            table = _find_blocks(source, file, max_ratio)
+        finds_blocks = may_index and file.size_bytes > lengths.block_bytes and most_shares > 1
+        longest_bytes = max(lengths.block_bytes, _LONGEST_WALK_BYTES)
+        table = SeekStore().find(source, file, codec, longest_bytes, finds_blocks=finds_blocks, max_ratio=max_ratio)
         if table is not None and len(starts := _cut_members(table, lengths)) > 1:
             return _between_members(replace(file, compression=Compression(codec.name, table.content_bytes)), starts)
     if not codec.is_fast or most_shares < 2:
@@ -324,20 +320,6 @@ def _content_bytes(source: ByteSource, codec: Codec, max_ratio: int) -> int:
     if isinstance(source, MemberSource):
         return source.unpacked_bytes
     return estimate_content_bytes(source, codec, max_ratio)
-
-
-def _find_table(source: ByteSource, file: FileMetadata, codec: Codec, block_bytes: int) -> MemberTable | None:
-    """Points to enter a file: by its container, else from the cache."""
-    table = find_members(source, codec, max(block_bytes, _LONGEST_WALK_BYTES))
-    return SeekStore().load(source, file, codec.name) if table is None else table
-
-
-def _find_blocks(source: ByteSource, file: FileMetadata, max_ratio: int) -> MemberTable | None:
-    """Find the blocks of a bzip2 file, and keep where they are."""
-    table = index_bzip2(source, os.cpu_count() or 1, max_ratio=max_ratio)
-    if table is not None:
-        SeekStore().save(source, file, BZIP2.name, table)
-    return table
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def test_what_was_found_is_kept_and_believed_as_long_as_the_file_is_the_same(tmp
     plan = ss.scan_text(settle(path), block_size=200).plan()
     assert len(plan) > 2
     assert len(list(cache.glob("*.json"))) == 1
-    monkeypatch.setattr("splitscan.scans.cutting.index_bzip2", never)
+    monkeypatch.setattr("splitscan.content.kept.index_bzip2", never)
     assert ss.scan_text(str(path), block_size=200).plan() == plan
     assert len(ss.scan_text(str(path), block_size=300).plan()) > 1
     data = bytearray(path.read_bytes())
@@ -155,7 +155,7 @@ def test_what_cannot_be_is_not_believed(tmp_path, monkeypatch, cache, said):
     (kept,) = cache.glob("*.json")
     plain = json.loads(kept.read_text())
     kept.write_text(json.dumps({**plain, **said} if isinstance(said, dict) else said))
-    monkeypatch.setattr("splitscan.scans.cutting.index_bzip2", never)
+    monkeypatch.setattr("splitscan.content.kept.index_bzip2", never)
     with pytest.raises(AssertionError, match="looked through again"):
         ss.scan_text(str(path), block_size=200).plan()
 
@@ -171,7 +171,7 @@ def test_what_was_just_written_is_looked_through_but_not_kept(tmp_path, cache):
 def test_many_files_in_a_slow_codec_are_not_looked_through(tmp_path, monkeypatch):
     for i in range(5):
         (tmp_path / f"{i}.bz2").write_bytes(bzip2_stream(pieces_of(LINES, 300)))
-    monkeypatch.setattr("splitscan.scans.cutting.index_bzip2", never)
+    monkeypatch.setattr("splitscan.content.kept.index_bzip2", never)
     assert len(ss.scan_text(str(tmp_path / "*.bz2"), block_size=200).plan()) == 5
     assert ss.scan_text(str(tmp_path / "0.bz2"), block_size=200).count() == LINES.count(b"\n") + 1
 

@@ -8,12 +8,12 @@ import errno
 import io
 import os
 import re
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import sleep
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 from urllib.parse import unquote
 
@@ -23,6 +23,8 @@ from splitscan.sizes import KIB
 
 T = TypeVar("T")
 
+_ATTEMPTS = 4
+_FIRST_DELAY_SECONDS = 0.05  # then 0.2 and 0.8: rides out a throttled request, not an outage
 _NOT_FOUND = (404, 410)  # what a server says of a file that is not there
 _PERMANENT = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError)
 _PERMANENT_ERRNOS = frozenset(
@@ -47,23 +49,6 @@ _FILE_URI = re.compile(r"(?:file|local):(?://(?:localhost)?(?=/)|(?!//))(?P<path
 _SCHEME_ALIASES = {"s3a": "s3", "s3n": "s3"}
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How often a transient failure is tried again.
-
-    Attributes:
-        attempts: Calls in total, at least 1.
-        first_delay_seconds: Pause before the second call; each further pause is four times as long.
-    """
-
-    attempts: int = 4
-    first_delay_seconds: float = 0.05  # 0.05 + 0.2 + 0.8 s: rides out a throttled request, not an outage
-    sleep: Callable[[float], None] = field(default=time.sleep, compare=False)
-
-
-DEFAULT_RETRIES = RetryPolicy()
-
-
 def is_transient(error: BaseException) -> bool:
     """Tell whether trying again may help: an ``OSError`` that is not about the name, the rights or the space.
 
@@ -81,23 +66,22 @@ def guarded(
     doing: str,
     where: Where,
     storage_options: Mapping[str, Any] | None = None,
-    retries: RetryPolicy = DEFAULT_RETRIES,
 ) -> T:
     """Run *call*, perhaps several times: retry transient failures and name the place in whatever is left.
 
     *doing* is as in ``cannot read file``; secrets of *storage_options* are masked. Raises ``SourceMissingError`` if
     there is no such file, else ``SourceError``.
     """
-    delay_seconds = retries.first_delay_seconds
-    for attempt in range(1, retries.attempts + 1):
+    delay_seconds = _FIRST_DELAY_SECONDS
+    for attempt in range(1, _ATTEMPTS + 1):
         try:
             return call()
         except SplitscanError:
             raise
         except Exception as raised:
             error = _without_disguise(raised)
-            if attempt < retries.attempts and is_transient(error):
-                retries.sleep(delay_seconds)
+            if attempt < _ATTEMPTS and is_transient(error):
+                sleep(delay_seconds)
                 delay_seconds *= 4
                 continue
             _raise_source_error(error, doing, where, storage_options, attempt)
@@ -235,13 +219,12 @@ class RangedSource(ABC):
         fingerprint: str,
         read_some: Callable[[int, int], bytes],
         storage_options: Mapping[str, Any],
-        retries: RetryPolicy,
     ) -> None:
         self.path = path
         self.size_bytes = size_bytes
         self.fingerprint = fingerprint
         self._read_some = read_some
-        self._options, self._retries = storage_options, retries
+        self._options = storage_options
 
     def read_at(self, offset: int, length_bytes: int) -> bytes:
         if offset < 0 or length_bytes < 0 or self._is_closed():
@@ -250,7 +233,7 @@ class RangedSource(ABC):
         pieces: list[bytes] = []
         while wanted > 0:
             place = Where(path=self.path, offset=offset)
-            piece = guarded(partial(self._read_some, wanted, offset), "read file", place, self._options, self._retries)
+            piece = guarded(partial(self._read_some, wanted, offset), "read file", place, self._options)
             if not piece:
                 raise self._became_shorter(offset)
             pieces.append(piece)

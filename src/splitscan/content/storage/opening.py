@@ -13,14 +13,12 @@ from typing import Any
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage.contract import (
-    DEFAULT_RETRIES,
     ByteSource,
     Entry,
     FileTree,
     Location,
     NameFilter,
     RangedSource,
-    RetryPolicy,
     guarded,
     locate,
     not_a_file,
@@ -56,14 +54,14 @@ class LocalByteSource(RangedSource):
     Pickling: never.
     """
 
-    def __init__(self, path: str, retries: RetryPolicy = DEFAULT_RETRIES) -> None:
-        opened = guarded(partial(os.open, path, _WITHOUT_WAITING), "open file", Where(path=path), retries=retries)
+    def __init__(self, path: str) -> None:
+        opened = guarded(partial(os.open, path, _WITHOUT_WAITING), "open file", Where(path=path))
         status = os.fstat(opened)
         if not stat.S_ISREG(status.st_mode):
             os.close(opened)
             raise not_a_file(path)
         self._file = open(opened, "rb", buffering=0)  # noqa: PTH123, SIM115 -- of a descriptor; closed by close()
-        super().__init__(path, status.st_size, local_fingerprint(status), partial(os.pread, opened), {}, retries)
+        super().__init__(path, status.st_size, local_fingerprint(status), partial(os.pread, opened), {})
         self._real_id = f"{status.st_dev}:{status.st_ino}"
         self._changed_us = status.st_ctime_ns // 1000
 

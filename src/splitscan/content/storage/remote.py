@@ -13,12 +13,10 @@ from fsspec.asyn import AsyncFileSystem
 from fsspec.spec import AbstractFileSystem
 
 from splitscan.content.storage.contract import (
-    DEFAULT_RETRIES,
     Entry,
     Location,
     NameFilter,
     RangedSource,
-    RetryPolicy,
     guarded,
     not_a_file,
 )
@@ -73,19 +71,17 @@ class RemoteByteSource(RangedSource):
     Pickling: never.
     """
 
-    def __init__(
-        self, location: Location, storage_options: Mapping[str, Any], retries: RetryPolicy = DEFAULT_RETRIES
-    ) -> None:
+    def __init__(self, location: Location, storage_options: Mapping[str, Any]) -> None:
         self._remote = resolve(location, storage_options)
         info = guarded(
             lambda: self._remote.filesystem.info(self._remote.name),
-            "open file", Where(path=location.path), storage_options, retries,
+            "open file", Where(path=location.path), storage_options,
         )  # fmt: skip
         if info.get("type") == "directory":
             raise not_a_file(redact(location.path))
         super().__init__(
             location.path, _size_bytes(info, location.path), remote_fingerprint(info), self._read_range,
-            storage_options, retries,
+            storage_options,
         )  # fmt: skip
         self._closed = False
 

@@ -320,13 +320,6 @@ class RejectHandler:
         reject = Reject(self._location.path, self._offset(offset), length, code, reason, raw, delivered)
         self._take(reject, lambda: self._location.where(offset=offset, line=line))
 
-    def take_records(self, rejects: Sequence[Reject]) -> None:
-        """Take records that the reader itself rejects, and whose offsets it knows."""
-        if self._fails and rejects:
-            self._take(rejects[0], lambda: self._location.where(offset=rejects[0].offset))
-        if self._on_reject is not None:
-            self._on_reject(rejects)
-
     def _take_row(self, part: AppendedRows, row: int, value: BadValue | None, text: str, first_row: int) -> str:
         """Take a bad row; the text that the column of reasons has of it."""
         if value is None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from splitscan.blocks import Reject
 from splitscan.errors import RecordError, SchemaError, SplitscanError
 from splitscan.reading.framework.appended import Appendable, Appended, AppendedRows, RejectHandler, from_data, from_rows
 from splitscan.reading.framework.batching import Batcher
@@ -211,20 +210,6 @@ class ResultSetLoader:
             data = raw.encode("utf-8", "replace") if isinstance(raw, str) else bytes(raw)
             with self._remembering():
                 self._rejects.take_record(as_origin(origin), code, reason, data, length_bytes, delivered=delivered)
-
-    def reject_records(self, rejects: Sequence[Reject]) -> None:
-        """Report records that break a rule, by a reader that knows exactly where they are.
-
-        Args:
-            rejects: In file order.
-
-        Raises:
-            RecordError: In mode FAILFAST, for the first of them.
-        """
-        self._require("reject_records", LoaderState.LOADING, LoaderState.LIMITED)
-        if self._state is LoaderState.LOADING:
-            with self._remembering():
-                self._rejects.take_records(rejects)
 
     # ------------------------------------------- for the framework, not for readers
 

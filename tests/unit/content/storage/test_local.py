@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from splitscan.content.storage import opening
-from splitscan.content.storage.contract import RetryPolicy
 from splitscan.content.storage.opening import LocalByteSource, LocalTree
 from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, UsageError
 
 CONTENT = bytes(range(256)) * 40
-NO_WAIT = RetryPolicy(sleep=lambda _: None)
 
 
 @pytest.fixture
@@ -24,7 +22,7 @@ def file(tmp_path):
 
 @pytest.fixture
 def source(file):
-    source = LocalByteSource(str(file), NO_WAIT)
+    source = LocalByteSource(str(file))
     yield source
     source.close()
 
@@ -36,7 +34,7 @@ def broken(file, monkeypatch):
 
     def open_broken(replacement):
         monkeypatch.setattr(opening.os, "pread", lambda fd, length, offset: replacement(real, fd, length, offset))
-        opened.append(LocalByteSource(str(file), NO_WAIT))
+        opened.append(LocalByteSource(str(file)))
         return opened[0]
 
     yield open_broken
@@ -109,7 +107,7 @@ def test_missing_files_directories_and_pipes_are_refused_at_once(tmp_path):
     with pytest.raises(SourceMissingError, match="cannot open file: it does not exist"):
         LocalByteSource(str(tmp_path / "nope"))
     with pytest.raises(SourceError, match="only regular files"):
-        LocalByteSource(str(tmp_path), NO_WAIT)
+        LocalByteSource(str(tmp_path))
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SourceError, match=r"\[not-a-file\]"):
         LocalByteSource(str(tmp_path / "pipe"))

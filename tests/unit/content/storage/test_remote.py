@@ -7,11 +7,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.spec import AbstractFileSystem
 
 from splitscan.content.storage import locate, open_source, open_tree
-from splitscan.content.storage.contract import RetryPolicy
 from splitscan.content.storage.remote import RemoteByteSource, remote_fingerprint, resolve
 from splitscan.errors import SourceChangedError, SourceError, SourceMissingError, UsageError
-
-NO_WAIT = RetryPolicy(sleep=lambda _: None)
 
 
 @pytest.fixture
@@ -27,7 +24,7 @@ def _put(uri, data):
 
 
 def _source(uri):
-    return RemoteByteSource(locate(uri), {}, NO_WAIT)
+    return RemoteByteSource(locate(uri), {})
 
 
 def test_names_with_glob_characters_spaces_and_percent_signs_are_literal(root):
