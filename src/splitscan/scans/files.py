@@ -119,26 +119,37 @@ def as_paths(paths: Paths) -> NamedPaths:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Listing:
-    """Files that a user's paths name; nothing is listed before it is asked for.
+class FileSet:
+    """Files that a user's paths name and for which conditions hold; nothing is listed before it is asked for.
 
     Attributes:
         schema: The user's, or DDL text of it, which says the types of partition columns; ``None`` if there is none.
+        chosen: Files in place of those that the paths name.
+        conditions: Texts of conditions over columns of files, directories and blocks, which must all hold.
+        tests: Functions of a file that must all give something true.
 
     Thread safety: immutable but for caches; share it freely.
-    Pickling: yes; what was listed is not taken along.
+    Pickling: yes, where the functions can; what was listed is not taken along.
     """
 
     paths: NamedPaths
     options: FileOptions
     schema: pa.Schema | str | None = None
     chosen: tuple[FileMetadata, ...] | None = None
+    conditions: tuple[str, ...] = ()
+    tests: tuple[FileTest, ...] = ()
+
+    @classmethod
+    def of(cls, paths: Sequence[str], options: FileOptions, schema: pa.Schema | str | None = None) -> FileSet:
+        """The files that paths name, and that the options want."""
+        files = cls(as_paths(paths), options, schema)
+        return files if options.where is None else files.narrowed(options.where)
 
     def __repr__(self) -> str:
-        return f"Listing(paths={tuple(map(redact, self.paths))})"
+        return f"FileSet(paths={tuple(map(redact, self.paths))})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.paths, self.options, self.schema, self.chosen)
+        return type(self), (self.paths, self.options, self.schema, self.chosen, self.conditions, self.tests)
 
     @property
     def roots(self) -> list[str]:
@@ -146,69 +157,23 @@ class Listing:
         return [find_root(path) for path in self.paths]
 
     @property
-    def is_known(self) -> bool:
+    def is_listed(self) -> bool:
         """True if the files are known already."""
-        return self.chosen is not None or "_found" in self.__dict__
+        return self.chosen is not None or "listed" in vars(self)
 
     @cached_property
-    def _found(self) -> tuple[tuple[FileMetadata, ...], str | None]:
-        """The files, and what to warn of."""
-        if self.chosen is not None:
-            return self.chosen, None
-        return self.paths.listed(self.options)
-
-    @property
     def listed(self) -> tuple[FileMetadata, ...]:
-        """The files, perhaps none: as a stream may have to wait for the first."""
-        return self._found[0]
-
-    @property
-    def advice(self) -> str | None:
-        """Warning about files that the paths name and that are not read; ``None`` if there is nothing."""
-        return self._found[1]
-
-    @property
-    def files(self) -> tuple[FileMetadata, ...]:
-        """All files, sorted by path."""
-        found, _ = self._found
-        if not found and self.chosen is None:
-            raise no_files(self.paths, self.options)
-        return found
+        """All files, whatever the conditions, sorted by path; perhaps none: a stream may have to wait for the first."""
+        return self.paths.listed(self.options)[0] if self.chosen is None else self.chosen
 
     @cached_property
     def partitions(self) -> Partitions:
         """The columns that partition directories give, found in the names of all files."""
         if self.options.recursive_file_lookup:
             return Partitions()
-        found = find_partitions(self._found[0], infer_types=self.options.partition_column_type_inference)
+        found = find_partitions(self.listed, infer_types=self.options.partition_column_type_inference)
         declared = as_schema(self.schema)
         return found if declared is None else found.declared_as(declared)
-
-
-@dataclass(frozen=True, eq=False)
-class FileSet:
-    """The files of a listing for which conditions hold.
-
-    Attributes:
-        listing: All files that there are; shared by all who narrow it.
-        tests: Functions of a file that must all give something true.
-
-    Thread safety: immutable but for caches; share it freely.
-    Pickling: yes, where the functions can; what was listed is not taken along.
-    """
-
-    listing: Listing
-    conditions: tuple[str, ...] = ()
-    tests: tuple[FileTest, ...] = ()
-
-    @classmethod
-    def of(cls, paths: Sequence[str], options: FileOptions, schema: pa.Schema | str | None = None) -> FileSet:
-        """The files that paths name, and that the options want; see :class:`Listing`."""
-        files = cls(Listing(as_paths(paths), options, schema))
-        return files if options.where is None else files.narrowed(options.where)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.listing, self.conditions, self.tests)
 
     def narrowed(self, condition: str | FileTest) -> FileSet:
         """The files for which one more condition holds; ``[bad-where]`` if a text is none."""
@@ -223,19 +188,22 @@ class FileSet:
 
     def only(self, files: Sequence[FileMetadata]) -> FileSet:
         """These of the files; they are not listed again, and only they have a say in partition columns."""
-        return replace(self, listing=replace(self.listing, chosen=tuple(files)))
+        return replace(self, chosen=tuple(files))
 
     @cached_property
     def files(self) -> tuple[FileMetadata, ...]:
         """The files that may hold something to read, sorted by path.
 
         Raises:
+            SourceMissingError: If the paths name none.
             UsageError: ``[bad-where]`` if a condition has no meaning for these files.
         """
-        listed = self.listing.files
+        listed = self.listed
+        if not listed and self.chosen is None:
+            raise no_files(self.paths, self.options)
         if not self.conditions and not self.tests:
             return listed
-        bound = [(condition.bind(_scope(self.listing.partitions)), condition) for condition in self._parsed]
+        bound = [(condition.bind(_scope(self.partitions)), condition) for condition in self._parsed]
         whole = [test for test, condition in bound if not _tells_blocks(condition)]
         kept = [file for file in listed if all(test(_whole(file)) for test in whole)]
         return tuple(file for file in kept if all(test(file) for test in self.tests))
@@ -243,14 +211,14 @@ class FileSet:
     @property
     def advice(self) -> str | None:
         """Warnings: files that are there and not read, or conditions that leave none."""
-        if not self.files and (listed := self.listing.files):
-            return f"no file is read: conditions (option where) leave none of {count_of(len(listed), 'file')}"
-        return self.listing.advice
+        if not self.files and self.listed:
+            return f"no file is read: conditions (option where) leave none of {count_of(len(self.listed), 'file')}"
+        return None if self.chosen is not None else self.paths.listed(self.options)[1]
 
     @property
     def telling(self) -> tuple[FileMetadata, ...]:
         """The files that show which columns there are: those that are read; if conditions leave none, all."""
-        return (self.files if self.listing.listed else ()) or self.listing.listed
+        return (self.files if self.listed else ()) or self.listed
 
     @property
     def chooses_blocks(self) -> bool:
@@ -260,6 +228,6 @@ class FileSet:
     @cached_property
     def keeps(self) -> Test:
         """True if a block of ``files`` is read."""
-        scope = _scope(self.listing.partitions)
+        scope = _scope(self.partitions)
         tests = [condition.bind(scope) for condition in self._parsed if _tells_blocks(condition)]
         return lambda block: all(test(block) for test in tests)

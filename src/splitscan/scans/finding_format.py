@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple, TypeVar
 
@@ -274,14 +274,10 @@ def about_names(paths: Paths, format: str, raw: Mapping[str, Any]) -> str | None
     """Path and note of the first file that has some bytes; see :func:`about_name`."""
     if format not in _BY_NAME_ALONE:
         return None
-    options = _file_options(raw)
-    try:
-        file = next((each for each in as_paths(paths).listed(options.files)[0] if each.size_bytes), None)
-    except SourceError:
-        return None  # whoever reads the files is told
-    if file is None:
+    found = _first_head(paths, raw)
+    if found is None:
         return None
-    head = _head(file, options)
+    file, head = found
     note = about_name(file.path, head, format, is_end=len(head) >= file.size_bytes)
     return None if note is None else f"{redact(file.path)} {note}"
 
@@ -300,21 +296,14 @@ def _is_table(head: bytes, *, is_end: bool) -> bool:
 
 def _kind_inside(paths: Paths, raw: Mapping[str, Any]) -> NamedFormat | None:
     """Format by the names of the files that are there, or by the first bytes of one of them."""
-    options = _file_options(raw)
     try:
-        files = as_paths(paths).listed(options.files)[0][:_NAMED_FILES]
-        named = kind_of([file.path for file in files])
-        if named is not None:
-            return named
-        for file in files:
-            if file.size_bytes:
-                return _kind_of_beginning(file, _head(file, options), raw)
+        files = as_paths(paths).listed(_file_options(raw).files)[0][:_NAMED_FILES]
     except SourceError:
-        pass  # whoever reads the files is told
-    return None
-
-
-def _kind_of_beginning(file: FileMetadata, head: bytes, raw: Mapping[str, Any]) -> NamedFormat | None:
+        return None  # whoever reads the files is told
+    named = kind_of([file.path for file in files])
+    if named is not None or (first := _first_head(paths, raw)) is None:
+        return named
+    file, head = first
     found = beginning_of(head)
     if found is None or _is_for_csv(raw, found.format or _TEXT):
         return None
@@ -341,7 +330,8 @@ def _check_required(paths: Paths, format: str, raw: Mapping[str, Any]) -> None:
         spellings = {spelling for spelling, option in by_spellings(options_of(format)).items() if option.name == name}
         if any(given.lower() in spellings and value is not None for given, value in raw.items()):
             continue
-        path, found = _candidates(paths, _file_options(raw), candidates_in)
+        first = _first_head(paths, raw)
+        path, found = (None, ()) if first is None else (redact(first[0].path), candidates_in(first[1]))
         raise bad_option(
             f"record format {format} needs option {name}",
             f"no {name}; elements below the root: {', '.join(found) or 'none in the first bytes'}",
@@ -351,27 +341,26 @@ def _check_required(paths: Paths, format: str, raw: Mapping[str, Any]) -> None:
         )
 
 
-def _candidates(
-    paths: Paths, options: ReadOptions, candidates_in: Callable[[bytes], Sequence[str]]
-) -> tuple[str | None, Sequence[str]]:
-    """Values that the first file with some bytes shows, and its path; whatever it is, the option is missing."""
-    try:
-        file = next((file for file in as_paths(paths).listed(options.files)[0] if file.size_bytes), None)
-    except SourceError:
-        return None, ()
-    return (None, ()) if file is None else (redact(file.path), candidates_in(_head(file, options)))
-
-
 def _file_options(raw: Mapping[str, Any]) -> ReadOptions:
     """Options of lines of text, with those of the user that say which files are read, whatever the format."""
     known = {*by_spellings(declared_options(FileOptions)), _ZONE, "time_zone"}
     return parse_options(_TEXT, {name: value for name, value in raw.items() if name.lower() in known})
 
 
-def _head(file: FileMetadata, options: ReadOptions) -> bytes:
-    """The first bytes of what a file holds; none where it cannot be read as text: whoever reads it says why."""
+def _first_head(paths: Paths, raw: Mapping[str, Any]) -> tuple[FileMetadata, bytes] | None:
+    """The first file that has some bytes, and the first bytes of what it holds: none if it cannot be read as text.
+
+    ``None`` without such a file. Whoever reads the files is told why.
+    """
+    options = _file_options(raw)
+    try:
+        file = next((each for each in as_paths(paths).listed(options.files)[0] if each.size_bytes), None)
+    except SourceError:
+        return None
+    if file is None:
+        return None
     try:
         with closing(open_file(file, options.files, record_format(options))) as source:
-            return bytes(source.read_at(0, HEAD_BYTES))
+            return file, bytes(source.read_at(0, HEAD_BYTES))
     except SplitscanError:
-        return b""
+        return file, b""

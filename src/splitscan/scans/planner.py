@@ -65,7 +65,7 @@ class _Sample:
     @cached_property
     def schema(self) -> ResolvedSchema:
         """The columns that the files show; what is probably not meant is said before."""
-        _ = self.advice if self.file_set.listing.listed else None
+        _ = self.advice if self.file_set.listed else None
         try:
             found = self.asked.found_in(self.file_set.telling, names_all=self.names_all, workers=self.workers)
         except SchemaError:
@@ -138,7 +138,7 @@ class ScanPlanner:
     def spec(self) -> ScanSpec:
         """Specification for every task. Reads the beginning of files when no schema was given."""
         resolved = self.resolved
-        spec = self.asked.spec(resolved.schema, self.file_set.listing.partitions).without(resolved.unwanted)
+        spec = self.asked.spec(resolved.schema, self.file_set.partitions).without(resolved.unwanted)
         spec = spec if self.selected is None else spec.select(self.selected)
         if self.options.format.says_columns:
             return spec
@@ -261,7 +261,7 @@ class ScanPlanner:
 
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """A copy of only these of its files; they are not listed again, and only they have a say in the schema."""
-        is_same = self.file_set.listing.is_known and tuple(files) == self.file_set.files
+        is_same = self.file_set.is_listed and tuple(files) == self.file_set.files
         return self if is_same else self._on(self.file_set.only(files))
 
     def with_schema(self, schema: pa.Schema) -> Self:
@@ -301,12 +301,12 @@ class ScanPlanner:
     @property
     def paths(self) -> list[str]:
         """Paths as the user named them, globs and all."""
-        return list(self.file_set.listing.paths)
+        return list(self.file_set.paths)
 
     @property
     def roots(self) -> list[str]:
         """Roots of the paths, without their globs: every file lies below one of them."""
-        return self.file_set.listing.roots
+        return self.file_set.roots
 
     def files(self) -> list[FileMetadata]:
         """The files, sorted by path, as they are now; listed once. What ``where`` rules out is left out.

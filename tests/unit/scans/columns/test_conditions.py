@@ -22,7 +22,7 @@ from splitscan.options.files import FileOptions
 from splitscan.reading.block_scan import open_reader
 from splitscan.scans.condition_text import parse_condition
 from splitscan.scans.conditions import Typed, matcher
-from splitscan.scans.files import FileSet, Listing, NamedPaths
+from splitscan.scans.files import FileSet, NamedPaths
 
 NAMES = (
     "y=2024/d=2024-01-31/f=1.5/a.csv", "y=2025/d=2024-02-01/f=NaN/b.CSV.gz",
@@ -34,8 +34,8 @@ FILES = [
 
 
 def kept(condition: str) -> str:
-    listing = Listing(NamedPaths(), FileOptions(), chosen=tuple(FILES))
-    return "".join(file.name[0] for file in FileSet(listing).narrowed(condition).files)
+    files = FileSet(NamedPaths(), FileOptions(), chosen=tuple(FILES))
+    return "".join(file.name[0] for file in files.narrowed(condition).files)
 
 
 @pytest.mark.parametrize(
