@@ -7,6 +7,7 @@ import random
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def work(format: RecordFormat, data: bytes, max_record_bytes: int) -> tuple[Coun
     looked: Counter[str] = Counter()
     file = FileMetadata("memory://test", len(data), 0, "v1", "test")
     seen: Any = LookedAt(head.format, looked)
-    records = Records(MemorySource(data), file, seen, max_record_bytes, READ_BYTES)
+    records = Records(MemorySource(data), file, replace(head, format=seen), max_record_bytes, READ_BYTES)
     steps = list(steps_until(RecordCursor(records, head.data_start), len(data)))
     return looked, sum(isinstance(step, Skipped) for step in steps)
 
@@ -115,7 +116,7 @@ def steps_of(format: RecordFormat, data: bytes, max_record_bytes: int, read_byte
     file = FileMetadata("memory://test", len(data), 0, "v1", "test")
     head = format.preamble(data, at_end=True)
     assert not isinstance(head, Need)
-    cursor = RecordCursor(Records(MemorySource(data), file, head.format, max_record_bytes, read_bytes), head.data_start)
+    cursor = RecordCursor(Records(MemorySource(data), file, head, max_record_bytes, read_bytes), head.data_start)
     return [
         each
         for step in steps_until(cursor, len(data))

@@ -40,7 +40,7 @@ HEAD = b"h\n"
 
 def starts_from(data: bytes, file: FileMetadata, format: QuotedFormat, position: int, most: int) -> list[int]:
     """Where records start, those that are given up too, if reading begins at *position*."""
-    cursor = RecordCursor(Records(MemorySource(data), file, format, most, 16), position)
+    cursor = RecordCursor(Records(MemorySource(data), file, Preamble(0, format), most, 16), position)
     return [start for step in steps_until(cursor, len(data)) for start in step.record_offsets.tolist()]
 
 
@@ -63,7 +63,7 @@ def test_a_start_that_is_told_by_the_bytes_before_it_is_the_true_one(
     block = BlockMetadata(file, start, file.content_bytes, 1, seek=SeekPoint(0, entry))
     preamble = Preamble(len(HEAD), format)
     with patch.object(boundaries, "LOOKS_BYTES", looks):
-        found = find_start_nearby(MemorySource(data), block, preamble, max_record_bytes=most, read_bytes=16)
+        found = find_start_nearby(Records(MemorySource(data), block.file, preamble, most, 16), block)
     event("not told" if found is None else "told")
     if found is not None:
         rest = [each for each in starts_from(data, file, format, len(HEAD), most) if each >= start]
@@ -78,5 +78,5 @@ def test_lines_with_a_quoted_field_tell_and_others_do_not(before: bytes, told: b
     block = BlockMetadata(file, len(data) - 6, len(data), 1)
     with patch.object(boundaries, "LOOKS_BYTES", (25, 60)):
         preamble = Preamble(len(HEAD), FORMATS[0])
-        found = find_start_nearby(MemorySource(data), block, preamble, max_record_bytes=99, read_bytes=16)
+        found = find_start_nearby(Records(MemorySource(data), block.file, preamble, 99, 16), block)
     assert found == (len(data) - 4 if told else None)

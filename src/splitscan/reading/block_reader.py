@@ -56,7 +56,6 @@ class FramedRecords:
     ) -> None:
         self._source = source
         self._block = block = in_content(block, source)
-        self._max_record_bytes = max_record_bytes
         self._read_bytes = read_bytes
         self._stop = block.stop
         self._digest = ContentDigest() if with_digest else None
@@ -72,6 +71,7 @@ class FramedRecords:
         except ContainerError as error:
             error.locate(self._after(0))
             raise
+        self._framed = Records(source, block.file, self._preamble, max_record_bytes, read_bytes)
 
     @property
     def preamble(self) -> Preamble:
@@ -195,9 +195,7 @@ class FramedRecords:
         return self._source_end()
 
     def _open_cursor(self, position: int) -> RecordCursor:
-        file, format = self._block.file, self._preamble.format
-        records = Records(self._source, file, format, self._max_record_bytes, self._read_bytes)
-        return RecordCursor(records, position)
+        return RecordCursor(self._framed, position)
 
     # ------------------------------------------------------------- ownership
 
@@ -234,8 +232,7 @@ class FramedRecords:
         format = self._preamble.format
         is_known = self._block.first_record_start is not None
         if not is_known and self._block.file.content_bytes == UNKNOWN_END and has(format, "summarise"):
-            limits = {"max_record_bytes": self._max_record_bytes, "read_bytes": self._read_bytes}
-            followed = follow_to_start(self._source, self._block, self._preamble, **limits)
+            followed = follow_to_start(self._framed, self._block)
             return self._source_end() if followed == UNKNOWN_END or self._ends_before(start) else followed
         if self._ends_before(start):
             return self._source_end()
@@ -294,20 +291,15 @@ class FramedRecords:
         self._hashed_to = stop
 
 
-def follow_to_start(
-    source: ByteSource, block: BlockMetadata, preamble: Preamble, *, max_record_bytes: int, read_bytes: int
-) -> int:
+def follow_to_start(records: Records, block: BlockMetadata) -> int:
     """Find the first record of a block that the source goes through the content before for, in any case.
 
     If a look at the head shows split points, what is right before the block probably tells where records begin, and
     the rest of what comes before is only decompressed. Else all of it is summarised on the way. ``UNKNOWN_END`` where
     no record starts after the block's start.
     """
-    limits = {"max_record_bytes": max_record_bytes, "read_bytes": read_bytes}
-    start = None
-    if has(preamble.format, "summarise") and shows_split_points(source, preamble.format, preamble.data_start):
-        start = find_start_nearby(source, block, preamble, **limits)
-    return find_first_start(source, block, preamble, **limits) if start is None else start
+    start = find_start_nearby(records, block) if shows_split_points(records) else None
+    return find_first_start(records, block) if start is None else start
 
 
 def look_around(

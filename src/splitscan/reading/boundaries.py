@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 from splitscan.blocks import BlockMetadata, ByteRange
 from splitscan.content.codecs.content import BEGINNING
-from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError
-from splitscan.formats.framing.contract import FullFormat, Preamble, has
+from splitscan.formats.framing.contract import Preamble, has
 from splitscan.formats.framing.frames import Offsets, Run
 from splitscan.reading.cursor import (
     NONE_GIVEN_UP,
@@ -52,54 +51,33 @@ class FileIndex:
     suspect: bool = False
 
 
-def index_file(
-    source: ByteSource,
-    blocks: Sequence[BlockMetadata],
-    preamble: Preamble,
-    pieces: Iterable[Piece],
-    *,
-    max_record_bytes: int,
-    read_bytes: int,
-) -> FileIndex:
+def index_file(records: Records, blocks: Sequence[BlockMetadata], pieces: Iterable[Piece]) -> FileIndex:
     """Find where the first record of every block starts, and how many records there are.
 
     Args:
+        records: Those of the file: the same bounds as for reading give the same records.
         blocks: All blocks of the file, in order.
         pieces: The pieces of all blocks (:func:`~splitscan.reading.pieces.summarise_block`), in order.
-        max_record_bytes: As for reading: the same limit gives the same records.
     """
-    if not has(preamble.format, "summarise"):
-        raise InvariantError(f"format {preamble.format.name} has no boundary index")
-    records = Records(source, blocks[0].file, preamble.format, max_record_bytes, read_bytes)
-    walk = _BoundaryWalk(records, preamble.format, preamble.data_start, (block.start for block in blocks))
+    walk = _BoundaryWalk(records, (block.start for block in blocks))
     suspect = False
     for piece in pieces:
         walk.take(piece)
         suspect = suspect or piece.suspect
     filled = [block.starting_at(start) for block, start in zip(blocks, walk.finish(), strict=True)]
-    return FileIndex(filled, walk.tally.records, preamble, walk.tally.given_up, suspect)
+    return FileIndex(filled, walk.tally.records, records.preamble, walk.tally.given_up, suspect)
 
 
-def find_first_start(
-    source: ByteSource,
-    block: BlockMetadata,
-    preamble: Preamble,
-    *,
-    max_record_bytes: int,
-    read_bytes: int,
-) -> int:
+def find_first_start(records: Records, block: BlockMetadata) -> int:
     """Start of the first record of one block, found by summarising all that comes before it.
 
     For sources that have to go through that anyway. ``UNKNOWN_END`` where no record starts after the block's start, or
     where the content, whose end was not known, ends there or before.
     """
-    if not has(preamble.format, "summarise"):
-        raise InvariantError(f"format {preamble.format.name} has no boundary index")
-    records = Records(source, block.file, preamble.format, max_record_bytes, read_bytes)
-    walk = _BoundaryWalk(records, preamble.format, preamble.data_start, [block.start])
-    size = block.file.content_bytes
-    content = ByteRange(preamble.data_start, size)
-    pieces = summarise_pieces(source, preamble.format, content, block.start, content, max_record_bytes)
+    walk = _BoundaryWalk(records, [block.start])
+    source, size = records.source, block.file.content_bytes
+    content = ByteRange(records.preamble.data_start, size)
+    pieces = summarise_pieces(source, walk.format, content, block.start, content, records.max_record_bytes)
     while walk.answers.wanted and (piece := next(pieces, None)) is not None:
         walk.take(piece)
     if not walk.answers.wanted:
@@ -175,11 +153,14 @@ class _Tally:
 class _BoundaryWalk:
     """Goes through the pieces of one file in order, in a known state."""
 
-    def __init__(self, records: Records, format: FullFormat, data_start: int, asked: Iterable[int]) -> None:
+    def __init__(self, records: Records, asked: Iterable[int]) -> None:
+        format, data_start = records.format, records.preamble.data_start
+        if not has(format, "summarise"):
+            raise InvariantError(f"format {format.name} has no boundary index")
         self.answers = _Answers(asked, data_start)
         self.tally = _Tally()
         self._records = records
-        self._format = format
+        self.format = format
         self._size = records.file.content_bytes
         self._state = _START
         self._boundary = data_start  # the last known record boundary before the current piece
@@ -232,7 +213,7 @@ class _BoundaryWalk:
 
     def _read_through(self, stop: int) -> None:
         """Read records until one starts at or after *stop*, then find the state at *stop*."""
-        if has(self._format, "left_bytes"):
+        if has(self.format, "left_bytes"):
             self._pass_groups(stop)
             return
         cursor = self._cursor
@@ -259,7 +240,7 @@ class _BoundaryWalk:
 
     def _pass_groups(self, stop: int) -> None:
         """Go from one group of records to the next, by the length in front of each, to the first at or after *stop*."""
-        source, format = self._records.source, self._format
+        source, format = self._records.source, self.format
         self.tally.add(None)
         while self._boundary < stop:
             length = format.group_bytes(source.read_at(self._boundary, format.group_head_bytes))
@@ -273,7 +254,7 @@ class _BoundaryWalk:
             self._state, self._boundary, self._cursor = _START, stop, None
         elif boundary is not None and stop - boundary <= self._records.max_record_bytes + self._records.read_bytes:
             data = self._records.source.read_at(boundary, stop - boundary)
-            state = self._format.state_after(data)
+            state = self.format.state_after(data)
             if state >= 0:  # else no summary has an answer for it
                 self._state, self._boundary, self._cursor = state, boundary, None
 
@@ -282,15 +263,13 @@ LOOKS_BYTES = (64 * KIB, MIB)
 """How much is read before a block: the second where the first shows nothing."""
 
 
-def find_start_nearby(
-    source: ByteSource, block: BlockMetadata, preamble: Preamble, *, max_record_bytes: int, read_bytes: int
-) -> int | None:
+def find_start_nearby(records: Records, block: BlockMetadata) -> int | None:
     """Start of the first record of a block, as ``FileIndex.blocks`` has it, by a look at what is before the block.
 
     ``None`` if only all that comes before can tell, or the content ends before it. Of a compressed file nothing is read
     that decompressing would have to begin again for.
     """
-    format, start, data_start = preamble.format, block.start, preamble.data_start
+    source, format, start, data_start = records.source, records.format, block.start, records.preamble.data_start
     if not has(format, "last_split_point"):
         return None
     entry = _entry(block, data_start)
@@ -303,7 +282,6 @@ def find_start_nearby(
         if point is None and low == data_start:
             point = 0
         if point is not None:
-            records = Records(source, block.file, format, max_record_bytes, read_bytes)
             found = first_boundary(RecordCursor(records, low + point), start)
             return found if found >= start else None  # a record that damage cuts off has no end
         if low == entry:
@@ -311,20 +289,20 @@ def find_start_nearby(
     return None
 
 
-def guess_start(source: ByteSource, block: BlockMetadata, preamble: Preamble) -> int | None:
+def guess_start(records: Records, block: BlockMetadata) -> int | None:
     """Start of the first record of a block, if the bytes before it begin as bytes from anywhere mostly do.
 
     That is the first state for which a summary of them has an answer: outside quotes, at the lowest depth. Only who
     learns later where the first record starts may ask. The stop of a block that is shorter than the look at it and has
     none; ``None`` if no record starts soon after the start of another one, whatever the state.
     """
-    format, start = preamble.format, block.start
+    format, start, data_start = records.format, block.start, records.preamble.data_start
     if not has(format, "summarise"):
         return None
-    low = max(_entry(block, preamble.data_start), start - LOOKS_BYTES[0])
+    low = max(_entry(block, data_start), start - LOOKS_BYTES[0])
     around = ByteRange(low, min(start + LOOKS_BYTES[0], block.stop))
-    content = ByteRange(preamble.data_start, block.file.content_bytes)
-    piece = next(summarise_pieces(source, format, around, start, content, around.length_bytes), None)
+    content = ByteRange(data_start, block.file.content_bytes)
+    piece = next(summarise_pieces(records.source, format, around, start, content, around.length_bytes), None)
     runs = () if piece is None else piece.summary.runs
     marked = next((run.marked for run in runs if run is not None and run.marked is not None), None)
     if piece is None or marked is None:
@@ -338,8 +316,9 @@ def _entry(block: BlockMetadata, data_start: int) -> int:
     return max(data_start, seek.content_offset)
 
 
-def shows_split_points(source: ByteSource, format: FullFormat, data_start: int) -> bool:
+def shows_split_points(records: Records) -> bool:
     """True if the first records of a file show split points, so that others probably do."""
+    format, head = records.format, records.preamble.data_start
     if not has(format, "last_split_point"):
         return False
-    return format.last_split_point(source.read_at(data_start, LOOKS_BYTES[0])) is not None
+    return format.last_split_point(records.source.read_at(head, LOOKS_BYTES[0])) is not None

@@ -14,7 +14,7 @@ import numpy as np
 from splitscan.blocks import UNKNOWN_END, FileMetadata
 from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError, Where
-from splitscan.formats.framing.contract import Need, RecordFormat, Skipping, drop, has, never_ends
+from splitscan.formats.framing.contract import Need, Preamble, RecordFormat, Skipping, drop, has, never_ends
 from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, Frames, Offsets
 from splitscan.reading.contents import damage_of, truncated
 from splitscan.sizes import MIB
@@ -237,9 +237,14 @@ class Records(NamedTuple):
 
     source: ByteSource
     file: FileMetadata
-    format: RecordFormat
+    preamble: Preamble
     max_record_bytes: int
     read_bytes: int
+
+    @property
+    def format(self) -> RecordFormat:
+        """Format of the file, with everything resolved that its head tells."""
+        return self.preamble.format
 
 
 class RecordCursor:
@@ -252,7 +257,8 @@ class RecordCursor:
 
     def __init__(self, records: Records, position: int) -> None:
         keep_freed_memory()
-        self._source, self._file, self._format, self._max_record_bytes, self._read_bytes = records
+        self._source, self._file, preamble, self._max_record_bytes, self._read_bytes = records
+        self._format = preamble.format
         self._end = self._file.content_bytes
         self._buffer = memoryview(b"")
         self._position = position

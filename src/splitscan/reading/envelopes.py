@@ -157,7 +157,7 @@ def read_envelopes(
         try:
             _feed(reader, between, 0, preamble.data_start)
             reader.begin_records(preamble.data_start)
-            records = Records(source, whole, preamble.format, max_record_bytes, read_bytes)
+            records = Records(source, whole, preamble, max_record_bytes, read_bytes)
             position = preamble.data_start
             for step in steps_until(RecordCursor(records, position), whole.content_bytes):
                 first = int(step.record_offsets[0])

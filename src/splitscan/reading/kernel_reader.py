@@ -30,6 +30,7 @@ from splitscan.reading.block_documents import block_document
 from splitscan.reading.block_reader import follow_to_start
 from splitscan.reading.block_request import BlockRequest, FileBlockReader, failed_to_read
 from splitscan.reading.contents import check_head, content_bytes_of, damage_of, in_content, preamble_for
+from splitscan.reading.cursor import Records
 from splitscan.reading.framework.columns import prune_array
 from splitscan.reading.framework.conform import rows_without_columns
 from splitscan.reading.given_up import RowCount
@@ -147,9 +148,8 @@ class KernelBlockReader(FileBlockReader):
         if is_known or block.file.content_bytes < UNKNOWN_END or not has(preamble.format, "summarise"):
             return block
         reading = self._spec.options.reading
-        start = follow_to_start(
-            source, block, preamble, max_record_bytes=reading.max_record_bytes, read_bytes=reading.read_bytes
-        )
+        records = Records(source, block.file, preamble, reading.max_record_bytes, reading.read_bytes)
+        start = follow_to_start(records, block)
         if start == UNKNOWN_END and (end := content_bytes_of(source)) is not None:
             start = end
         return block.starting_at(start)

@@ -86,7 +86,7 @@ class OpenedFile:
         boundary = max(boundary, preamble.data_start)
         if boundary >= position:
             return boundary
-        records = Records(self._current(), self._file, preamble.format, self._max_record_bytes, self._read_bytes)
+        records = Records(self._current(), self._file, preamble, self._max_record_bytes, self._read_bytes)
         return first_boundary(RecordCursor(records, boundary), position)
 
     def close(self) -> None:

@@ -69,7 +69,7 @@ def cut_growing_file(  # noqa: PLR0913 -- all that finding records takes, and wh
     preamble = _preamble(source, file, format, closed=closed)
     if preamble is None:
         return []
-    cuts = _Cuts(source, file, preamble, position, max_record_bytes, read_bytes)
+    cuts = _Cuts(Records(source, file, preamble, max_record_bytes, read_bytes), position)
     if after_cut_record and not cuts.skip_empty_record(closed=closed):
         return []
     stops = cuts.find(block_bytes, closed=closed)
@@ -108,13 +108,10 @@ def _preamble_of_few(format: RecordFormat, head: bytes) -> Preamble | None:
 class _Cuts:
     """Record boundaries after a known one."""
 
-    def __init__(
-        self, source: ByteSource, file: FileMetadata, preamble: Preamble, position: int, max_record_bytes: int,
-        read_bytes: int,
-    ) -> None:  # fmt: skip
-        self._source, self._file, self._format = source, file, preamble.format
-        self._records = Records(source, file, preamble.format, max_record_bytes, read_bytes)
-        self.floor = max(position, preamble.data_start)
+    def __init__(self, records: Records, position: int) -> None:
+        self._source, self._file, self._format = records.source, records.file, records.format
+        self._records = records
+        self.floor = max(position, records.preamble.data_start)
 
     def skip_empty_record(self, *, closed: bool) -> bool:
         """Pass an empty record at the floor; says whether enough is there to tell."""

@@ -25,6 +25,7 @@ from splitscan.options.files import FileOptions
 from splitscan.reading.block_scan import in_threads, is_at_hand
 from splitscan.reading.boundaries import FileIndex, find_start_nearby, guess_start, index_file
 from splitscan.reading.contents import open_content, read_preamble
+from splitscan.reading.cursor import Records
 from splitscan.reading.own_formats import Reading
 from splitscan.reading.pieces import Piece, summarise_block
 
@@ -56,7 +57,7 @@ class IndexTask:
         """Offset of the first record, if what is right before the block tells, and its file is still there."""
         return self._look(
             lambda source: find_start_nearby(
-                source, self.block, self.preamble, max_record_bytes=self.max_record_bytes, read_bytes=read_bytes
+                Records(source, self.block.file, self.preamble, self.max_record_bytes, read_bytes), self.block
             )
         )
 
@@ -218,11 +219,12 @@ def probable_start(
 
     ``None`` where nothing tells it; with *guesses* what is probable counts, where the bytes do not tell it for sure.
     """
-    limits = {"max_record_bytes": options.reading.max_record_bytes, "read_bytes": options.reading.read_bytes}
+    reading = options.reading
     with closing(open_content(block, options.files, format)) as source:
         preamble = read_preamble(source, block.file, format)
-        start = find_start_nearby(source, block, preamble, **limits)
-        return guess_start(source, block, preamble) if start is None and guesses else start
+        records = Records(source, block.file, preamble, reading.max_record_bytes, reading.read_bytes)
+        start = find_start_nearby(records, block)
+        return guess_start(records, block) if start is None and guesses else start
 
 
 class _Indexing:
@@ -359,14 +361,9 @@ class _Indexing:
             return FileIndex(self._blocks)
         reading = self._options.reading
         with closing(source):
-            index = index_file(
-                source,
-                self._blocks,
-                self._preamble,
-                chain.from_iterable(known),
-                max_record_bytes=reading.max_record_bytes,
-                read_bytes=reading.read_bytes,
-            )
+            file, max_record_bytes = self._blocks[0].file, reading.max_record_bytes
+            records = Records(source, file, self._preamble, max_record_bytes, reading.read_bytes)
+            index = index_file(records, self._blocks, chain.from_iterable(known))
             plain = not (index.suspect or index.given_up.records)
             if self._wants_records and self._keeps_counts and plain:
                 self._keep(source, KeptIndex(index.blocks, index.records, self._counted_by(self._preamble)))

@@ -19,7 +19,7 @@ from splitscan.options import Mode
 from splitscan.reading.block_reader import FramedRecords
 from splitscan.reading.boundaries import FileIndex, index_file
 from splitscan.reading.contents import read_preamble
-from splitscan.reading.cursor import RecordChunk, Skipped
+from splitscan.reading.cursor import RecordChunk, Records, Skipped
 from splitscan.reading.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
 from splitscan.reading.framework.contract import declared_schema, name_of
 from splitscan.reading.own_formats import ManagedReading, as_reading
@@ -63,7 +63,7 @@ def plan_file(
         for block in blocks
         for piece in summarise_block(source, block, preamble.format, preamble.data_start, max_record_bytes)
     ]
-    return index_file(source, blocks, preamble, pieces, max_record_bytes=max_record_bytes, read_bytes=read_bytes)
+    return index_file(Records(source, blocks[0].file, preamble, max_record_bytes, read_bytes), blocks, pieces)
 
 
 def read_file(

@@ -15,6 +15,7 @@ from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.lines import LineFormat
 from splitscan.reading import boundaries, pieces
 from splitscan.reading.boundaries import find_start_nearby, index_file
+from splitscan.reading.cursor import Records
 from splitscan.reading.pieces import summarise_block
 from splitscan.testing.faults import MemorySource, RecordingSource
 from splitscan.testing.memory_reader import read_range
@@ -89,7 +90,7 @@ def test_clean_data_is_indexed_by_the_summaries_alone() -> None:
     blocks = [BlockMetadata(file, s, min(s + 4096, len(data)), i) for i, s in enumerate(range(0, len(data), 4096))]
     pieces = [piece for block in blocks for piece in summarise_block(source, block, csv(), 0, 1 << 20)]
     source.reads.clear()
-    index = index_file(source, blocks, Preamble(0, csv()), pieces, max_record_bytes=1 << 20, read_bytes=1 << 20)
+    index = index_file(Records(source, blocks[0].file, Preamble(0, csv()), 1 << 20, 1 << 20), blocks, pieces)
     assert [block.first_record_start for block in index.blocks] == [-(-block.start // 8) * 8 for block in blocks]
     assert index.records == 5000
     assert source.reads == []
@@ -102,7 +103,7 @@ def test_a_stray_quote_needs_no_reading() -> None:
     blocks = [BlockMetadata(file, s, min(s + 4000, len(data)), i) for i, s in enumerate(range(0, len(data), 4000))]
     pieces = [piece for block in blocks for piece in summarise_block(source, block, csv(), 0, 1 << 20)]
     source.reads.clear()
-    index = index_file(source, blocks, Preamble(0, csv()), pieces, max_record_bytes=1 << 20, read_bytes=1000)
+    index = index_file(Records(source, blocks[0].file, Preamble(0, csv()), 1 << 20, 1000), blocks, pieces)
     assert [block.first_record_start for block in index.blocks] == [
         boundary_behind(data, block.start, csv()) for block in blocks
     ]
@@ -118,7 +119,7 @@ def test_where_summaries_do_not_tell_the_file_is_read_until_they_do_again() -> N
     blocks = [BlockMetadata(file, s, min(s + 4000, len(data)), i) for i, s in enumerate(range(0, len(data), 4000))]
     pieces = [piece for block in blocks for piece in summarise_block(source, block, csv(), 0, 1000)]
     source.reads.clear()
-    index = index_file(source, blocks, Preamble(0, csv()), pieces, max_record_bytes=1000, read_bytes=4000)
+    index = index_file(Records(source, blocks[0].file, Preamble(0, csv()), 1000, 4000), blocks, pieces)
     behind = 8000 + len(too_long)
     assert [block.first_record_start for block in index.blocks] == [
         block.start if block.start <= 8000 else behind + max(0, -(-(block.start - behind) // 8) * 8) for block in blocks
@@ -148,11 +149,9 @@ def test_a_last_record_that_is_too_long_is_given_up_line_by_line() -> None:
 
 def test_a_format_without_summaries_has_no_index() -> None:
     file = FileMetadata("memory://test", 4, 0, "v1", "test")
+    records = Records(MemorySource(b"a\nb\n"), file, Preamble(0, LineFormat()), 1, 1)
     with pytest.raises(InvariantError, match="format lines has no boundary index"):
-        index_file(
-            MemorySource(b"a\nb\n"), [BlockMetadata(file, 0, 4, 0)], Preamble(0, LineFormat()), [],
-            max_record_bytes=1, read_bytes=1,
-        )  # fmt: skip
+        index_file(records, [BlockMetadata(file, 0, 4, 0)], [])
 
 
 def test_a_look_before_a_block_far_into_the_file_finds_its_first_record(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,6 +161,6 @@ def test_a_look_before_a_block_far_into_the_file_finds_its_first_record(monkeypa
     for start in range(100, 200):
         source = RecordingSource(MemorySource(data))
         block = BlockMetadata(file, start, start + 50, 1)
-        found = find_start_nearby(source, block, Preamble(0, csv()), max_record_bytes=1000, read_bytes=100)
+        found = find_start_nearby(Records(source, file, Preamble(0, csv()), 1000, 100), block)
         assert found == boundary_behind(data, start, csv())
         assert min(source.reads)[0] == start - 40

@@ -14,6 +14,7 @@ from splitscan.content.codecs.source import CompressedSource
 from splitscan.errors import InvariantError, SourceChangedError
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
+from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Frames
 from splitscan.formats.text.lines import LineFormat, line_format
@@ -27,7 +28,7 @@ def cursor(data: bytes, format: Any = None, position: int = 0, **settings: Any) 
     source = settings.pop("source", MemorySource(data))
     file = FileMetadata("memory://test", len(data), 0, "v1", "test")
     limits = {"max_record_bytes": 1000, "read_bytes": 1000, **settings}
-    return RecordCursor(Records(source, file, format or line_format(), **limits), position)
+    return RecordCursor(Records(source, file, Preamble(0, format or line_format()), **limits), position)
 
 
 def contents(step: RecordChunk | Skipped | None) -> list[bytes]:
@@ -115,7 +116,7 @@ def test_a_comment_that_damage_cuts_off_reaches_to_the_end_of_the_content() -> N
     broken = MemorySource(gzip.compress(content, 0)[:-8])  # without checksum and length
     with closing(CompressedSource(broken, CODECS["gzip"], max_ratio=100, on_damage=print)) as source:
         file = FileMetadata("memory://test", broken.size_bytes, 0, "v1", "test", Compression("gzip"))
-        steps = RecordCursor(Records(source, file, CSV, max_record_bytes=1000, read_bytes=12), 0)
+        steps = RecordCursor(Records(source, file, Preamble(0, CSV), max_record_bytes=1000, read_bytes=12), 0)
         assert len(list(steps_until(steps, 1000))) > 1
         assert (steps.is_torn, steps.position, steps.gap_stop()) == (True, 20, len(content))
 
