@@ -49,10 +49,10 @@ class ManagedBlockReader(BlockReader):
         plan = ReaderPlan(
             reader,
             request.block,
-            open_source=self._open_source,
+            self._open_source,
+            spec.options,
             constants=request.constants,
             provided_schema=spec.fields if len(spec.fields) else None,
-            options=spec.options,
             read_bytes=spec.options.reading.read_bytes,
         )
         scan = ScanOperator(output_plan(spec, request.limit), plan, self._hand_on)

@@ -22,7 +22,7 @@ from splitscan.content.codecs.formats import (
 )
 from splitscan.content.codecs.source import CompressedSource, codec_of
 from splitscan.content.kept import SeekStore
-from splitscan.content.storage import ByteSource, open_source, read_at_once
+from splitscan.content.storage import ByteSource, check_unchanged, open_source, read_at_once
 from splitscan.errors import (
     InvariantError,
     RecordError,
@@ -34,6 +34,7 @@ from splitscan.errors import (
 )
 from splitscan.formats.framing.contract import FullFormat, Need, Preamble, RecordFormat, has
 from splitscan.formats.framing.not_text import LOOKED_AT_BYTES, is_no_text
+from splitscan.options import OnFileChange
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
 from splitscan.redaction import redact
 from splitscan.sizes import MIB
@@ -158,6 +159,18 @@ def _keep_members(source: ByteSource, file: FileMetadata, codec: Codec, members:
 def open_file(file: FileMetadata, files: FileOptions, format: object) -> ByteSource:
     """Open a file for reading at offsets of what it holds: see :func:`open_content`."""
     return open_content(BlockMetadata(file, 0, file.size_bytes, 0), files, format)
+
+
+def open_planned_file(file: FileMetadata, files: FileOptions, format: object) -> ByteSource:
+    """Open a file as :func:`open_file` does, and make sure that it is the one that was planned."""
+    source = open_file(file, files, format)
+    try:
+        if files.on_file_change is OnFileChange.FAIL:
+            check_unchanged(file, source)
+    except BaseException:
+        source.close()
+        raise
+    return source
 
 
 def recognised_content(source: ByteSource, on_damage: Callable[[Damage], None] | None = None) -> ByteSource:

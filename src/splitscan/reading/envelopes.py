@@ -14,15 +14,14 @@ import pyarrow as pa
 
 from splitscan.arrays import number_array
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Envelopes, FileMetadata
-from splitscan.content.storage import ByteSource, check_unchanged
+from splitscan.content.storage import ByteSource
 from splitscan.errors import InvariantError, RecordError, SchemaError, SourceMissingError, Where, bad_option
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.framing.contract import EnvelopeReader, RecordFormat, has
 from splitscan.formats.framing.frames import Offsets
 from splitscan.formats.registry import format_of, record_format
-from splitscan.options import OnFileChange, ReadOptions
-from splitscan.options.files import FileOptions
-from splitscan.reading.contents import head_of, open_file, read_preamble
+from splitscan.options import ReadOptions
+from splitscan.reading.contents import head_of, open_planned_file, read_preamble
 from splitscan.reading.cursor import RecordCursor, Records, Skipped, steps_until
 from splitscan.sizes import MIB
 
@@ -90,21 +89,10 @@ class _File:
             if self._found is None:
                 file, format, files, max_record_bytes, read_bytes = self._asked
                 self._found = read_envelopes(
-                    partial(_open, file, format, files), file, format,
+                    partial(open_planned_file, file, files, format), file, format,
                     max_record_bytes=max_record_bytes, read_bytes=read_bytes,
                 )  # fmt: skip
         return self._found
-
-
-def _open(file: FileMetadata, format: RecordFormat, files: FileOptions) -> ByteSource:
-    source = open_file(file, files, format)
-    try:
-        if files.on_file_change is OnFileChange.FAIL:
-            check_unchanged(file, source)
-    except BaseException:
-        source.close()
-        raise
-    return source
 
 
 @lru_cache(maxsize=_CACHED_FILES)

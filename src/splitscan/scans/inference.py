@@ -26,7 +26,7 @@ from splitscan.formats.registry import format_of, record_format
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.reading.block_reader import FramedRecords
 from splitscan.reading.block_scan import in_threads, open_reader
-from splitscan.reading.contents import head_of, open_content, open_file
+from splitscan.reading.contents import head_of, open_content, open_file, open_planned_file
 from splitscan.reading.cursor import RecordChunk
 from splitscan.reading.framework import OutputPlan, ReaderPlan, ScanOperator
 from splitscan.reading.own_formats import ManagedReading
@@ -373,8 +373,8 @@ def _schema_of(reading: ManagedReading, options: ReadOptions, file: FileMetadata
     reader = ReaderPlan(
         reading.make(),
         BlockMetadata(file, 0, file.size_bytes, 0),
-        lambda: open_file(file, options.files, reading),
-        options=options,
+        lambda: open_planned_file(file, options.files, reading),
+        options,
         read_bytes=min(options.reading.read_bytes, options.reading.sampling_bytes),
     )
     ignore_missing = options.files.ignore_missing_files

@@ -327,8 +327,8 @@ class _Runner:
             watched,
             BlockMetadata(self._file, start, stop, 0),
             lambda: deliver(MemorySource(self.data, _PATH)),
+            parse_options("text", {}),
             provided_schema=plan.schema,
-            options=parse_options("text", {}),
         )
         return ScanOperator(plan, reader, None if rejects is None else rejects.extend), watched
 

@@ -342,8 +342,7 @@ class RejectHandler:
 
     def _offset(self, offset: int | None) -> int:
         """An offset for the reject table, which has to have one: that of the block where nothing better is known."""
-        split = self._location.split
-        return offset if offset is not None else 0 if split is None else split.start
+        return self._location.split.start if offset is None else offset
 
 
 def _with_texts(batch: pa.RecordBatch, column: str | None, texts: Mapping[int, str]) -> pa.RecordBatch:

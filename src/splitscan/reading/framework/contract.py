@@ -80,16 +80,12 @@ def _exact(positions: Positions | None, row: int) -> int | None:
 class ReaderPosition:
     """A reader by its name, what it reads, and how far it came."""
 
-    def __init__(self, split: BlockMetadata | None, reader: str) -> None:
+    def __init__(self, split: BlockMetadata, reader: str) -> None:
         self.split = split
+        self.path = split.file.path
         self.reader = reader
         self._notes: dict[str, str] = {}
         self._last: tuple[Origin, int] = (Origin(), 0)
-
-    @property
-    def path(self) -> str:
-        """The file; empty if there is none."""
-        return "" if self.split is None else self.split.file.path
 
     def note(self, **values: object) -> None:
         """Note for every later message about the reader."""
@@ -104,11 +100,10 @@ class ReaderPosition:
         self, row: int | None = None, offset: int | None = None, line: int | None = None, column: str | None = None
     ) -> Where:
         """A location for a message."""
-        split = self.split
         return Where(
-            None if split is None else split.file.path,
+            self.path,
             offset,
-            None if split is None else (split.start, split.stop),
+            (self.split.start, self.split.stop),
             column,
             line,
             row,
@@ -228,15 +223,16 @@ class ReaderPlan:
     """A reader to be run, and what it reads.
 
     Attributes:
+        open_source: Opens the file, and raises if it is not the one that was planned.
         constants: Columns whose value is the same in all its rows, such as the name of the file.
     """
 
     reader: ManagedReader
-    split: BlockMetadata | None = None
-    open_source: Callable[[], ByteSource] | None = None
+    split: BlockMetadata
+    open_source: Callable[[], ByteSource]
+    options: ReadOptions
     constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
     provided_schema: pa.Schema | None = None
-    options: ReadOptions | None = None
     read_bytes: int = MIB
 
 

@@ -7,9 +7,9 @@ import io
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata
-from splitscan.content.storage import ByteSource, check_unchanged
-from splitscan.errors import InvariantError, SchemaError, SourceMissingError, SplitscanError
-from splitscan.options import OnFileChange, ReadOptions
+from splitscan.content.storage import ByteSource
+from splitscan.errors import SchemaError, SourceMissingError, SplitscanError
+from splitscan.options import ReadOptions
 from splitscan.reading.framework.columns import Columns
 from splitscan.reading.framework.contract import ReaderPlan, ReaderPosition
 from splitscan.reading.framework.loader import ResultSetLoader
@@ -21,7 +21,7 @@ class SchemaNegotiator:
 
     Attributes:
         split: The file and the range of it to be read: ``split.file.path``, ``split.start``, ``split.stop``.
-        options: The options of the scan; ``None`` in a test that has none.
+        options: The options of the scan.
         provided_schema: The columns of the file as the user declares them, whatever is projected; ``None`` if not at
             all.
         input_schema: The columns that the reader is asked for, with their types; ``None`` for all it has.
@@ -29,8 +29,8 @@ class SchemaNegotiator:
     """
 
     def __init__(self, reader: ReaderPlan, columns: Columns, location: ReaderPosition, loader: ResultSetLoader) -> None:
-        self.split: BlockMetadata | None = reader.split
-        self.options: ReadOptions | None = reader.options
+        self.split: BlockMetadata = reader.split
+        self.options: ReadOptions = reader.options
         self.provided_schema: pa.Schema | None = reader.provided_schema
         self.input_schema: pa.Schema | None = columns.wanted
         self.limit: int | None = loader.remaining_rows
@@ -63,10 +63,7 @@ class SchemaNegotiator:
             SourceError: If the file cannot be opened, or is another version than the one that was planned.
         """
         self._require("open_input")
-        source = self.open_source()
-        if self.split is None:
-            raise InvariantError("a reader without a file cannot open one", self._location.where())
-        stream = open_stream(source, self.split.file, self._reader.read_bytes)
+        stream = open_stream(self.open_source(), self.split.file, self._reader.read_bytes)
         self._opened.append(stream)
         return stream
 
@@ -77,17 +74,12 @@ class SchemaNegotiator:
             SourceError: If the file cannot be opened, or is another version than the one that was planned.
         """
         self._require("open_source")
-        if self._reader.open_source is None or self.split is None:
-            raise self._misused("a reader that has no file must not open one", "a scan without split or open_source")
         try:
             source = self._reader.open_source()
         except SourceMissingError as error:
             self.missing = error
             raise
         self._opened.append(source)
-        options = self.options
-        if options is None or options.files.on_file_change is OnFileChange.FAIL:
-            check_unchanged(self.split.file, source)
         return source
 
     def table_schema(self, schema: pa.Schema, complete: bool = True) -> None:

@@ -25,19 +25,6 @@ class ScanOperator:
 
     Attributes:
         rows: Rows delivered so far.
-
-    Example:
-        >>> class Numbers:
-        ...     def open(self, negotiator):
-        ...         return True
-        ...     def next(self, loader):
-        ...         loader.append({"n": [1, 2, 3]})
-        ...         return False
-        ...     def close(self):
-        ...         pass
-        >>> plan = OutputPlan(pa.schema([("n", pa.int64())]), limit=2)
-        >>> [batch.to_pydict() for batch in ScanOperator(plan, ReaderPlan(Numbers()))]
-        [{'n': [1, 2]}]
     """
 
     def __init__(self, plan: OutputPlan, reader_plan: ReaderPlan, on_reject: OnRejects | None = None) -> None:
@@ -93,9 +80,13 @@ class ScanOperator:
             self._has_more = self._as_bool("open", answer)
         except Exception as error:
             self._blame("open", error)
-            if not self._plan.ignore_missing or error is not self._negotiator.missing:
+            missing = self._negotiator.missing
+            if missing is None or error is not missing or not self._plan.ignore_missing:
                 raise
-            self._report_missing()
+            block = self._location.split  # its bytes are one reject in every mode, so that nothing is lost silently
+            self._rejects.report(
+                Reject(block.file.path, block.start, block.length_bytes, missing.reason_code, missing.rule, b"", False)
+            )
 
     def _next_batch(self) -> pa.RecordBatch | None:
         while (batch := self._loader.take(flush=not self._has_more)) is None and self._has_more:
@@ -156,15 +147,6 @@ class ScanOperator:
             fix="correct the file or the reader; report a bad record with loader.reject() to read on after it",
             code="reader-failed",
         ) from error
-
-    def _report_missing(self) -> None:
-        """A file that may be missing in every mode: its bytes are one reject, so that nothing is lost silently."""
-        block, error = self._negotiator.split, self._negotiator.missing
-        if block is None or error is None:
-            raise InvariantError("only a reader with a file can miss it", self._location.where())
-        self._rejects.report(
-            Reject(block.file.path, block.start, block.length_bytes, error.reason_code, error.rule, b"", False)
-        )
 
     def _checked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """No batch leaves that is not what was promised: those who take it look at the first one only."""

@@ -8,8 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.blocks import BlockMetadata, FileMetadata, Reject
+from splitscan.formats.registry import parse_options
 from splitscan.reading.framework import OutputPlan, ReaderPlan, ScanOperator
 from splitscan.reading.rejects import one_by_one
+from splitscan.testing.faults import MemorySource
 
 A = pa.schema([("a", pa.int64())])
 AB = pa.schema([("a", pa.int64()), ("b", pa.string())])
@@ -79,14 +81,19 @@ def operator(reader: Scripted, schema: pa.Schema | None = None, on_reject: Any =
     """A scan of a scripted reader; without a schema, of the columns that a copy of it shows."""
     take = None if on_reject is None else one_by_one(on_reject)
     known = shown_by(reader) if schema is None else schema
-    return ScanOperator(OutputPlan(known, **plan), ReaderPlan(reader, split()), take)
+    return ScanOperator(OutputPlan(known, **plan), plan_of(reader), take)
 
 
 def shown_by(reader: Scripted, **plan: Any) -> pa.Schema:
     """The columns that a copy of a reader shows."""
     again = copy.copy(reader)
     again.steps, again.log = list(reader.steps), []
-    return ScanOperator(OutputPlan(None, **plan), ReaderPlan(again, split())).find_schema()
+    return ScanOperator(OutputPlan(None, **plan), plan_of(again)).find_schema()
+
+
+def plan_of(reader: Scripted, **constants: pa.Scalar) -> ReaderPlan:
+    """A plan to run a reader."""
+    return ReaderPlan(reader, split(), lambda: MemorySource(b""), parse_options("text", {}), constants)
 
 
 def split(path: str = "/data/x.log", start: int = 0, stop: int = 100) -> BlockMetadata:

@@ -10,7 +10,7 @@ import pytest
 from splitscan.errors import SchemaError
 from splitscan.reading.framework import Origin
 
-from .scripted import A, Scripted, load, operator, rows, shown_by, split
+from .scripted import A, Scripted, load, operator, plan_of, rows, shown_by
 
 # ------------------------------------------- columns: order, missing, extra
 
@@ -86,11 +86,11 @@ def test_names_that_differ_only_in_case() -> None:  # parity 68
 
 
 def test_constants_go_before_what_a_reader_brings() -> None:  # parity 86, 88
-    from splitscan.reading.framework import OutputPlan, ReaderPlan, ScanOperator
+    from splitscan.reading.framework import OutputPlan, ScanOperator
 
     schema = pa.schema([("file_name", pa.string()), ("a", pa.int64())])
     reader = Scripted({"a": [1, 2], "FILE_NAME": [3, 4]})
-    plan = ReaderPlan(reader, split(), constants={"file_name": pa.scalar("x.log")})
+    plan = plan_of(reader, file_name=pa.scalar("x.log"))
     assert rows(ScanOperator(OutputPlan(schema), plan)) == [
         {"file_name": "x.log", "a": 1}, {"file_name": "x.log", "a": 2},
     ]  # fmt: skip

@@ -65,7 +65,6 @@ def test_a_negotiator_is_for_open_only(call: str) -> None:  # parity 68
         (lambda n: n.build() and n.batch_hint(rows=1), "batch_hint() comes before build()"),
         (lambda n: n.batch_hint(rows=0), "sizes of 1 and more"),
         (lambda n: n.table_schema("a int"), "takes an Arrow schema"),
-        (lambda n: n.open_input(), "a reader that has no file"),
     ],
 )
 def test_a_negotiator_is_strict(opens: Any, message: str) -> None:  # parity 68

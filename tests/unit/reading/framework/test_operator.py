@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from splitscan.errors import InvariantError, RecordError, SchemaError, SourceError, SplitscanError, UsageError
-from splitscan.reading.framework import OutputPlan, ReaderPlan, ResultSetLoader, ScanOperator
+from splitscan.reading.framework import OutputPlan, ResultSetLoader, ScanOperator
 
-from .scripted import AB, A, Scripted, operator, rows, shown_by, split
+from .scripted import AB, A, Scripted, operator, plan_of, rows, shown_by
 
 ONE = {"a": [1, 2]}
 TWO = {"a": [3]}
@@ -146,7 +146,7 @@ def test_an_error_of_a_scan_that_is_closed_early_is_told() -> None:
 @pytest.mark.parametrize("complete", [True, False])
 def test_a_reader_that_declares_its_columns_is_asked_for_no_row(complete: bool) -> None:  # parity 13
     reader = Scripted(ONE, {"b": ["x"]}, schema=A, complete=complete)
-    scan = ScanOperator(OutputPlan(None), ReaderPlan(reader, split()))
+    scan = ScanOperator(OutputPlan(None), plan_of(reader))
     assert scan.find_schema() == (A if complete else AB)
     assert reader.log == ["scripted open", *([] if complete else ["scripted next"] * 3), "scripted close"]
 
@@ -161,7 +161,7 @@ def test_columns_are_looked_for_in_so_many_bytes() -> None:  # parity 16, 17
 def test_an_error_while_columns_are_looked_for_closes_the_reader() -> None:
     reader = Scripted(ONE, ValueError("first"), closes=ValueError("second"))
     with pytest.raises(RecordError, match="first") as caught:
-        ScanOperator(OutputPlan(None), ReaderPlan(reader, split())).find_schema()
+        ScanOperator(OutputPlan(None), plan_of(reader)).find_schema()
     assert "second" in caught.value.__notes__[0]
     assert reader.log.count("scripted close") == 1
 
