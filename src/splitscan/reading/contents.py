@@ -11,7 +11,7 @@ from typing import Any
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, Damage, FileMetadata
 from splitscan.content.archives.opening import CutOffMember, MemberSource, member_codec, open_member
-from splitscan.content.codecs.contract import Codec, ContainerError, MemberTable
+from splitscan.content.codecs.contract import Codec, ContainerError
 from splitscan.content.codecs.formats import (
     CODECS,
     SIGNATURE_BYTES,
@@ -137,23 +137,14 @@ def open_content(block: BlockMetadata, files: FileOptions, format: object) -> By
     if files.ignore_corrupt_files:
         on_damage = partial(_tell_of_damage, block.file.path)
     elif block.file.compression is not None and block.file.content_bytes == UNKNOWN_END:
-        on_members = partial(_keep_members, source, block.file, codec)
+        on_members = partial(SeekStore().save, source, block.file, codec.name)
     return CompressedSource(
-        source,
-        codec,
-        block.seek,
-        max_ratio=files.max_decompression_ratio,
-        on_members=on_members,
-        on_damage=on_damage,
+        source, codec, block.seek, max_ratio=files.max_decompression_ratio, on_members=on_members, on_damage=on_damage
     )
 
 
 def _tell_of_damage(path: str, damage: Damage) -> None:
     _LOG.warning("%s: %s (ignoreCorruptFiles=true)", redact(path), damage)
-
-
-def _keep_members(source: ByteSource, file: FileMetadata, codec: Codec, members: MemberTable) -> None:
-    SeekStore().save(source, file, codec.name, members)
 
 
 def open_file(file: FileMetadata, files: FileOptions, format: object) -> ByteSource:
@@ -245,13 +236,8 @@ def codec_in(source: ByteSource, path: str, files: FileOptions, format: object) 
     found = _recognise(head, promised)
     if said is not SourceCompression.AUTO:
         if found not in promised and head:
-            raise SourceError(
-                f"a file is not in the codec that sourceCompression={said.value} says",
-                Where(path, 0),
-                seen=f"{'no compressed file' if found is None else found.name}: {quote_bytes(head)}",
-                fix="leave sourceCompression out: the first bytes of every file tell",
-                code="other-codec",
-            )
+            seen = f"{'no compressed file' if found is None else found.name}: {quote_bytes(head)}"
+            raise _other_codec(path, said, seen, "the first bytes of every file tell")
         return found or promised[0]
     is_as_named = found in promised if promised else found is None
     if not is_as_named and head and ours:
@@ -270,14 +256,13 @@ def _codec_of_member(packed: Codec, path: str, said: SourceCompression, format: 
             code="unsupported-member",
         )
     if said not in {SourceCompression.AUTO, SourceCompression.NONE}:
-        raise SourceError(
-            f"a file is not in the codec that sourceCompression={said.value} says",
-            Where(path, 0),
-            seen=f"a member of an archive in {packed.name}",
-            fix="leave sourceCompression out: the archive tells",
-            code="other-codec",
-        )
+        raise _other_codec(path, said, f"a member of an archive in {packed.name}", "the archive tells")
     return packed
+
+
+def _other_codec(path: str, said: SourceCompression, seen: str, tells: str) -> SourceError:
+    rule = f"a file is not in the codec that sourceCompression={said.value} says"
+    return SourceError(rule, Where(path, 0), seen, f"leave sourceCompression out: {tells}", "other-codec")
 
 
 def _planned_codec(source: ByteSource, block: BlockMetadata, planned: Compression) -> Codec | None:

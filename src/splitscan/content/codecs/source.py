@@ -51,7 +51,7 @@ class CompressedSource:
         *,
         places: Sequence[SeekPoint] = (),
         max_ratio: int,
-        on_members: Callable[[MemberTable], None] | None = None,
+        on_members: Callable[[MemberTable], object] | None = None,
         on_damage: Callable[[Damage], None] | None = None,
     ) -> None:
         self.file = file

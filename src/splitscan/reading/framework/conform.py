@@ -1,7 +1,5 @@
 """Conform a reader's columns to the schema: match by name, order, fill in, cast exactly."""
 
-# Over 400 lines: casting could stand alone, and then every block would read one module more.
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
