@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from splitscan.blocks import BlockMetadata, FileMetadata, SeekPoint
 from splitscan.content.archives.directory import Archive
-from splitscan.content.archives.member import ArchiveMember, MemberEncoding, MemberFault, plain_name
+from splitscan.content.archives.member import ArchiveMember, MemberEncoding, MemberFault
 from splitscan.content.archives.opening import MemberSource
 from splitscan.content.codecs.bzip2 import index_bzip2
 from splitscan.content.codecs.contract import Codec, MemberTable
@@ -45,7 +45,7 @@ _WORTH_KEEPING_BYTES = 16 * MIB  # on its own: as many as are kept are 64 GiB
 
 
 class JsonCache:
-    """A directory of JSON objects, found by their keys.
+    """A directory of JSON objects, found by their keys; each file begins with the checksum of what it holds.
 
     Thread safety: processes and threads may share a directory; a file appears whole or not at all.
     """
@@ -60,21 +60,23 @@ class JsonCache:
         return self._directory
 
     def read(self, key: str) -> dict[str, Any] | None:
-        """Read the entry of *key*; ``None`` if there is none that can be read."""
+        """Read the entry of *key*; ``None`` if there is none, or it is not as it was written."""
         try:
-            kept = json.loads(self._path(key).read_text(encoding="ascii"))
+            said, _, text = self._path(key).read_text(encoding="ascii").partition("\n")
         except (OSError, ValueError):
             return None
-        return kept if isinstance(kept, dict) else None
+        kept: dict[str, Any] | None = json.loads(text) if said == _checksum(text) else None
+        return kept
 
     def write(self, key: str, kept: dict[str, Any]) -> bool:
         """Keep something under *key*; ``False`` if it could not be: a cache that fails costs time, never rows."""
         with contextlib.suppress(OSError):
+            text = json.dumps(kept)
             self._directory.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=self._directory, suffix=".tmp", delete=False) as out:
                 whole = Path(out.name)
             try:
-                whole.write_text(json.dumps(kept), encoding="ascii")
+                whole.write_text(f"{_checksum(text)}\n{text}", encoding="ascii")
                 whole.replace(self._path(key))
             finally:
                 whole.unlink(missing_ok=True)
@@ -83,8 +85,7 @@ class JsonCache:
         return False
 
     def _path(self, key: str) -> Path:
-        name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        return self._directory / f"{name}.json"
+        return self._directory / f"{_checksum(key)}.json"
 
     def _prune(self) -> None:
         """Drop the oldest where there are too many: an eighth of them, as looking for them costs a look at all."""
@@ -93,6 +94,10 @@ class JsonCache:
             paths = sorted((self._directory / name for name in kept), key=lambda path: path.stat().st_mtime)
             for path in paths[: len(paths) - (self._most - self._most // 8)]:
                 path.unlink(missing_ok=True)
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def is_settled(file: FileMetadata) -> bool:
@@ -143,16 +148,10 @@ class IndexStore:
     ) -> KeptIndex | None:
         """The index that was kept of the blocks, or ``None`` when there is no index to believe."""
         kept = self._kept.read(_index_key(blocks, grammar, max_record_bytes))
-        starts = None if kept is None else kept.get("starts")
-        if kept is None or not isinstance(starts, list) or not _are_plausible(blocks, starts):
+        if kept is None or kept["witness"] != _witness_of_starts(source, blocks, kept["starts"]):
             return None
-        if kept.get("witness") != _witness_of_starts(source, blocks, starts):
-            return None
-        found = [block.starting_at(start) for block, start in zip(blocks, starts, strict=True)]
-        records, counted = kept.get("records"), kept.get("counted")
-        if type(records) is not int or records < 0 or not isinstance(counted, str):
-            return KeptIndex(found)
-        return KeptIndex(found, records, counted)
+        found = [block.starting_at(start) for block, start in zip(blocks, kept["starts"], strict=True)]
+        return KeptIndex(found, kept["records"], kept["counted"])
 
     def save(self, source: ByteSource, index: KeptIndex, grammar: str, max_record_bytes: int) -> None:
         """Keep an index."""
@@ -161,9 +160,7 @@ class IndexStore:
             return
         starts = [block.first_record_start for block in blocks]
         witness = _witness_of_starts(source, blocks, starts)
-        kept: dict[str, Any] = {"file": blocks[0].file.name, "starts": starts, "witness": witness}
-        if index.records is not None:
-            kept |= {"records": index.records, "counted": index.counted}
+        kept = {"starts": starts, "witness": witness, "records": index.records, "counted": index.counted}
         self._kept.write(_index_key(blocks, grammar, max_record_bytes), kept)
 
 
@@ -171,17 +168,6 @@ def _index_key(blocks: Sequence[BlockMetadata], grammar: str, max_record_bytes: 
     file = blocks[0].file
     cuts = ",".join(str(block.start) for block in blocks)
     return f"{_INDEX_VERSION}\0{file.path}\0{file.fingerprint}\0{grammar}\0{max_record_bytes}\0{cuts}"
-
-
-def _are_plausible(blocks: Sequence[BlockMetadata], starts: list[object]) -> bool:
-    """True if *starts* can be first record starts of *blocks* at all."""
-    size = blocks[0].file.content_bytes
-    previous = 0
-    for block, start in zip(blocks, starts, strict=False):
-        if not isinstance(start, int) or not max(block.start, previous) <= start <= size:
-            return False
-        previous = start
-    return len(blocks) == len(starts)
 
 
 def _witness_of_starts(source: ByteSource, blocks: Sequence[BlockMetadata], starts: Sequence[int | None]) -> str:
@@ -213,10 +199,10 @@ class SeekStore:
     def load(self, source: ByteSource, file: FileMetadata, codec: str) -> MemberTable | None:
         """The points of a file, or ``None`` when there is no index to believe."""
         kept = self._kept.read(_key(file, codec))
-        table = None if kept is None else _table_of(kept.get("points"), kept.get("content_bytes"), source.size_bytes)
-        if kept is None or table is None or kept.get("witness") != _witness_of_points(source, table):
+        if kept is None:
             return None
-        return table
+        table = MemberTable(tuple(SeekPoint(*point) for point in kept["points"]), kept["content_bytes"])
+        return table if kept["witness"] == _witness_of_points(source, table) else None
 
     def find(
         self,
@@ -241,7 +227,6 @@ class SeekStore:
         if not is_settled(file):
             return False
         kept = {
-            "file": file.name,
             "points": [list(point) for point in table.points],
             "content_bytes": table.content_bytes,
             "witness": _witness_of_points(source, table),
@@ -251,31 +236,6 @@ class SeekStore:
 
 def _key(file: FileMetadata, codec: str) -> str:
     return f"{_VERSION}\0{file.path}\0{file.fingerprint}\0{codec}"
-
-
-def _table_of(points: object, content_bytes: object, size_bytes: int) -> MemberTable | None:
-    if not isinstance(points, list) or not points or type(content_bytes) is not int:
-        return None
-    found = []
-    before = SeekPoint(-1, -1)
-    for plain in points:
-        if not _is_point(plain):
-            return None
-        point = SeekPoint(*plain)
-        if point.bit_offset <= before.bit_offset or point.content_offset <= before.content_offset:
-            return None
-        found.append(point)
-        before = point
-    if found[0] != SeekPoint(0, 0) or before.bit_offset >= size_bytes * 8 or before.content_offset > content_bytes:
-        return None
-    return MemberTable(tuple(found), content_bytes)
-
-
-def _is_point(plain: object) -> bool:
-    if not isinstance(plain, list) or len(plain) != len(SeekPoint._fields):
-        return False
-    bit_offset, content_offset, state = plain
-    return type(bit_offset) is type(content_offset) is int and (state is None or isinstance(state, str))
 
 
 def _witness_of_points(source: ByteSource, table: MemberTable) -> str:
@@ -303,9 +263,8 @@ class SummaryStore:
         """Load the entries by path."""
         found: dict[str, Any] = {}
         for group in _groups(files):
-            summaries = (self._kept.read(self._key(group)) or {}).get("summaries")
-            if isinstance(summaries, list) and len(summaries) == len(group):
-                found.update(zip((file.path for file in group), summaries, strict=True))
+            if (kept := self._kept.read(self._key(group))) is not None:
+                found.update(zip((file.path for file in group), kept["summaries"], strict=True))
         return found
 
     def save(self, files: Sequence[FileMetadata], summaries: Mapping[str, Any]) -> None:
@@ -332,25 +291,25 @@ class DirectoryStore:
         self._kept = JsonCache("archives")
 
     def load(self, source: ByteSource, file: FileMetadata, codec: Codec) -> Archive | None:
-        """Load the members of an archive; ``None`` without a plausible entry."""
+        """Load the members of an archive; ``None`` where there is no directory to believe."""
         kept = self._kept.read(_key(file, codec.name))
-        if kept is None or kept.get("witness") != _witness_of_ends(source):
+        if kept is None or kept["witness"] != _witness_of_ends(source):
             return None
-        return _archive_of(kept, codec)
+        packing = MemberEncoding(codec=codec.name)
+        members = (
+            ArchiveMember(
+                name, packing, offset, length, length, fault=fault and MemberFault(*fault), head=bytes.fromhex(head)
+            )
+            for name, offset, length, fault, head in kept["members"]
+        )
+        return Archive("tar", tuple(members), tuple(map(tuple, kept["skipped"])), kept["content_bytes"])
 
     def save(self, source: ByteSource, file: FileMetadata, codec: Codec, archive: Archive) -> None:
         """Keep what an archive holds; not of one that was just modified, nor a very long list."""
         if not is_settled(file) or len(archive.members) > _MOST_KEPT_MEMBERS:
             return
         members = [
-            (
-                each.name,
-                each.offset,
-                each.content_bytes,
-                None if each.fault is None else list(each.fault),
-                each.head.hex(),
-            )
-            for each in archive.members
+            (each.name, each.offset, each.content_bytes, each.fault, each.head.hex()) for each in archive.members
         ]
         kept = {
             "members": members,
@@ -367,30 +326,3 @@ def _witness_of_ends(source: ByteSource) -> str:
     for offset in (0, max(source.size_bytes - _WITNESS_BYTES, 0)):
         digest.update(source.read_at(offset, _WITNESS_BYTES))
     return digest.hexdigest()
-
-
-def _archive_of(kept: dict[str, Any], codec: Codec) -> Archive | None:
-    try:
-        members = tuple(_member_of(codec, *plain) for plain in kept["members"])
-        skipped = tuple((str(name), str(what)) for name, what in kept["skipped"])
-        content_bytes = int(kept["content_bytes"])
-    except (KeyError, TypeError, ValueError):
-        return None
-    behind = 0
-    for member in members:
-        if not behind <= member.offset <= member.offset + member.content_bytes <= content_bytes:
-            return None
-        behind = member.offset + member.content_bytes
-    return Archive("tar", members, skipped, content_bytes)
-
-
-def _member_of(
-    codec: Codec, name: str, offset: int, content_bytes: int, fault: list[str] | None, head: str
-) -> ArchiveMember:
-    if not isinstance(name, str) or type(offset) is not int or type(content_bytes) is not int or content_bytes < 0:
-        raise ValueError("no member")
-    known = None if fault is None else MemberFault(*map(str, fault))
-    if known is None and plain_name(name) != name:
-        raise ValueError("no name of a member")
-    packing, first_bytes = MemberEncoding(codec=codec.name), bytes.fromhex(head)
-    return ArchiveMember(name, packing, offset, content_bytes, content_bytes, fault=known, head=first_bytes)

@@ -1,6 +1,5 @@
-"""What is believed of a directory that was kept of a compressed archive: whatever can be one of this archive."""
+"""What is believed of a directory that was kept of a compressed archive: what was written, of the same archive."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -74,31 +73,12 @@ def test_of_a_version_that_may_change_unseen_and_of_very_many_members_nothing_is
     assert store.load(SOURCE, FILE, GZIP) is None
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"members": [["a", 0, 1001, None, ""]]},
-        {"members": [["a", 1001, 0, None, ""]]},
-        {"members": [["a", -1, 5, None, ""]]},
-        {"members": [["a", 0, -1, None, ""]]},
-        {"members": [["a", 0, 9, None, ""], ["b", 8, 1, None, ""]]},
-        {"members": [["a", 500, 9, None, ""], ["b", 400, 1, None, ""]]},
-        {"members": [["a", 0.0, 9, None, ""]]},
-        {"members": [["a", 0, True, None, ""]]},
-        {"members": [[7, 0, 9, None, ""]]},
-        {"members": [["../a", 0, 9, None, ""]]},
-        {"members": [["a", 0, 9, None, "zz"]]},
-        {"members": [["a", 0, 9, None]]},
-        {"members": [["a", 0, 9, ["code"], ""]]},
-        {"members": None},
-        {"skipped": [["l"]]},
-        {"content_bytes": "many"},
-        {"content_bytes": 999},
-    ],
-    ids=repr,
-)
-def test_a_directory_that_cannot_be_is_not_believed_whatever_its_witness(store, kept, said):
+def test_a_directory_that_is_not_as_it_was_written_is_not_believed(store, kept):
     store.save(SOURCE, FILE, GZIP, ARCHIVE)
     (path,) = kept.directory.iterdir()
-    path.write_text(json.dumps(json.loads(path.read_text()) | said))
-    assert store.load(SOURCE, FILE, GZIP) is None
+    whole = path.read_text()
+    for damaged in (whole.replace("512", "513"), whole[:-1], whole + " ", "", whole.partition("\n")[2]):
+        path.write_text(damaged)
+        assert store.load(SOURCE, FILE, GZIP) is None
+    path.write_text(whole)
+    assert store.load(SOURCE, FILE, GZIP) == ARCHIVE

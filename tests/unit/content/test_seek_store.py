@@ -1,11 +1,8 @@
-"""What is believed of a seek index that was kept: whatever can be the points of this file, and of no other one."""
-
-import json
+"""What is believed of a seek index that was kept: what was written of this file, and of no other one."""
 
 import pytest
 
 from splitscan.blocks import FileMetadata, SeekPoint
-from splitscan.content import kept as stores
 from splitscan.content.codecs.contract import MemberTable
 from splitscan.content.kept import JsonCache, SeekStore
 from splitscan.testing.faults import MemorySource
@@ -73,73 +70,15 @@ def test_a_file_shorter_than_what_it_looks_at_is_kept_too(store):
     assert counting.reads == [(0, 64), (0, 64), (3, 64), (0, 64)]
 
 
-def path_of_kept(store, kept):
-    """Keep the points of the file: where they are."""
+def test_points_that_are_not_as_they_were_written_are_not_believed(store, kept):
     assert store.save(SOURCE, FILE, "gzip", TABLE)
     (path,) = kept.directory.iterdir()
-    return path
-
-
-@pytest.fixture
-def says(monkeypatch, store, kept):
-    """What is found when a kept file says this of a file of 1000 bytes, and its witness is right."""
-    monkeypatch.setattr(stores, "_witness_of_points", lambda *_: "right")
-    kept_path = path_of_kept(store, kept)
-
-    def found(points, content_bytes=100):
-        plain = {"points": points, "content_bytes": content_bytes, "witness": "right"}
-        kept_path.write_text(json.dumps(plain))
-        return store.load(MemorySource(bytes(1000)), FILE, "gzip")
-
-    return found
-
-
-def test_points_that_can_be_are_taken_to_the_last_bit_and_byte(says):
-    assert says([[0, 0, None], [1, 1, "x"], [7999, 100, None]]) == MemberTable(
-        (SeekPoint(0, 0), SeekPoint(1, 1, "x"), SeekPoint(7999, 100)), 100
-    )
-    assert says([[0, 0, None]], 0) == MemberTable((SeekPoint(0, 0),), 0)
-
-
-@pytest.mark.parametrize(
-    "points",
-    [
-        [],
-        None,
-        {"0": 0},
-        [[0, 0, None], "ab"],
-        [[0, 0, None], [5, 5]],
-        [[0, 0, None], [5, 5, None, None]],
-        [[0, 0, None], [5.0, 5, None]],
-        [[0, 0, None], [5, 5.0, None]],
-        [[0, 0, None], [5, True, None]],
-        [[0, 0, None], [5, 5, 5]],
-        [[1, 0, None]],
-        [[0, 1, None]],
-        [[0, 0, "state"]],
-        [[-1, 0, None]],
-        [[0, 0, None], [5, 5, None], [5, 6, None]],
-        [[0, 0, None], [5, 5, None], [6, 5, None]],
-        [[0, 0, None], [5, 5, None], [4, 6, None]],
-        [[0, 0, None], [5, 5, None], [6, 4, None]],
-        [[0, 0, None], [8000, 5, None]],
-        [[0, 0, None], [5, 101, None]],
-    ],
-)
-def test_points_that_cannot_be_are_not_believed_whatever_their_witness(says, points):
-    assert says(points) is None
-
-
-@pytest.mark.parametrize("content_bytes", [None, "100", 100.0, True])
-def test_a_length_that_cannot_be_is_not_believed(says, content_bytes):
-    assert says([[0, 0, None]], content_bytes) is None
-
-
-def test_a_kept_file_that_says_nothing_is_none(store, kept):
-    path = path_of_kept(store, kept)
-    for said in ({}, {"points": [[0, 0, None]], "content_bytes": 9}):
-        path.write_text(json.dumps(said))
+    whole = path.read_text()
+    for damaged in (whole.replace("1600", "1601"), whole[:-1], whole + " ", "", whole.partition("\n")[2], "é"):
+        path.write_text(damaged)
         assert store.load(SOURCE, FILE, "gzip") is None
+    path.write_text(whole)
+    assert store.load(SOURCE, FILE, "gzip") == TABLE
 
 
 @pytest.mark.parametrize("modified_us", [0, 4_000_000_000_000_000])

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import os
 import random
 import sys
@@ -135,26 +134,12 @@ def test_what_was_found_is_kept_and_believed_as_long_as_the_file_is_the_same(tmp
         ss.scan_text(settle(path), block_size=200).plan()
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"points": []},
-        {"points": [[0, 0]]},
-        {"points": [[0, 0, None], [0, 5, ""]]},
-        {"points": [[0, 0, None], [10**9, 5, ""]]},
-        {"points": [[0, 0, None], [9, "", ""]]},
-        {"points": [[8, 0, None]]},
-        {"content_bytes": None},
-        7,
-    ],
-)
-def test_what_cannot_be_is_not_believed(tmp_path, monkeypatch, cache, said):
+def test_what_is_not_as_it_was_written_is_not_believed(tmp_path, monkeypatch, cache):
     path = tmp_path / "a.bz2"
     path.write_bytes(bzip2_stream(pieces_of(LINES, 300)))
     ss.scan_text(settle(path), block_size=200).plan()
     (kept,) = cache.glob("*.json")
-    plain = json.loads(kept.read_text())
-    kept.write_text(json.dumps({**plain, **said} if isinstance(said, dict) else said))
+    kept.write_text(kept.read_text().replace("[0, 0, ", "[0, 1, "))
     monkeypatch.setattr("splitscan.content.kept.index_bzip2", never)
     with pytest.raises(AssertionError, match="looked through again"):
         ss.scan_text(str(path), block_size=200).plan()
