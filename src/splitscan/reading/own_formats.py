@@ -7,12 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from splitscan.blocks import BlockMetadata
-from splitscan.content.storage import ByteSource
 from splitscan.errors import UsageError, bad_option
 from splitscan.formats.contract import VALUE
 from splitscan.formats.decoding.ddl import as_schema
@@ -22,7 +20,7 @@ from splitscan.options import ReadOptions
 from splitscan.options.table import plain_name
 from splitscan.reading.framework import ManagedReader
 from splitscan.reading.framework.contract import declared_schema, name_of
-from splitscan.reading.reader_context import ContextReader, ReaderContext
+from splitscan.reading.reader_context import ReaderContext
 
 T = TypeVar("T")
 
@@ -75,6 +73,12 @@ class _OwnReading(Generic[T]):
     """
 
     make: Callable[[], T]
+    _splits: ClassVar[bool]  # where it is not said
+
+    @property
+    def splittability(self) -> Splittability:
+        """Local if blocks are read, and not only whole files."""
+        return Splittability.LOCAL if getattr(self.make(), "splittable", self._splits) else Splittability.WHOLE
 
     @property
     def name(self) -> str:
@@ -86,25 +90,20 @@ class _OwnReading(Generic[T]):
 
 
 class ContextReading(_OwnReading[ReaderContext]):
-    """Reading by a reader context."""
+    """Reading by a reader context, of blocks unless it says that only whole files can be read."""
 
-    def reader(self, source: ByteSource, block: BlockMetadata, **bounds: Any) -> ContextReader:
-        """A reader of one block, with a context of its own; the arguments are those of :class:`ContextReader`."""
-        return ContextReader(source, block, self.make(), **bounds)
+    _splits = True
 
     @property
     def schema(self) -> Any | None:
         """Columns that the context declares: DDL text, an Arrow schema, or ``None``."""
         return getattr(self.make(), "schema", None)
 
-    @property
-    def splittability(self) -> Splittability:
-        """Local, unless the context says that only whole files can be read."""
-        return Splittability.LOCAL if getattr(self.make(), "splittable", True) else Splittability.WHOLE
-
 
 class ManagedReading(_OwnReading[ManagedReader]):
     """Reading by a reader that gets whole files, unless it says that it reads blocks."""
+
+    _splits = False
 
     @property
     def name(self) -> str:
@@ -114,11 +113,6 @@ class ManagedReading(_OwnReading[ManagedReader]):
     def schema(self) -> pa.Schema | None:
         """Columns that the reader declares before it is opened, if any."""
         return declared_schema(self.make())
-
-    @property
-    def splittability(self) -> Splittability:
-        """Whole files, unless the reader says that it reads blocks."""
-        return Splittability.LOCAL if getattr(self.make(), "splittable", False) else Splittability.WHOLE
 
 
 Reading: TypeAlias = RecordFormat | ContextReading | ManagedReading

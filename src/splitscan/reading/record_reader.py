@@ -193,7 +193,8 @@ class RecordBlockReader(FileBlockReader):
         request, reading, framing = self._request, self._spec.options.reading, self._spec.reading
         bounds = {"max_record_bytes": reading.max_record_bytes, "read_bytes": reading.read_bytes}
         if isinstance(framing, ContextReading):
-            self._records = framing.reader(source, self._block, with_digest=request.with_digest, **bounds)
+            context = framing.make()
+            self._records = ContextReader(source, self._block, context, with_digest=request.with_digest, **bounds)
             return
         if (format := self._spec.record_format) is None:
             raise InvariantError("a reader of the user's own finds its records itself", self._block.where())

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
-from typing import Protocol, Self
+from typing import Self
 
 from splitscan.blocks import ENTRY_SHARE, UNKNOWN_END, ArchiveEntry, BlockMetadata, Compression, FileMetadata, SeekPoint
 from splitscan.content.archives.opening import MemberSource, is_compressed_member, is_cut_off, open_listed
@@ -37,6 +37,7 @@ from splitscan.errors import SourceMissingError, UsageError, Where, bad_option
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options.files import FileOptions, SourceCompression
 from splitscan.reading.contents import codec_in
+from splitscan.reading.own_formats import Reading
 from splitscan.scans.archived import in_batches
 from splitscan.sizes import MIB
 
@@ -213,18 +214,10 @@ _LONGEST_WALK_BYTES = 64 * MIB  # through a member that is longer than a block
 _PERHAPS_PLAIN = (SourceCompression.AUTO, SourceCompression.NONE)
 
 
-class Splittable(Protocol):
-    """Whatever finds records, and says how a block finds its first one."""
-
-    @property
-    def splittability(self) -> Splittability:
-        """How a block finds its first record."""
-
-
 def cut_files(
     files: Iterable[FileMetadata],
     lengths: BlockLengths,
-    format: Splittable,
+    format: Reading,
     options: FileOptions,
     most_shares: int = MOST_SHARES,
 ) -> Iterator[BlockMetadata]:
@@ -249,7 +242,7 @@ def cut_files(
 def cut_file(
     file: FileMetadata,
     lengths: BlockLengths,
-    format: Splittable,
+    format: Reading,
     options: FileOptions,
     most_shares: int = MOST_SHARES,
     *,
@@ -418,7 +411,7 @@ def _share_out(file: FileMetadata, bounds: Sequence[int]) -> Iterator[BlockMetad
     return (BlockMetadata(file, start, stop, index) for index, (start, stop) in enumerate(ends))
 
 
-def is_compressed(file: FileMetadata, format: Splittable, options: FileOptions) -> bool:
+def is_compressed(file: FileMetadata, format: Reading, options: FileOptions) -> bool:
     """True if a file is read as a compressed one, by its first bytes. One that vanished is not."""
     if is_cut_off(file):
         return True

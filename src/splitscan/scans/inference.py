@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -243,10 +243,8 @@ class _Heads:
                     raise
                 return []
 
-        if len(files) < 2:
-            return [found for file in files for found in look_at(file)]
-        with ThreadPoolExecutor(min(_THREADS, len(files)), thread_name_prefix="splitscan-sample") as pool:
-            return [found for each in pool.map(look_at, files) for found in each]
+        looked = map(look_at, files) if len(files) < 2 else in_threads(look_at, files, min(_THREADS, len(files)))
+        return list(chain.from_iterable(looked))
 
     def look_for_names(
         self, sampled: Sequence[FileMetadata], at: Callable[[Head], T], kept: Summaries[T]

@@ -14,7 +14,8 @@ from splitscan.content.archives.member import split_member_path
 from splitscan.content.codecs.formats import CODECS
 from splitscan.errors import bad_option
 from splitscan.options.files import FileOptions
-from splitscan.scans.cutting import MOST_SHARES, BlockLengths, Splittable, cut_files, may_be_compressed, shares_for
+from splitscan.reading.own_formats import Reading
+from splitscan.scans.cutting import MOST_SHARES, BlockLengths, cut_files, may_be_compressed, shares_for
 from splitscan.sizes import MIB
 
 _TASKS_PER_SLOT = 4  # more tasks than slots, so that one that is slower than the others is not the end of the job
@@ -93,7 +94,7 @@ class TaskPlanner:
 
     # -------------------------------------------------------------- blocks
 
-    def blocks(self, framing: Splittable, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
+    def blocks(self, framing: Reading, most_shares: int = MOST_SHARES) -> Iterator[BlockMetadata]:
         """All blocks, lazily."""
         lengths = self.lengths or BlockLengths(self.block_bytes(1))
         return cut_files(self.files, lengths, framing, self.options, most_shares)

@@ -18,10 +18,10 @@ from splitscan.formats.registry import parse_options
 from splitscan.options import ReadOptions
 from splitscan.reading.block_documents import for_tasks
 from splitscan.reading.block_scan import scan_blocks
-from splitscan.reading.own_formats import record_format_of
+from splitscan.reading.own_formats import Reading, record_format_of
 from splitscan.reading.spec import ScanSpec
 from splitscan.scans import fill_index
-from splitscan.scans.cutting import BlockLengths, Splittable, cut_file, split_file
+from splitscan.scans.cutting import BlockLengths, cut_file, split_file
 from splitscan.scans.dialects import advise
 from splitscan.scans.inference import infer_schema
 from splitscan.scans.listing import check_inside, list_files, no_files
@@ -169,7 +169,7 @@ def split_path(
     path: str | FileMetadata | None,
     options: ReadOptions,
     context: RecordFormat | None = None,
-    framing: Splittable | None = None,
+    framing: Reading | None = None,
     roots: tuple[str, ...] | None = None,
 ) -> Iterator[BlockMetadata]:
     """The blocks of everything a path names; see :func:`split_files`.
@@ -254,9 +254,7 @@ def read_blocks(
     return chosen.mapInArrow(read, spark_schema(spec.schema))
 
 
-def _resolve(
-    format: Format | None, options: dict[str, Any]
-) -> tuple[ReadOptions, RecordFormat | None, Splittable | None]:
+def _resolve(format: Format | None, options: dict[str, Any]) -> tuple[ReadOptions, RecordFormat | None, Reading | None]:
     """Options, the record format if it needs context, and how records are found, if a format was named."""
     if any(name.lower() == "where" for name in options):
         raise bad_option(

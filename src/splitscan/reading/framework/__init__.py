@@ -2,8 +2,7 @@
 
 from splitscan.reading.framework.contract import ManagedReader, Origin, OutputPlan, ReaderPlan
 from splitscan.reading.framework.loader import ResultSetLoader
-from splitscan.reading.framework.negotiator import SchemaNegotiator
-from splitscan.reading.framework.operator import ScanOperator
+from splitscan.reading.framework.operator import ScanOperator, SchemaNegotiator
 
 __all__ = [
     "ManagedReader",

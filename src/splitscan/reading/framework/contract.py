@@ -19,7 +19,7 @@ from splitscan.sizes import MIB
 
 if TYPE_CHECKING:
     from splitscan.reading.framework.loader import ResultSetLoader
-    from splitscan.reading.framework.negotiator import SchemaNegotiator
+    from splitscan.reading.framework.operator import SchemaNegotiator
 
 Positions: TypeAlias = int | Sequence[int] | npt.NDArray[Any]
 
