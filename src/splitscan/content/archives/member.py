@@ -5,7 +5,6 @@ from __future__ import annotations
 import lzma
 import re
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -201,20 +200,20 @@ class ZipMethod(NamedTuple):
     Attributes:
         make_decoder: A decoder for a member that holds so many bytes. Raises ``UsageError`` ``[no-codec]`` if its
             library is not there.
-        may_follow: Whether a member may hold several frames or streams, of which a decoder takes one.
     """
 
     codec: str
     make_decoder: Callable[[int], Decompressor]
     is_fast: bool
-    may_follow: bool = False
 
 
-class DecoderAround(ABC):
-    """A decoder that takes what another needs, and ends where that one ends."""
+class ZipLzmaDecoder:
+    """Decompresses LZMA after the header that zip files give it."""
 
-    def __init__(self, inner: Decompressor) -> None:
-        self._inner = inner
+    def __init__(self, content_bytes: int | None) -> None:
+        self._inner = lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=MOST_XZ_MEMORY_BYTES)
+        self._length = (_NO_LENGTH if content_bytes is None else content_bytes).to_bytes(8, "little")
+        self._header = b""
 
     @property
     def eof(self) -> bool:
@@ -225,21 +224,8 @@ class DecoderAround(ABC):
         return self._inner.needs_input
 
     @property
-    def unused_data(self) -> bytes | None:
+    def unused_data(self) -> bytes:
         return self._inner.unused_data
-
-    @abstractmethod
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed *data*, and take at most *max_length* bytes."""
-
-
-class ZipLzmaDecoder(DecoderAround):
-    """Decompresses LZMA after the header that zip files give it."""
-
-    def __init__(self, content_bytes: int | None) -> None:
-        super().__init__(lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=MOST_XZ_MEMORY_BYTES))
-        self._length = (_NO_LENGTH if content_bytes is None else content_bytes).to_bytes(8, "little")
-        self._header = b""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         missing = _LZMA_HEADER_BYTES - len(self._header)
@@ -253,21 +239,23 @@ class ZipLzmaDecoder(DecoderAround):
         return self._inner.decompress(data, max_length)
 
 
-class FollowingFrames:
-    """Decompresses frame after frame up to the end of the member; zeros may follow the last one.
+class ZipMemberDecoder:
+    """Decompresses a member of a zip file, frame after frame, and verifies that it holds what was said of it.
 
-    Where the end is, the archive tells.
+    Zeros may follow the last frame. Where the end is, the archive tells.
     """
 
-    def __init__(self, make_decoder: Callable[[], Decompressor], stored_bytes: int) -> None:
+    def __init__(self, make_decoder: Callable[[], Decompressor], member: ArchiveMember) -> None:
         self._make_decoder = make_decoder
         self._inner = make_decoder()
-        self._left_bytes = stored_bytes  # not fed yet
+        self._left_stored_bytes = member.stored_bytes  # not fed yet
         self._behind = b""  # fed, and after the end of a frame
+        self._left_bytes, self._wanted = member.content_bytes, member.crc
+        self._crc = 0
 
     @property
     def eof(self) -> bool:
-        return self._inner.eof and not self._behind and not self._left_bytes
+        return self._inner.eof and not self._behind and not self._left_stored_bytes
 
     @property
     def needs_input(self) -> bool:
@@ -278,7 +266,19 @@ class FollowingFrames:
         return b""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        self._left_bytes -= len(data)
+        self._left_stored_bytes -= len(data)
+        piece = self._decompress(data, max_length)
+        self._crc = zlib.crc32(piece, self._crc)
+        self._left_bytes -= len(piece)
+        if self._left_bytes < 0:
+            raise ValueError("it holds more than its directory says")
+        if self.eof and self._left_bytes:
+            raise ValueError(f"it holds {self._left_bytes} bytes less than its directory says")
+        if self.eof and self._crc != self._wanted:
+            raise ValueError(f"its CRC-32 is {self._crc:08x}, and its directory says {self._wanted:08x}")
+        return piece
+
+    def _decompress(self, data: bytes, max_length: int) -> bytes:
         if self._inner.eof:
             data, self._behind = (self._behind + data).lstrip(b"\0"), b""  # no frame begins with zeros: they fill up
             if not data:
@@ -290,34 +290,12 @@ class FollowingFrames:
         return piece
 
 
-class CheckedDecoder(DecoderAround):
-    """Decompresses one member, and verifies that it holds what was said of it."""
-
-    def __init__(self, inner: Decompressor, content_bytes: int, crc: int) -> None:
-        super().__init__(inner)
-        self._left_bytes = content_bytes
-        self._wanted = crc
-        self._crc = 0
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        piece = self._inner.decompress(data, max_length)
-        self._crc = zlib.crc32(piece, self._crc)
-        self._left_bytes -= len(piece)
-        if self._left_bytes < 0:
-            raise ValueError("it holds more than its directory says")
-        if self.eof and self._left_bytes:
-            raise ValueError(f"it holds {self._left_bytes} bytes less than its directory says")
-        if self.eof and self._crc != self._wanted:
-            raise ValueError(f"its CRC-32 is {self._crc:08x}, and its directory says {self._wanted:08x}")
-        return piece
-
-
 ZIP_METHODS = {
     "deflated": ZipMethod("deflate", lambda _: inflate(), is_fast=True),
-    "bzip2": ZipMethod("bzip2 in zip", lambda _: BZIP2.make_decoder(), is_fast=False, may_follow=True),
+    "bzip2": ZipMethod("bzip2 in zip", lambda _: BZIP2.make_decoder(), is_fast=False),
     "lzma": ZipMethod("lzma in zip", lambda _: ZipLzmaDecoder(None), is_fast=False),
     "lzma-unmarked": ZipMethod("lzma in zip", ZipLzmaDecoder, is_fast=False),
-    "xz": ZipMethod("xz in zip", lambda _: XZ.make_decoder(), is_fast=False, may_follow=True),
-    "zstd": ZipMethod("zstd in zip", lambda _: ZSTD.make_decoder(), is_fast=True, may_follow=True),
+    "xz": ZipMethod("xz in zip", lambda _: XZ.make_decoder(), is_fast=False),
+    "zstd": ZipMethod("zstd in zip", lambda _: ZSTD.make_decoder(), is_fast=True),
 }
 """By the method of a member. None has the name of a codec: a member can be entered at its beginning only."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -23,9 +23,8 @@ from splitscan.content.archives.member import (
     TAR,
     ZIP_METHODS,
     ArchiveMember,
-    CheckedDecoder,
-    FollowingFrames,
     PlannedMember,
+    ZipMemberDecoder,
     ZipMethod,
     archive_kind,
     plain_name,
@@ -135,9 +134,7 @@ class CutOffMember(MemberSource):
 
 
 def _decoder_of(member: ArchiveMember, method: ZipMethod) -> Decompressor:
-    make = partial(method.make_decoder, member.content_bytes)
-    inner = FollowingFrames(make, member.stored_bytes) if method.may_follow else make()
-    return CheckedDecoder(inner, member.content_bytes, member.crc)
+    return ZipMemberDecoder(partial(method.make_decoder, member.content_bytes), member)
 
 
 def member_codec(source: object) -> Codec | None:
@@ -229,7 +226,7 @@ def _open_member(
 
 
 def _find_member(name: str, archive: ByteSource) -> ArchiveMember:
-    directory = _directory(_Keyed(archive))
+    directory = _directory(archive)
     found = [member for member in directory.members if member.name == name] if directory is not None else []
     if not found:
         raise SourceMissingError(
@@ -264,23 +261,18 @@ def duplicate_member(archive_path: str, name: str) -> SourceError:
     )  # fmt: skip
 
 
-class _Keyed:
-    """An archive as the key of its directory: open, and equal to all that are the same version."""
-
-    def __init__(self, archive: ByteSource) -> None:
-        self.archive = archive
-        self._key = (archive.path, archive.fingerprint)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Keyed) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
+_DIRECTORIES: dict[tuple[str, str], Archive | None] = {}  # by path and version, the last ones
+_LOCK = threading.Lock()
 
 
-@functools.lru_cache(maxsize=_KEPT_DIRECTORIES)
-def _directory(keyed: _Keyed) -> Archive | None:
-    return read_directory(open_directory(keyed.archive), archive_kind(keyed.archive.path) or "")
+def _directory(archive: ByteSource) -> Archive | None:
+    key = archive.path, archive.fingerprint
+    with _LOCK:
+        if key not in _DIRECTORIES:
+            for oldest in list(_DIRECTORIES)[: 1 - _KEPT_DIRECTORIES]:
+                del _DIRECTORIES[oldest]
+            _DIRECTORIES[key] = read_directory(open_directory(archive), archive_kind(archive.path) or "")
+        return _DIRECTORIES[key]
 
 
 def _find_data(archive: ByteSource, path: str, member: ArchiveMember) -> int:
