@@ -33,7 +33,7 @@ from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import named_after
 from splitscan.content.kept import SeekStore
 from splitscan.content.storage import ByteSource
-from splitscan.errors import SourceMissingError, UsageError, Where, bad_option
+from splitscan.errors import SourceMissingError, UsageError, Where
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options.files import FileOptions, SourceCompression
 from splitscan.reading.contents import codec_in
@@ -60,7 +60,6 @@ def split_file(file: FileMetadata, block_bytes: int, splittable: bool = True) ->
         >>> len(list(split_file(file, block_bytes=4, splittable=False)))
         1
     """
-    _check_block_bytes(block_bytes)
     _check_size(file)
     return _blocks(file, block_bytes if splittable else max(1, file.size_bytes))
 
@@ -72,15 +71,6 @@ def _blocks(file: FileMetadata, block_bytes: int) -> Iterator[BlockMetadata]:
         stop = min(start + block_bytes, size_bytes)
         yield BlockMetadata(file, start, stop, index)
         start = stop
-
-
-def _check_block_bytes(block_bytes: int) -> None:
-    if isinstance(block_bytes, bool) or not isinstance(block_bytes, int) or block_bytes < 1:
-        raise bad_option(
-            "blocks must be at least one byte long",
-            f"block_bytes={block_bytes!r}",
-            "set option blockSize to a positive size, e.g. 128 MiB",
-        )
 
 
 def _check_size(file: FileMetadata) -> None:

@@ -12,7 +12,6 @@ from itertools import islice, tee
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives.member import split_member_path
 from splitscan.content.codecs.formats import CODECS
-from splitscan.errors import bad_option
 from splitscan.options.files import FileOptions
 from splitscan.reading.own_formats import Reading
 from splitscan.scans.cutting import MOST_SHARES, BlockLengths, cut_files, may_be_compressed, shares_for
@@ -170,7 +169,6 @@ def balance_blocks(
         >>> [len(task) for task in balance_blocks(blocks, task_bytes=6, open_cost_bytes=0, slots=2)]
         [2, 2, 2, 1]
     """
-    _check(task_bytes, open_cost_bytes, slots)
     plan = list(blocks)
     costs = list(_costs(plan, open_cost_bytes))
     wanted = max(over_partitioned(sum(block.cost_bytes for block in plan), slots), -(-sum(costs) // task_bytes))
@@ -196,7 +194,6 @@ def fill_evenly(
         >>> [len(task) for task in fill_evenly(blocks, 18, task_bytes=10, open_cost_bytes=0, count=2)]
         [5, 4]
     """
-    _check(task_bytes, open_cost_bytes, count)
     mine, theirs = tee(blocks)  # never more than one block apart
     return _fill_evenly(mine, _costs(theirs, open_cost_bytes), total_cost_bytes, count, task_bytes, open_cost_bytes)
 
@@ -271,15 +268,3 @@ def _archive_bounds(codec: str, archive_bytes: int) -> tuple[int, ...]:
 def _archive_of(block: BlockMetadata) -> str:
     named = split_member_path(block.file.path)
     return block.file.path if named is None else named[0]
-
-
-def _check(task_bytes: int, open_cost_bytes: int, min_tasks: int) -> None:
-    for name, value, least in (
-        ("task_bytes", task_bytes, 1), ("open_cost_bytes", open_cost_bytes, 0), ("min_tasks", min_tasks, 1),
-    ):  # fmt: skip
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise bad_option(
-                f"{name} must be a whole number, at least {least}",
-                f"{name}={value!r}",
-                "check the options taskSize, openCostInBytes and minPartitionNum",
-            )

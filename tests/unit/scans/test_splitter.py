@@ -49,14 +49,6 @@ def test_twelve_small_files_are_72_blocks_of_two_bytes():
     assert sum(len(list(split_file(file, 1000))) for file in files) == 12
 
 
-@pytest.mark.parametrize("block_bytes", [0, -1, 1.5, "4", True, None])
-def test_a_block_size_without_meaning_is_refused_before_the_first_block(block_bytes):
-    with pytest.raises(UsageError, match=r"at least one byte long \[bad-option\]") as caught:
-        split_file(_file(3), block_bytes)
-    assert f"block_bytes={block_bytes!r}" in str(caught.value)
-    assert "blockSize" in str(caught.value)
-
-
 def test_a_negative_length_is_refused_and_named():
     with pytest.raises(UsageError, match=r"where: /nowhere/a.csv"):
         split_file(_file(-1), 4)

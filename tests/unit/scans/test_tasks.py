@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.blocks import UNKNOWN_END, BlockMetadata, Compression, FileMetadata
-from splitscan.errors import UsageError
 from splitscan.scans.cutting import BlockLengths, split_file
 from splitscan.scans.tasks import (
     balance_blocks,
@@ -62,15 +61,6 @@ def test_a_file_listed_twice_is_still_one_file_that_is_opened_once():
 
 def test_nothing_to_read_is_no_task():
     assert balance_blocks([], 1, 0, 1) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [((0, 0, 1), "task_bytes"), ((1, -1, 1), "open_cost_bytes"), ((1, 0, 0), "min_tasks"), ((1, 0, True), "min_tasks")],
-)
-def test_sizes_without_meaning_are_refused(arguments, name):
-    with pytest.raises(UsageError, match=rf"{name} must be a whole number.*\[bad-option\]"):
-        balance_blocks([], *arguments)
 
 
 def _done_after(tasks, slots):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import atexit
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 from splitscan.blocks import UNKNOWN_END, Damage, SeekPoint
-from splitscan.content.codecs.content import BEGINNING
 from splitscan.content.codecs.contract import Codec, ContainerError, MemberTable
 from splitscan.content.codecs.source import CompressedSource
 from splitscan.content.storage import ByteSource
@@ -45,6 +45,7 @@ class ArchiveContent(CompressedSource):
             codec,
             places=points,
             max_ratio=max_ratio,
+            on_members=partial(setattr, self, "members"),
             on_damage=(lambda _: None) if ends_at_damage else None,
         )
 
@@ -72,10 +73,6 @@ class ArchiveContent(CompressedSource):
     def reaches(self, offset: int, point: SeekPoint | None) -> bool:
         """True if to go on from here is no longer a way to *offset* than to begin at *point*, or at the beginning."""
         return self.kept.start <= offset and (point is None or point.content_offset <= self.kept.stop)
-
-    def _tell_members(self, members: MemberTable) -> None:
-        if members.points[0] == BEGINNING and len(members.points) > 1:
-            self.members = members
 
 
 class SharedArchive:
