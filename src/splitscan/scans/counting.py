@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 
 from splitscan.blocks import BlockMetadata
-from splitscan.formats.framing.contract import RecordFormat, Splittability
+from splitscan.formats.framing.contract import Splittability
 from splitscan.formats.registry import format_of
 from splitscan.options import Mode
 from splitscan.reading.block_scan import cores, in_threads, open_reader
@@ -55,26 +55,27 @@ def count_rows(
     format = spec.record_format
     if format is None or format.splittability is not Splittability.CONTEXT:
         return total(counter(spec, list(blocks)))
-    return _count_indexed(spec, blocks, format, indexer, counter)
+    counted, uncounted = _counted_by_index(spec, blocks, indexer)
+    return total(chain(counted, counter(spec, uncounted) if uncounted else ()))
 
 
-def _count_indexed(
-    spec: ScanSpec,
-    blocks: Iterable[BlockMetadata],
-    framing: RecordFormat,
-    indexer: Indexer | None,
-    counter: BlockCounter,
-) -> RowCount:
-    counted: list[RowCount] = []
-    uncounted: list[BlockMetadata] = []
+def _counted_by_index(
+    spec: ScanSpec, blocks: Iterable[BlockMetadata], indexer: Indexer | None, *, with_notes: bool = True
+) -> tuple[list[RowCount], list[BlockMetadata]]:
+    """Rows of files that are known with their index, and the blocks of all others.
+
+    Without *with_notes*, files with anything to be said of their records are among the others.
+    """
+    counted, others, format = list[RowCount](), list[BlockMetadata](), spec.record_format
     counts = spec.options.reading.mode is Mode.PERMISSIVE
-    for file in index_files(blocks, framing, spec.options, indexer, wants_records=counts):
+    files = () if format is None else index_files(blocks, format, spec.options, indexer, wants_records=counts)
+    for file in files:
         rows = _count_of(file, spec) if counts else None
-        if rows is None:
-            uncounted += file.blocks
+        if rows is None or (not with_notes and (rows.given_up or rows.odd)):
+            others += file.blocks
         else:
             counted.append(rows)
-    return total(chain(counted, counter(spec, uncounted) if uncounted else ()))
+    return counted, others
 
 
 def _count_of(file: FileIndex, spec: ScanSpec) -> RowCount | None:
@@ -98,14 +99,8 @@ def rows_by_index(
         blocks: As for :func:`count_rows`.
         indexer: How to run summaries in parallel; all cores of this machine by default.
     """
-    rows, others, format = 0, list[BlockMetadata](), spec.record_format
-    for file in index_files(blocks, format, spec.options, indexer) if format is not None else ():
-        counted = _count_of(file, spec)
-        if counted is None or counted.given_up or counted.odd:
-            others += file.blocks
-        else:
-            rows += counted.rows
-    return rows, others
+    counted, others = _counted_by_index(spec, blocks, indexer, with_notes=False)
+    return sum(each.rows for each in counted), others
 
 
 def _odd_head(spec: ScanSpec, first: BlockMetadata, data_start: int) -> tuple[OddRecords, ...]:
