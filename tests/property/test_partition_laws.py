@@ -11,8 +11,7 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import RecordFormat, has
-from splitscan.formats.framing.encodings import UTF_8
-from splitscan.formats.framing.not_text import is_no_text
+from splitscan.formats.framing.encodings import UTF_8, is_no_text
 from splitscan.formats.text.lines import line_format
 from splitscan.reading import cursor, pieces
 from splitscan.testing import strategies

@@ -18,7 +18,7 @@ from splitscan.content.storage import ByteSource, redact
 from splitscan.engine import DOCUMENT_VERSION, kernel
 from splitscan.errors import InvariantError
 from splitscan.formats.decoding.contract import type_name
-from splitscan.formats.framing.codes import code_tables
+from splitscan.formats.framing.encodings import code_tables
 from splitscan.formats.registry import format_of
 from splitscan.path_text import as_text
 from splitscan.reading.block_request import BlockRequest

@@ -33,7 +33,7 @@ from splitscan.errors import (
     quote_bytes,
 )
 from splitscan.formats.framing.contract import FullFormat, Need, Preamble, RecordFormat, has
-from splitscan.formats.framing.not_text import LOOKED_AT_BYTES, is_no_text
+from splitscan.formats.framing.encodings import LOOKED_AT_BYTES, is_no_text
 from splitscan.options import OnFileChange
 from splitscan.options.files import MAX_DECOMPRESSION_RATIO, FileOptions, SourceCompression
 from splitscan.redaction import redact

@@ -18,7 +18,7 @@ from splitscan.content.archives.opening import MemberSource
 from splitscan.content.codecs.source import codec_of
 from splitscan.content.storage import redact
 from splitscan.errors import SplitscanError
-from splitscan.formats.framing.not_text import LOOKED_AT_BYTES
+from splitscan.formats.framing.encodings import LOOKED_AT_BYTES
 from splitscan.jar import connector_jar
 from splitscan.options import OnFileChange
 from splitscan.reading.block_documents import (

@@ -8,8 +8,13 @@ an ASCII character (GBK, Shift_JIS, Big5), a mark such as ``|`` or ``\`` cannot,
 from __future__ import annotations
 
 import codecs
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Any, Literal
 
 from splitscan.errors import UsageError, bad_option
 
@@ -256,3 +261,126 @@ def _refuse(name: str) -> UsageError:
         "ASCII (KOI8-R, IBM850 ...), GB2312, GBK, GB18030, Shift_JIS, windows-31j, EUC-KR, Big5, UTF-16, UTF-16LE, "
         "UTF-16BE, UTF-32, UTF-32LE or UTF-32BE; convert others first",
     )
+
+
+# ---------------------------------------------------------------- tables of characters of several bytes
+
+
+_NOTHING, _REPLACEMENT = "\0", "\ufffd"
+_LEADS, _TRAILS, _DECIMALS = range(0x80, 0x100), range(0x21, 0x100), range(0x30, 0x3A)
+_BEYOND = range(0x81, 0xFF)  # first and third of four bytes
+_MOST_OF_FOUR = 39_420  # so many numbers of four bytes are of the first plane; later ones are counted from U+10000 on
+_PARTS = range(0xA1, 0xD5)  # second bytes of the parts of a syllable
+
+
+@lru_cache(maxsize=16)
+def code_tables(encoding: Encoding) -> dict[str, Any]:
+    """The characters of bytes beyond ASCII, by their number of bytes: JSON values, as the kernel is told them."""
+    one = [text if text != _REPLACEMENT else _NOTHING for text in _texts(encoding, (bytes([lead]) for lead in _LEADS))]
+    two, pairs = [], []
+    for lead in (lead for lead, text in zip(_LEADS, one, strict=True) if text == _NOTHING):
+        texts = list(_texts(encoding, (bytes([lead, trail]) for trail in _TRAILS)))
+        known = [_NOTHING if text[0] == _REPLACEMENT else text for text in texts]
+        pairs += [(lead, trail, text) for trail, text in zip(_TRAILS, known, strict=True) if len(text) > 1]
+        if set(known) != {_NOTHING}:
+            two.append((lead, "".join(text if len(text) == 1 else _NOTHING for text in known)))
+    four = "".join(_single(text) for text in _texts(encoding, _four())) if encoding.longest_bytes == 4 else ""
+    eight = list(_eight(encoding)) if encoding.longest_bytes == 8 else []
+    return {"one": "".join(one), "two": two, "pairs": pairs, "four": four, "eight": eight}
+
+
+def _four() -> Iterator[bytes]:
+    """Sequences of four bytes by number, of the first plane."""
+    for number in range(_MOST_OF_FOUR):
+        rest, last = divmod(number, len(_DECIMALS))
+        rest, third = divmod(rest, len(_BEYOND))
+        first, second = divmod(rest, len(_DECIMALS))
+        yield bytes([_BEYOND[first], _DECIMALS[second], _BEYOND[third], _DECIMALS[last]])
+
+
+def _eight(encoding: Encoding) -> Iterator[tuple[list[int], int, str]]:
+    """Syllables that are written by their parts: the bytes before the last one, its first value, characters."""
+    for lead in _PARTS:
+        for vowel in _PARTS:
+            before = bytes([0xA4, 0xD4, 0xA4, lead, 0xA4, vowel, 0xA4])
+            texts = _texts(encoding, (before + bytes([last]) for last in _PARTS))
+            characters = "".join(_NOTHING if _REPLACEMENT in text else text for text in texts)
+            if set(characters) != {_NOTHING}:
+                yield list(before), _PARTS.start, characters
+
+
+def _single(text: str) -> str:
+    """The text, if it is one character; U+FFFD may be one."""
+    return text if len(text) == 1 else _NOTHING
+
+
+def _texts(encoding: Encoding, sequences: Iterable[bytes]) -> Iterator[str]:
+    """The text of each of some bytes; what is no text in them takes nothing of what follows."""
+    after = "\n" * encoding.longest_bytes
+    data = b"".join(sequence + after.encode("ascii") for sequence in sequences)
+    return iter(data.decode(encoding.codec, "replace").split(after)[:-1])
+
+
+# ---------------------------------------------------------------- what is no text
+
+
+LOOKED_AT_BYTES = 4096
+"""How much of the beginning of a file is looked at."""
+
+_CONTROLS = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # without white space and escape; others are read of UTF-8
+_SEPARATORS = frozenset("\0\1\2\3\x1c\x1d\x1e\x1f")
+_NO_CHARACTER = "\ufffd"
+_NO_CHARACTER_CATEGORIES = frozenset({"Cn", "Co", "Cs"})  # unassigned, for private use, half of a character
+_MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+_LEAST_CHARACTERS = 8  # of which anything can be said
+_LEAST_KINDS = 3  # of control characters that separate nothing
+_ODD_SHARE, _SEPARATING_SHARE, _INVALID_SHARE, _NUL_SHARE = 24, 4, 8, 4  # one in so many characters
+
+
+def is_no_text(head: bytes, encoding: Encoding) -> bool:
+    r"""True if the beginning of a file is certainly no text: one rule for every format whose records are.
+
+    Compressed, encrypted and binary data are full of control characters of all kinds; text has a few, and always the
+    same: separators of columns and records (NUL, U+0001 to U+0003, U+001C to U+001F), the bell of a terminal, a form
+    feed. Characters that an encoding does not have are no proof alone: files are often read in another encoding than
+    their own.
+
+    Example:
+        >>> import zlib
+        >>> utf_8 = resolve_encoding("UTF-8")
+        >>> is_no_text(zlib.compress(b"id,name\n1,Ann\n"), utf_8), is_no_text("id,naïve\n".encode("latin-1"), utf_8)
+        (True, False)
+    """
+    head = head[:LOOKED_AT_BYTES]
+    if head.isascii() and not _CONTROLS.search(head.decode("ascii")):
+        return False
+    mark = next((mark for mark in _MARKS if head.startswith(mark)), None)
+    told, start = detect_bom(head, encoding if mark is None else resolve_encoding(_MARKS[mark]))
+    text = told.text(head[start : len(head) - (len(head) - start) % told.unit_bytes])
+    if len(text) < _LEAST_CHARACTERS:
+        return False
+    controls = Counter(_CONTROLS.findall(text))
+    if told.unit_bytes > 1:
+        strange = Counter(filter(_is_no_character, text))
+        return strange[_NO_CHARACTER] * _INVALID_SHARE >= len(text) or _is_odd(text, controls + strange)
+    return _is_odd(text, controls) or _is_binary(text, controls)
+
+
+def _is_odd(text: str, found: Mapping[str, int]) -> bool:
+    """True if there are too many characters of several kinds that separate nothing."""
+    odd = {character: count for character, count in found.items() if character not in _SEPARATORS}
+    return len(odd) >= _LEAST_KINDS and sum(odd.values()) * _ODD_SHARE >= len(text)
+
+
+def _is_binary(text: str, controls: Mapping[str, int]) -> bool:
+    """True if several kinds of control characters stand among zeros, or among bytes that are no characters."""
+    if len(controls) < 2:
+        return False
+    invalid = text.count(_NO_CHARACTER)
+    is_packed = invalid * _INVALID_SHARE >= len(text) <= (invalid + sum(controls.values())) * _SEPARATING_SHARE
+    return is_packed or controls.get("\0", 0) * _NUL_SHARE >= len(text)
+
+
+def _is_no_character(character: str) -> bool:
+    return character == _NO_CHARACTER or unicodedata.category(character) in _NO_CHARACTER_CATEGORIES

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.engine import kernel
-from splitscan.formats.framing.codes import code_tables
-from splitscan.formats.framing.encodings import Encoding
+from splitscan.formats.framing.encodings import Encoding, code_tables
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Buffer: TypeAlias = bytes | bytearray | memoryview

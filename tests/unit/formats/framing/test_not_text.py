@@ -8,8 +8,7 @@ import zlib
 
 import pytest
 
-from splitscan.formats.framing.encodings import resolve_encoding
-from splitscan.formats.framing.not_text import is_no_text
+from splitscan.formats.framing.encodings import is_no_text, resolve_encoding
 
 LANGUAGES = {
     "English": "id,name\n1,Ann\n",
