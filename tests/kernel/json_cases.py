@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from splitscan.formats.decoding.contract import VARIANT, is_variant
 from splitscan.formats.decoding.conversions import Rules
-from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.decoding.values import Rescue
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.json.decoder import JsonDecoder
 from splitscan.formats.json.text import JsonDialect

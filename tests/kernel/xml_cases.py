@@ -10,7 +10,7 @@ from tests.kernel.json_cases import LEAVES
 
 from splitscan.formats.decoding.contract import VARIANT, is_variant
 from splitscan.formats.decoding.conversions import Rules
-from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.decoding.values import Rescue
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.xml.decoder import XmlDecoder
 from splitscan.formats.xml.options import XmlOptions

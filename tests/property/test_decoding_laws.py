@@ -17,7 +17,7 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.decoding.contract import Decoded
 from splitscan.formats.decoding.conversions import Rules
-from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.decoding.values import Rescue
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Frames
 from splitscan.options import BlankAs

@@ -15,7 +15,7 @@ from splitscan.formats.contract import Projection
 from splitscan.formats.decoding.contract import Decoded, Decoder, format_ddl, is_variant, quoted_name, type_name
 from splitscan.formats.decoding.conversions import Rules, convert, is_number
 from splitscan.formats.decoding.patterns import compiled
-from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.decoding.values import Rescue
 from splitscan.formats.framing.contract import Preamble, encoding_of
 from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
 from splitscan.formats.framing.frames import Frames

@@ -36,7 +36,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import ListType, MapType, NestedField, StructType
 
 from splitscan.content.storage import locate
-from splitscan.formats.decoding.types import deliverable
+from splitscan.formats.decoding.contract import deliverable
 from splitscan.jobs.destination import FileState
 from splitscan.jobs.iceberg_catalogs import Registration, find_registered, register_in
 from splitscan.jobs.ledger import describe_columns, field_ids, with_id

@@ -19,7 +19,7 @@ from splitscan.blocks import FileMetadata
 from splitscan.errors import Advice, SchemaError, Where
 from splitscan.formats.contract import Format
 from splitscan.formats.decoding.contract import Decoded, Decoder, type_name
-from splitscan.formats.decoding.rescue import FILE_PATH
+from splitscan.formats.decoding.values import FILE_PATH
 from splitscan.formats.framing.contract import Preamble, has
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_in_utf8

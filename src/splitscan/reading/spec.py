@@ -14,9 +14,8 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import SchemaError, UsageError, Where, bad_option
 from splitscan.formats.column_rules import is_array, with_column_options
-from splitscan.formats.decoding.contract import Decoder, type_name
+from splitscan.formats.decoding.contract import Decoder, check_types, type_name
 from splitscan.formats.decoding.patterns import compiled
-from splitscan.formats.decoding.types import check_types
 from splitscan.formats.framing.contract import Preamble, RecordFormat, encoding_of
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import plain_charset

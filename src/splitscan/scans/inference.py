@@ -18,7 +18,7 @@ from splitscan.content.kept import SummaryStore, is_settled
 from splitscan.content.storage import check_unchanged
 from splitscan.errors import Advice, SourceChangedError, SourceMissingError
 from splitscan.formats.contract import FoundSchema, Head, Summaries, spread
-from splitscan.formats.decoding.types import deliverable
+from splitscan.formats.decoding.contract import deliverable
 from splitscan.formats.framing.contract import Preamble, Splittability
 from splitscan.formats.framing.frames import Frames, records_of
 from splitscan.formats.merge import Evidence, merge_schemas

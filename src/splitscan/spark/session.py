@@ -30,7 +30,7 @@ from pyspark.sql.types import (
 
 from splitscan.errors import SchemaError, UsageError, Where, bad_option
 from splitscan.formats.column_rules import PREFIX
-from splitscan.formats.decoding.types import holds_time
+from splitscan.formats.decoding.contract import holds_time
 from splitscan.options.files import parse_zone
 from splitscan.options.table import ValueRefusedError
 from splitscan.reading.spec import ScanSpec

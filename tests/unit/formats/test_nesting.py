@@ -5,7 +5,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.errors import SchemaError
-from splitscan.formats.decoding.types import MOST_LEVELS
+from splitscan.formats.decoding.contract import MOST_LEVELS
 
 
 def levels(kind):

@@ -18,11 +18,9 @@ from splitscan.formats.cobol.nodes import Children, Group, Leaf, Node, Pieces, T
 from splitscan.formats.cobol.notation import Notation, NoValueError, expand
 from splitscan.formats.cobol.spanned import MISSING_SEGMENT
 from splitscan.formats.decoding.contract import Decoded, Faults, FaultTemplate, type_name, wrong_value
-from splitscan.formats.decoding.rescue import Rescue, with_path
-from splitscan.formats.decoding.values import SHORT_RECORD, SHORT_WORDING
+from splitscan.formats.decoding.values import NOT_BEGUN_WORDING, SHORT_WORDING, Rescue, with_path
+from splitscan.formats.framing.contract import BEFORE_FIRST_RECORD, SHORT_RECORD
 from splitscan.formats.framing.frames import Frames, records_of
-from splitscan.formats.log.decoder import NOT_BEGUN_WORDING
-from splitscan.formats.log.framing import BEFORE_FIRST_RECORD
 
 _BITS = {pa.int32(): 32, pa.int64(): 64}
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from splitscan.engine import kernel
 from splitscan.formats.cobol.notation import Segments
-from splitscan.formats.fixed.framing import SHORT_RECORD
-from splitscan.formats.framing.contract import Need, Preamble, Splittability, has
+from splitscan.formats.framing.contract import SHORT_RECORD, Need, Preamble, Splittability, has
 from splitscan.formats.framing.encodings import US_ASCII
 from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, native
 from splitscan.formats.text.lines import DelimitedFormat, LineFormat

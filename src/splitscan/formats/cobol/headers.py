@@ -12,8 +12,7 @@ from splitscan.errors import InvariantError
 from splitscan.formats.cobol.framing import BAD_RECORD_HEADER, CobolRecords
 from splitscan.formats.cobol.nodes import Pieces, spelled_pieces
 from splitscan.formats.cobol.notation import Expanded, Notation, Segments, expand
-from splitscan.formats.fixed.framing import SHORT_RECORD
-from splitscan.formats.framing.contract import Need, Skipping, Splittability
+from splitscan.formats.framing.contract import SHORT_RECORD, Need, Skipping, Splittability
 from splitscan.formats.framing.frames import Buffer, Summary
 
 HEADER_BYTES = 4

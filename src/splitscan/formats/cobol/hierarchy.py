@@ -11,9 +11,8 @@ from splitscan.formats.cobol.framing import CobolRecords
 from splitscan.formats.cobol.headers import SizedRecords, WalkedRecords
 from splitscan.formats.cobol.nodes import Leaf, SegmentKind
 from splitscan.formats.cobol.notation import Notation, Segments
-from splitscan.formats.framing.contract import Skipping, drop
+from splitscan.formats.framing.contract import BEFORE_FIRST_RECORD, Skipping, drop
 from splitscan.formats.framing.frames import Buffer
-from splitscan.formats.log.framing import BEFORE_FIRST_RECORD
 
 
 @dataclass(frozen=True, slots=True)

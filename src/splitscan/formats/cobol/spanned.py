@@ -9,8 +9,7 @@ from typing import Any
 
 from splitscan.formats.cobol.framing import BAD_RECORD_HEADER
 from splitscan.formats.cobol.headers import HEADER_BYTES, HeaderRecords
-from splitscan.formats.fixed.framing import SHORT_RECORD
-from splitscan.formats.framing.contract import Skipping
+from splitscan.formats.framing.contract import SHORT_RECORD, Skipping
 from splitscan.formats.framing.frames import Buffer
 
 MISSING_SEGMENT = "missing-segment"

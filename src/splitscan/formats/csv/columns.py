@@ -31,7 +31,7 @@ from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
 from splitscan.formats.csv.variant import CsvVariantDecoder
 from splitscan.formats.decoding.contract import Decoder, format_ddl, is_variant
-from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.decoding.values import Rescue
 from splitscan.formats.decoding.variant import ValueTypes, VariantRules
 
 _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message

@@ -27,7 +27,7 @@ from splitscan.formats.decoding.contract import (
     wrong_value,
 )
 from splitscan.formats.decoding.conversions import Bad, Rules, convert
-from splitscan.formats.decoding.rescue import Rescue, extra_members, json_texts, rescued_column
+from splitscan.formats.decoding.values import SPACE, Rescue, extra_members, json_texts, rescued_column
 from splitscan.formats.decoding.variant import ValueTypes, VariantError, VariantKeys, VariantRules
 from splitscan.formats.framing.frames import Frames, records_in_utf8
 from splitscan.options import BlankAs
@@ -233,9 +233,6 @@ def malformed(code: str) -> FaultTemplate:
     """Fault of records whose bytes have no structure."""
     reason = "the line ends inside quotes; with multiLine=true a quoted field may span lines"
     return FaultTemplate(code, reason if code == UNCLOSED_QUOTE else code)
-
-
-SPACE = bytes(range(0x21)).decode("ascii")
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.arrays import text_scalar
-from splitscan.formats.decoding.patterns import compiled
-from splitscan.formats.decoding.times_of_day import parse_time, time_of
+from splitscan.formats.decoding.patterns import compiled, parse_time, time_of
 from splitscan.options.files import zone_of
 from splitscan.options.locales import ENGLISH, NumberSymbols, names_of, symbols_of
 

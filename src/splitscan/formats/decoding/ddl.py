@@ -10,8 +10,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from splitscan.errors import SchemaError, UsageError
-from splitscan.formats.decoding.contract import VARIANT
-from splitscan.formats.decoding.types import MOST_LEVELS, too_deep
+from splitscan.formats.decoding.contract import MOST_LEVELS, VARIANT, too_deep
 
 
 class Token(NamedTuple):

@@ -1,13 +1,16 @@
-"""Date and time patterns in Spark's letters: which texts they match, exactly, and what those say."""
+"""Dates and times: patterns in Spark's letters, exactly; times of day without one; local times as moments."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from splitscan.errors import UsageError, bad_option
 from splitscan.options.files import zone_of
@@ -212,3 +215,79 @@ def _hour(said: Mapping[str, Any]) -> int | None:
         return _NOON * (half or 0)  # as in Java: midnight or noon
     hour: int = hours.pop()
     return None if hours or (half is not None and hour // _NOON != half) else hour
+
+
+# ---------------------------------------------------------------- times of day
+
+
+_CONTROLS = "".join(map(chr, (*range(33), 127)))  # the blanks and control characters that may surround a time
+_TIME = re.compile(r"(T)?([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?)?)?[\0- \x7f]*(?:(?i:([ap])m) *)?")
+
+
+def parse_time(text: str) -> int | None:
+    """Microseconds since midnight of a time without a pattern, as Spark's readers take it.
+
+    It is like ``10:20``, ``1:2:3`` or ``10:20:30.5``, or is one of these or an hour alone after a ``T``. AM or PM may
+    follow. Digits after the sixth of a fraction do not count.
+
+    Example:
+        >>> [parse_time(text) for text in ("0:1", "T1", "1", "12:00:00.5 AM", "24:00")]
+        [60000000, 3600000000, None, 500000, None]
+    """
+    match = _TIME.fullmatch(text.lstrip(_CONTROLS))
+    if match is None or (not text.startswith("T") if match[1] else match[3] is None):
+        return None  # Spark wants nothing before the letter
+    hour, minute, second = (int(match[i] or 0) for i in (2, 3, 4))
+    if match[6]:
+        if not 1 <= hour <= _NOON:
+            return None
+        hour = hour % _NOON + (_NOON if match[6] in "pP" else 0)
+    try:
+        return time_of(datetime(1970, 1, 1, hour, minute, second, int((match[5] or "").ljust(6, "0")[:6])))
+    except ValueError:
+        return None
+
+
+def time_of(moment: datetime) -> int:
+    """Microseconds since midnight, whatever the day and the zone."""
+    return (moment - moment.replace(hour=0, minute=0, second=0, microsecond=0)) // timedelta(microseconds=1)
+
+
+# ---------------------------------------------------------------- local times as moments
+
+
+_LAST_KNOWN_YEAR = 2036  # Arrow reads transitions from the system's files, which list them up to 2037 at most
+_PROBED = [datetime(year, month, 1, 12) for year in range(1975, _LAST_KNOWN_YEAR + 1) for month in (1, 4, 7, 10)]
+_KNOWN_BEFORE = datetime(_LAST_KNOWN_YEAR + 1, 1, 1)  # no Arrow scalar: making one would import pandas here
+
+
+def to_moments(column: pa.Array, zone: str) -> pa.Array:
+    """Place a column of local times in *zone*, by Arrow where its time zone rules are those of Python.
+
+    Of two moments with the same local time the earlier is taken.
+
+    Raises:
+        pa.ArrowInvalid: If a local time does not exist, or Arrow cannot be trusted with it; Python then places each
+            value on its own.
+    """
+    if isinstance(zone_of(zone), type(UTC)):
+        return pc.assume_timezone(column, zone).cast(pa.timestamp("us", "UTC"))
+    limit = pa.scalar(_KNOWN_BEFORE, pa.timestamp("us"))
+    if not _arrow_agrees(zone) or pc.any(pc.greater_equal(column, limit)).as_py():
+        raise pa.ArrowInvalid(f"rules of {zone} that Arrow does not have")
+    return _place(column, zone)
+
+
+def _place(column: pa.Array, zone: str) -> pa.Array:
+    local = pc.assume_timezone(column, zone, ambiguous="earliest", nonexistent="raise")
+    return local.cast(pa.timestamp("us", "UTC"))
+
+
+@lru_cache(maxsize=64)
+def _arrow_agrees(zone: str) -> bool:
+    """True if Arrow's rules, read from the system, give what Python's give; some systems keep only old transitions."""
+    try:
+        found = _place(pa.array(_PROBED, pa.timestamp("us")), zone).to_pylist()
+    except pa.ArrowInvalid:  # a zone it does not know
+        return False
+    return bool(found == [moment.replace(tzinfo=zone_of(zone)).astimezone(UTC) for moment in _PROBED])

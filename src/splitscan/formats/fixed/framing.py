@@ -8,11 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from splitscan.errors import bad_option
-from splitscan.formats.framing.contract import Need, Preamble, Splittability
+from splitscan.formats.framing.contract import SHORT_RECORD, Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Buffer, Frames
-
-SHORT_RECORD = "short-record"  # reject code of a last record that the file cuts off
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,9 @@ from splitscan.formats.column_rules import (
 from splitscan.formats.contract import NOTHING, BlockSpelling, Format, FoundSchema, Heads, Projection
 from splitscan.formats.decoding.contract import Decoder, Fault, FaultTemplate
 from splitscan.formats.decoding.ddl import parse_ddl
-from splitscan.formats.decoding.parts import SPACE, PartsDecoder
-from splitscan.formats.decoding.values import SHORT_RECORD, SHORT_WORDING
+from splitscan.formats.decoding.values import SHORT_WORDING, SPACE, PartsDecoder
 from splitscan.formats.fixed.framing import FixedFormat
-from splitscan.formats.framing.contract import Preamble, RecordFormat
+from splitscan.formats.framing.contract import SHORT_RECORD, Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.framing.frames import Frames, records_in_utf8, records_of
 from splitscan.formats.text.lines import line_format

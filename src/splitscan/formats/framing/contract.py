@@ -14,6 +14,15 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
 from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Offsets, Summary
 
+SHORT_RECORD = "short-record"
+"""Reject code of a last record that the file cuts off."""
+
+BEFORE_FIRST_RECORD = "before-first-record"
+"""Reject code of what is before the first record, and is none."""
+
+UNFINISHED_RECORD = "unfinished-record"
+"""Reject code of a record that never ends."""
+
 
 class Splittability(enum.Enum):
     """How a block finds its first record from the middle of a file."""

@@ -24,7 +24,7 @@ from splitscan.formats.decoding.contract import (
     type_name,
 )
 from splitscan.formats.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
-from splitscan.formats.decoding.rescue import Rescue, with_path
+from splitscan.formats.decoding.values import Rescue, with_path
 from splitscan.formats.decoding.variant import VariantError, VariantRules, encode_variant
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_of

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from splitscan.errors import RecordError, bad_option
-from splitscan.formats.framing.contract import Need, Preamble, Skipping, Splittability
+from splitscan.formats.framing.contract import UNFINISHED_RECORD, Need, Preamble, Skipping, Splittability
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, UTF_8, Encoding, detect_bom
 from splitscan.formats.framing.frames import (
     Buffer,
@@ -27,7 +27,6 @@ from splitscan.formats.json.outside import Outside
 from splitscan.formats.json.record_path import RecordPath
 from splitscan.formats.json.reference import (
     LOOSE_STATE,
-    UNFINISHED_RECORD,
     JsonReferenceFramer,
     JsonReferenceFraming,
     JsonShape,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from splitscan.formats.decoding.contract import MOST_LEVELS
 from splitscan.formats.decoding.conversions import DOUBLE_DIGITS, outgrows_double
-from splitscan.formats.decoding.types import MOST_LEVELS
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 from splitscan.formats.members import settled_schema

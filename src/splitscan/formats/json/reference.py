@@ -26,8 +26,6 @@ from splitscan.formats.json.symbols import (
     SPACE,
 )
 
-UNFINISHED_RECORD = "unfinished-record"
-
 _SEPARATORS = frozenset(b" \t\r\n,\x1e")  # 0x1e begins a record in JSON text sequences (RFC 7464)
 
 

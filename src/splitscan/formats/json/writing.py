@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from splitscan.arrays import text_scalar
 from splitscan.formats.decoding.contract import is_variant
-from splitscan.formats.decoding.rescue import json_texts
+from splitscan.formats.decoding.values import json_texts
 from splitscan.formats.decoding.variant import variant_as_json
 
 _STRING = pa.string()

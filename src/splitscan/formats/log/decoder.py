@@ -9,13 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from splitscan.formats.decoding.contract import Fault, FaultTemplate
-from splitscan.formats.decoding.parts import PartsDecoder
+from splitscan.formats.decoding.values import NOT_BEGUN_WORDING, PartsDecoder
 from splitscan.formats.framing.frames import Frames, records_in_utf8
-from splitscan.formats.log.framing import BEFORE_FIRST_RECORD
 
 NO_MATCH = "no-match"
 NO_MATCH_WORDING = FaultTemplate(NO_MATCH, "the record does not match the pattern")
-NOT_BEGUN_WORDING = FaultTemplate(BEFORE_FIRST_RECORD, "nothing before it begins a record")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,11 +30,11 @@ from splitscan.formats.contract import (
 from splitscan.formats.csv.format import Csv, types_of_texts
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.ddl import parse_ddl
-from splitscan.formats.decoding.values import ValueDecoder
+from splitscan.formats.decoding.values import NOT_BEGUN_WORDING, ValueDecoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.log import w3c
-from splitscan.formats.log.decoder import NOT_BEGUN_WORDING, GroupsDecoder
+from splitscan.formats.log.decoder import GroupsDecoder
 from splitscan.formats.log.framing import LogFormat
 from splitscan.formats.log.options import LogOptions
 from splitscan.formats.log.patterns import begins, parse_pattern

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from splitscan.formats.framing.contract import EncodedRecords, Need, Splittability
+from splitscan.formats.framing.contract import BEFORE_FIRST_RECORD, EncodedRecords, Need, Splittability
 from splitscan.formats.framing.encodings import CR, UTF_8, Encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, CountedRecords, Frames
 from splitscan.formats.log.patterns import begins
@@ -15,9 +15,6 @@ from splitscan.formats.text.lines import LineFormat
 
 HEAD_BYTES = 4096
 """How many bytes of a line say whether a record begins with it."""
-
-BEFORE_FIRST_RECORD = "before-first-record"
-"""Reject code of the lines before the first one that begins a record."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from splitscan.formats.decoding.contract import BAD_VALUE, Decoded, Fault, Faults, bad_value, is_variant, wrong_value
 from splitscan.formats.decoding.conversions import Rules, stored_value
-from splitscan.formats.decoding.rescue import Rescue, with_path
+from splitscan.formats.decoding.values import Rescue, with_path
 from splitscan.formats.decoding.variant import (
     NULL,
     ValueTypes,

@@ -17,8 +17,7 @@ from splitscan.formats.column_rules import (
     spelled_rescue,
 )
 from splitscan.formats.contract import NOTHING, BlockSpelling, Format, FoundSchema, Heads, Projection
-from splitscan.formats.decoding.contract import VARIANT, Decoder
-from splitscan.formats.decoding.types import bounded
+from splitscan.formats.decoding.contract import VARIANT, Decoder, bounded
 from splitscan.formats.decoding.variant import VariantRules
 from splitscan.formats.first_bytes import row_tags
 from splitscan.formats.framing.contract import Preamble, RecordFormat

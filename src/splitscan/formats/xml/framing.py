@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from splitscan.formats.framing.contract import EncodedRecords, Need, Preamble, Splittability
+from splitscan.formats.framing.contract import UNFINISHED_RECORD, EncodedRecords, Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import (
     Buffer,
@@ -17,7 +17,7 @@ from splitscan.formats.framing.frames import (
     native_framing,
 )
 from splitscan.formats.xml.declaration import declared_encoding
-from splitscan.formats.xml.grammar import UNFINISHED_RECORD, Symbols, symbols_of
+from splitscan.formats.xml.grammar import Symbols, symbols_of
 from splitscan.formats.xml.reference import XmlReferenceFramer, XmlReferenceFraming
 
 BETWEEN_STATE, UNKNOWN_STATE = 0, -1

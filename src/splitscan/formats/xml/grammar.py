@@ -26,8 +26,6 @@ from splitscan.errors import UsageError
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Buffer, as_units
 
-UNFINISHED_RECORD = "unfinished-record"
-
 SPACE = b" \t\r\n"
 COMMENT, CDATA, INSTRUCTION, DECLARATION = b"<!--", b"<![CDATA[", b"<?", b"<!"
 NAME_START = re.compile(rb"[A-Za-z_:\x80-\xff]")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from splitscan.formats.decoding.contract import MOST_LEVELS, bounded
 from splitscan.formats.decoding.conversions import (
     DOUBLE_DIGITS,
     LOST,
@@ -16,7 +17,6 @@ from splitscan.formats.decoding.conversions import (
     outgrows_double,
     stored_value,
 )
-from splitscan.formats.decoding.types import MOST_LEVELS, bounded
 from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, WIDE, join_all, settled
 from splitscan.formats.xml.decoder import Element, NotXmlError, XmlValueReader, parse_element
 from splitscan.formats.xml.options import XmlOptions

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from splitscan.errors import SchemaError, UsageError, Where
 from splitscan.formats.decoding.conversions import BLANKS, Bad, Rules, convert
-from splitscan.formats.decoding.moments import to_moments
+from splitscan.formats.decoding.patterns import to_moments
 from splitscan.options.files import zone_of
 
 _are = pa.types

@@ -13,7 +13,7 @@ from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.decoding.conversions import Rules
 from splitscan.formats.decoding.ddl import parse_ddl
-from splitscan.formats.decoding.rescue import Rescue
+from splitscan.formats.decoding.values import Rescue
 from splitscan.formats.framing.encodings import resolve_encoding
 
 UTF_8 = resolve_encoding("UTF-8")

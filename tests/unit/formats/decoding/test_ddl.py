@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from splitscan.errors import SchemaError, UsageError
-from splitscan.formats.decoding.contract import format_ddl
+from splitscan.formats.decoding.contract import MOST_LEVELS, format_ddl
 from splitscan.formats.decoding.ddl import parse_ddl
-from splitscan.formats.decoding.types import MOST_LEVELS
 
 SIMPLE = [
     pa.string(), pa.binary(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(),

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import splitscan as ss
-from splitscan.formats.decoding.types import check_types
+from splitscan.formats.decoding.contract import check_types
 
 READABLE = [
     pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.decimal128(38, 9), pa.bool_(),
