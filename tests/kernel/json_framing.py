@@ -14,9 +14,8 @@ from tests.kernel.json_cases import NOISE, Writer, mutated
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.json.framing import JsonFormat
 from splitscan.formats.json.lines import json_lines
-from splitscan.formats.json.record_path import RecordPath
+from splitscan.formats.json.paths import BACKSLASH, RecordPath
 from splitscan.formats.json.reference import JsonReferenceFramer, JsonReferenceFraming, JsonShape, JsonState
-from splitscan.formats.json.symbols import BACKSLASH
 
 Records = list[tuple[int, int]]
 

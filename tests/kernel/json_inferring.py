@@ -15,7 +15,7 @@ import pytest
 from tests.kernel.json_cases import Writer, is_utf8, mutated, random_decoder
 
 from splitscan.formats.framing.frames import Frames
-from splitscan.formats.json.inference import JsonMembers
+from splitscan.formats.json.format import JsonMembers
 from splitscan.formats.json.lines import json_lines
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.text import JsonDialect

@@ -13,9 +13,8 @@ from tests.property.test_json_path_laws import NAMES, PATHS, Members, Writer, da
 
 from splitscan.blocks import FileMetadata
 from splitscan.formats.framing.contract import Preamble
-from splitscan.formats.json.envelope_columns import EnvelopeColumn, parse_envelope_columns
 from splitscan.formats.json.framing import JsonFormat
-from splitscan.formats.json.record_path import RecordPath
+from splitscan.formats.json.paths import EnvelopeColumn, RecordPath, parse_envelope_columns
 from splitscan.formats.json.reference import JsonShape
 from splitscan.reading.envelopes import Envelopes, read_envelopes
 from splitscan.testing.faults import MemorySource

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from splitscan.formats.framing.contract import Need, Preamble
 from splitscan.formats.json.framing import JsonFormat
-from splitscan.formats.json.record_path import RecordPath, parse_record_path
+from splitscan.formats.json.paths import RecordPath, parse_record_path
 from splitscan.formats.json.reference import JsonReferenceFramer, JsonReferenceFraming, JsonShape
 from splitscan.testing import laws, strategies
 from splitscan.testing.memory_reader import read_range

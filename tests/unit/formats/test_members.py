@@ -12,7 +12,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.formats.framing.frames import Frames
-from splitscan.formats.json.inference import JsonMembers
+from splitscan.formats.json.format import JsonMembers
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.members import MOST_MEMBERS, MemberSummary
 from splitscan.formats.xml.inference import XmlMembers

@@ -30,8 +30,7 @@ from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_of
 from splitscan.formats.json.envelope import BAD_ENVELOPE
 from splitscan.formats.json.reference import JsonShape
-from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
-from splitscan.formats.json.variant import view_of_json
+from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json, view_of_json
 from splitscan.options.locales import ENGLISH
 
 _DIGITS = frozenset("0123456789")

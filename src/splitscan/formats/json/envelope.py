@@ -11,9 +11,18 @@ import numpy as np
 from splitscan.errors import RecordError, Where
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Buffer, Frames
-from splitscan.formats.json.envelope_columns import EnvelopeColumn, level_of
-from splitscan.formats.json.record_path import RecordPath
-from splitscan.formats.json.symbols import BACKSLASH, BEFORE_BRACE, BRACE, END_OF_ARRAY, OPENERS, QUOTE, unescape
+from splitscan.formats.json.paths import (
+    BACKSLASH,
+    BEFORE_BRACE,
+    BRACE,
+    END_OF_ARRAY,
+    OPENERS,
+    QUOTE,
+    EnvelopeColumn,
+    RecordPath,
+    level_of,
+    unescape,
+)
 
 LONGEST_VALUE_BYTES = 64 * 1024
 MOST_VALUES_BYTES = 64 * 1024 * 1024

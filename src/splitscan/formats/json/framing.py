@@ -22,9 +22,8 @@ from splitscan.formats.framing.frames import (
     native_framing,
 )
 from splitscan.formats.json.envelope import JsonEnvelope
-from splitscan.formats.json.envelope_columns import EnvelopeColumn
 from splitscan.formats.json.outside import Outside
-from splitscan.formats.json.record_path import RecordPath
+from splitscan.formats.json.paths import BACKSLASH, SPACE, EnvelopeColumn, RecordPath
 from splitscan.formats.json.reference import (
     LOOSE_STATE,
     JsonReferenceFramer,
@@ -32,7 +31,6 @@ from splitscan.formats.json.reference import (
     JsonShape,
     separators,
 )
-from splitscan.formats.json.symbols import BACKSLASH, SPACE
 from splitscan.sizes import MIB
 
 _MARKS = b'{}[]",:\\'

@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import Any, NamedTuple
 
-from splitscan.formats.json.record_path import RecordPath
+from splitscan.formats.json.paths import RecordPath
 
 SHOWN_CHARACTERS = 40
 MARK_OR_BLANK = "\ufeff\u00ef\u00bb\u00bf \t\r\n"  # the mark of UTF-8, decoded or byte by byte

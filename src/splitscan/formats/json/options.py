@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from splitscan.errors import bad_option
-from splitscan.formats.json.envelope_columns import EnvelopeColumn, check_envelope_columns, parse_envelope_columns
-from splitscan.formats.json.record_path import RecordPath, parse_record_path
+from splitscan.formats.json.paths import (
+    EnvelopeColumn,
+    RecordPath,
+    check_envelope_columns,
+    parse_envelope_columns,
+    parse_record_path,
+)
 from splitscan.options.read import TypedOptions, duplicate_keys, most_variant_bytes
 from splitscan.options.table import FLAG, TEXT, OptionKind, only_false, option, show_value
 

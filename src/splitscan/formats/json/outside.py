@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from splitscan.formats.framing.encodings import LF
-from splitscan.formats.json.record_path import RecordPath
-from splitscan.formats.json.symbols import BACKSLASH, BEFORE_BRACE, BRACE, OPENERS, QUOTE, SPACE, unescape
+from splitscan.formats.json.paths import BACKSLASH, BEFORE_BRACE, BRACE, OPENERS, QUOTE, SPACE, RecordPath, unescape
 
 COLON, _COMMA, _SEQUENCE = (ord(symbol) for symbol in ":,\x1e")
 _ENDS_SCALAR = SPACE | frozenset(b',{[}]:"')

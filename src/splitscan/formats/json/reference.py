@@ -12,8 +12,7 @@ import numpy.typing as npt
 from splitscan.formats.framing.encodings import LF
 from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Offsets, Passed, Summary
 from splitscan.formats.json.outside import COLON, Outside
-from splitscan.formats.json.record_path import RecordPath
-from splitscan.formats.json.symbols import (
+from splitscan.formats.json.paths import (
     BACKSLASH,
     BEFORE_BRACE,
     BLANKS,
@@ -24,6 +23,7 @@ from splitscan.formats.json.symbols import (
     OPENERS,
     QUOTE,
     SPACE,
+    RecordPath,
 )
 
 _SEPARATORS = frozenset(b" \t\r\n,\x1e")  # 0x1e begins a record in JSON text sequences (RFC 7464)

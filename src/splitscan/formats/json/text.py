@@ -11,9 +11,116 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from splitscan.formats.json import causes
+from splitscan.formats.decoding import variant
+from splitscan.formats.decoding.variant import VariantParts
 from splitscan.formats.json.options import JsonOptions
-from splitscan.formats.json.symbols import unescape
+from splitscan.formats.json.paths import unescape
+
+# ---------------------------------------------------------------- causes of texts that are no JSON: as in the kernel
+
+
+NOT_ENDED, COLON, NAME, VALUE, OBJECT, ARRAY, FOLLOWS, TEXT = "ECNVOAFT"
+"""Places where a text is wrong, each with a sentence below."""
+
+SENTENCES = {
+    NOT_ENDED: "the record ends too early",
+    COLON: "no colon follows the name",
+    NAME: "a name is expected",
+    VALUE: "no value is here",
+    OBJECT: "an object does not go on or end",
+    ARRAY: "an array does not go on or end",
+    FOLLOWS: "something follows the value",
+    TEXT: "a string has a control character",
+}
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_NO_NAME = "".join(map(chr, range(33))) + (
+    "!\"#%&'(),./:;<=>?[\\]^`{|}~\x7f\x85\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
+    "\u202f\u205f\u3000\ufffd"
+)
+"""Characters that no name without quotes has."""
+
+
+class Cause(NamedTuple):
+    """A row of the table; the first one that fits counts.
+
+    Attributes:
+        places: Where a text is wrong.
+        first: Characters of which one stands there; empty for any.
+        second: Characters of which one follows; empty for any.
+        before: Characters of which one stands before, white space aside; a digit touches; empty for any.
+        sentence: What people read.
+        option: The option that accepts it, if it is not set; empty for none.
+    """
+
+    places: str
+    first: str
+    second: str
+    before: str
+    sentence: str
+    option: str
+
+
+CAUSES = (
+    Cause("NVOAFC", "/#", "", "", "a comment begins here", ""),
+    Cause("NVOAFC", "\ufeff", "", "", "a byte order mark is here", ""),
+    Cause("NVOAFC", "\u00a0", "", "", "a no-break space is here", ""),
+    Cause("NV", "\u201c\u201d\u2018\u2019", "", "", "a typographic quote is here", ""),
+    Cause("N", "'", "", "", "a name is in single quotes", "allowSingleQuotes"),
+    Cause("V", "'", "", "", "a string is in single quotes", "allowSingleQuotes"),
+    Cause("NV", "]}", "", ",", "a comma stands before the closing bracket", ""),
+    Cause("NV", ",", "", "", "nothing stands before the comma", ""),
+    Cause("N", _LETTERS + "0123456789_$@*+-", "", "", "a name has no quotes", "allowUnquotedFieldNames"),
+    Cause("N", _NO_NAME, "", "", SENTENCES[NAME], ""),
+    Cause("N", "", "", "", "a name has no quotes", "allowUnquotedFieldNames"),
+    Cause("V", "N", "a", "", "NaN is no number", "allowNonNumericNumbers"),
+    Cause("V", "I", "n", "", "Infinity is no number", "allowNonNumericNumbers"),
+    Cause("V", "+-", "NI", "", "a number is a word", "allowNonNumericNumbers"),
+    Cause("V", "+", "", "", "a number begins with a plus sign", ""),
+    Cause("V", ".", "", "", "a number begins with its point", ""),
+    Cause("V", _LETTERS, "", "", "a word is here that is none of true, false and null", ""),
+    Cause("OAF", "0123456789", "", "0", "a number begins with zeros", "allowNumericLeadingZeros"),
+    Cause("OAF", "xX", "", "0", "a number is hexadecimal", ""),
+    Cause("OAF", ".", "", "0123456789", "no digit follows the point of a number", ""),
+    Cause("OAF", ";", "", "", "a semicolon stands in place of a comma", ""),
+    Cause("OA", '"{[', "", "", "no comma stands here", ""),
+    Cause("F", "{[", "", "", "another value follows the value", "multiLine"),
+    Cause("F", ",", "", "", "a comma follows the value", "multiLine"),
+    Cause("C", "=", "", "", "an equals sign stands in place of a colon", ""),
+    Cause("T", "\\", "u", "", "four hexadecimal digits do not follow \\u", ""),
+    Cause("T", "\\", "'", "", "a single quote is escaped", "allowSingleQuotes"),
+    Cause("T", "\\", "", "", "a backslash escapes what needs none", "allowBackslashEscapingAnyCharacter"),
+    Cause("T", "", "", "", SENTENCES[TEXT], "allowUnquotedControlChars"),
+)
+
+
+def sentence_of(place: str, text: str, at: int, options: frozenset[str]) -> str:
+    """Say what is wrong with a text, and which option accepts it.
+
+    Args:
+        place: Where it is wrong.
+        text: All of it.
+        at: The offset where it is wrong.
+        options: Those that are set: they are no cure.
+    """
+    first, second = text[at : at + 1], text[at + 1 : at + 2]
+    if not first or (place == TEXT and first == "\\" and not second):
+        said = "a string does not end" if place == TEXT else SENTENCES[NOT_ENDED]
+        return f"{said} (character {at})"
+    touching, before = text[:at][-1:], text[:at].rstrip(" \t\r\n")[-1:]
+    for cause in CAUSES:
+        fits = place in cause.places and (not cause.first or first in cause.first)
+        if fits and cause.second:
+            fits = second != "" and second in cause.second
+        if fits and cause.before:
+            fits = before != "" and before in cause.before and before in (",", touching)
+        if fits and cause.option not in options:
+            cure = f"; {cause.option}=true accepts it" if cause.option else ""
+            return f"{cause.sentence} (character {at}){cure}"
+    return f"{SENTENCES[place]} (character {at})"
+
+
+# ---------------------------------------------------------------- values
+
 
 _SPACES = frozenset(" \t\r\n")
 _WHITE = re.compile(r"[ \t\r\n]*+")
@@ -136,7 +243,7 @@ class _JsonTextParser:
         value = self._value()
         self._skip()
         if self._at < len(self._text):
-            raise self._wrong(causes.FOLLOWS)
+            raise self._wrong(FOLLOWS)
         return value
 
     def _value(self) -> JsonValue:
@@ -178,7 +285,7 @@ class _JsonTextParser:
                 names.append(self._name())
             return None
         if not self._take("}" if kind is JsonKind.OBJECT else "]"):
-            raise self._wrong(causes.OBJECT if kind is JsonKind.OBJECT else causes.ARRAY)
+            raise self._wrong(OBJECT if kind is JsonKind.OBJECT else ARRAY)
         open_.pop()
         return JsonValue(kind, items, start, self._at)
 
@@ -190,10 +297,10 @@ class _JsonTextParser:
                 self._at = found.end()
                 name = found.group()
         if name is None:
-            raise self._wrong(causes.NAME)
+            raise self._wrong(NAME)
         self._skip()
         if not self._take(":"):
-            raise self._wrong(causes.COLON)
+            raise self._wrong(COLON)
         self._skip()
         return name
 
@@ -204,7 +311,7 @@ class _JsonTextParser:
             return JsonValue(JsonKind.STRING, text, start, self._at)
         found = self._tokens.scalar.match(self._text, start)
         if found is None:
-            raise self._wrong(causes.VALUE)
+            raise self._wrong(VALUE)
         self._at = found.end()
         word = found.group()
         if found.group("literal"):
@@ -221,7 +328,7 @@ class _JsonTextParser:
         if found is None:
             inside = re.compile(pattern.pattern[:-1]).match(self._text, self._at)
             self._at = inside.end() if inside else self._at
-            raise self._wrong(causes.TEXT)
+            raise self._wrong(TEXT)
         self._at = found.end()
         inner = found.group(1)
         return unescape(inner) if "\\" in inner else inner
@@ -238,4 +345,28 @@ class _JsonTextParser:
         return True
 
     def _wrong(self, place: str) -> NotJsonError:
-        return NotJsonError(causes.sentence_of(place, self._text, self._at, self._dialect.options))
+        return NotJsonError(sentence_of(place, self._text, self._at, self._dialect.options))
+
+
+# ---------------------------------------------------------------- values as variants
+
+
+def view_of_json(value: JsonValue) -> bytes | VariantParts[JsonValue]:
+    """The bytes of a value, or the parts of an object or an array.
+
+    Example:
+        >>> from splitscan.formats.json.text import JsonDialect, parse_json
+        >>> value = parse_json('{"b": 1.5}', JsonDialect())
+        >>> parts = variant.encode_variant(value, view_of_json, variant.VariantRules())
+        >>> parts["value"].hex(" "), parts["metadata"].hex(" ")
+        ('02 01 00 00 06 20 01 0f 00 00 00', '01 01 00 01 62')
+    """
+    if value.kind is JsonKind.OBJECT:
+        return VariantParts(True, value.value)
+    if value.kind is JsonKind.ARRAY:
+        return VariantParts(False, (("", item) for item in value.value))
+    if value.kind is JsonKind.NUMBER:
+        return variant.number(value.value)
+    if value.kind is JsonKind.STRING:
+        return variant.text(value.value)
+    return {None: variant.NULL, True: variant.TRUE, False: variant.FALSE}[value.value]

@@ -3,7 +3,7 @@
 import pytest
 
 import splitscan as ss
-from splitscan.formats.json.causes import CAUSES
+from splitscan.formats.json.text import CAUSES
 
 CURED = {
     "allowSingleQuotes": ["{'b':1}", "{\"b\":'1'}", '{"b":"it\\\'s"}', "{ 'b' : 1 }"],

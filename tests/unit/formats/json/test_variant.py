@@ -14,8 +14,7 @@ import splitscan as ss
 from splitscan.errors import UsageError
 from splitscan.formats.decoding.contract import VARIANT, is_variant
 from splitscan.formats.decoding.variant import VariantError, VariantRules, encode_variant
-from splitscan.formats.json.text import JsonDialect, NotJsonError, parse_json
-from splitscan.formats.json.variant import view_of_json
+from splitscan.formats.json.text import JsonDialect, NotJsonError, parse_json, view_of_json
 from splitscan.formats.json.writing import json_values
 from splitscan.testing import check_block_law
 
