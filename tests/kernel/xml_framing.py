@@ -10,8 +10,14 @@ import splitscan_kernel
 
 from splitscan.formats.framing.encodings import Encoding, resolve_encoding
 from splitscan.formats.framing.frames import Frames, NativeFraming, Run
-from splitscan.formats.xml.grammar import SPACE, Symbols, symbols_of
-from splitscan.formats.xml.reference import XmlPlace, XmlReferenceFramer, XmlReferenceFraming
+from splitscan.formats.xml.reference import (
+    SPACE,
+    Symbols,
+    XmlPlace,
+    XmlReferenceFramer,
+    XmlReferenceFraming,
+    symbols_of,
+)
 
 MARKS = ("<r>", "</r>", "</r ", "<r a='1'", "/>", ">", "<r/>", "<!--", "-->", "--", "<![CDATA[", "]]>", "<?", "?>")
 LETTERS = ("<", "'", '"', "<a ", "<!", "<!D", "[", "r", "x", " ", "\n", "\u2603", "</", "<rr>", "</rr>", "<r\t", "<é>")

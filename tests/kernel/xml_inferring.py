@@ -13,9 +13,8 @@ from tests.kernel.xml_cases import MARKUP, ODD_TAGS, TEXTS, mutated, random_deco
 from splitscan.formats.framing.encodings import UTF_8
 from splitscan.formats.framing.frames import Frames
 from splitscan.formats.xml.decoder import XmlDecoder
-from splitscan.formats.xml.grammar import symbols_of
-from splitscan.formats.xml.inference import XmlMembers
-from splitscan.formats.xml.reference import XmlReferenceFramer
+from splitscan.formats.xml.format import XmlMembers
+from splitscan.formats.xml.reference import XmlReferenceFramer, symbols_of
 
 _NAMES = ["a", "a", "b", "x:a", "_n", "_VALUE", "é"]
 _ATTRIBUTES = ["n", "n", "x:n", "VALUE", "é"]

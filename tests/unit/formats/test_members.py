@@ -15,7 +15,7 @@ from splitscan.formats.framing.frames import Frames
 from splitscan.formats.json.format import JsonMembers
 from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.members import MOST_MEMBERS, MemberSummary
-from splitscan.formats.xml.inference import XmlMembers
+from splitscan.formats.xml.format import XmlMembers
 from splitscan.formats.xml.options import XmlOptions
 
 EARLY = [{"id": i, "v": i, "m": {"x": i}} for i in range(800)]

@@ -25,8 +25,8 @@ from splitscan.formats.decoding.variant import (
 )
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Frames, records_in_utf8
-from splitscan.formats.xml.grammar import SPACE
 from splitscan.formats.xml.options import XmlOptions
+from splitscan.formats.xml.reference import SPACE
 
 
 @dataclass(slots=True)
