@@ -9,8 +9,8 @@ import pytest
 
 import splitscan as ss
 from splitscan.formats.decoding.contract import format_ddl
-from splitscan.formats.log.patterns import parse_pattern
-from splitscan.formats.log_kinds import PRESETS
+from splitscan.formats.first_bytes import PRESETS
+from splitscan.formats.log.options import parse_pattern
 from splitscan.options.table import ValueRefusedError
 from splitscan.testing.scan_laws import check_block_law, check_projection_law
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from splitscan.blocks import FileMetadata
 from splitscan.errors import bad_option
@@ -28,19 +31,47 @@ from splitscan.formats.contract import (
     evidence_of,
 )
 from splitscan.formats.csv.format import Csv, types_of_texts
-from splitscan.formats.decoding.contract import Decoder
+from splitscan.formats.decoding.contract import Decoder, Fault, FaultTemplate
 from splitscan.formats.decoding.ddl import parse_ddl
-from splitscan.formats.decoding.values import NOT_BEGUN_WORDING, ValueDecoder
+from splitscan.formats.decoding.values import NOT_BEGUN_WORDING, PartsDecoder, ValueDecoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
+from splitscan.formats.framing.frames import Frames, records_in_utf8
 from splitscan.formats.log import w3c
-from splitscan.formats.log.decoder import GroupsDecoder
 from splitscan.formats.log.framing import LogFormat
-from splitscan.formats.log.options import LogOptions
-from splitscan.formats.log.patterns import begins, parse_pattern
+from splitscan.formats.log.options import LogOptions, begins, parse_pattern
 from splitscan.formats.merge import merge_schemas
 from splitscan.formats.text.lines import line_format
 from splitscan.options import ColumnOptions, ReadOptions
+
+NO_MATCH = "no-match"
+NO_MATCH_WORDING = FaultTemplate(NO_MATCH, "the record does not match the pattern")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsDecoder(PartsDecoder):
+    """Decodes records by a pattern."""
+
+    pattern: str
+    groups: tuple[str, ...]
+
+    def parts(self, data: memoryview, frames: Frames) -> tuple[list[pa.Array], dict[int, Fault]]:
+        records = pa.array(records_in_utf8(data, frames, self.encoding), pa.string())
+        found = pc.extract_regex(records, rf"\A(?:{self.pattern})\z")
+        if frames.malformed:
+            begun = np.ones(len(frames), dtype=bool)
+            begun[list(frames.malformed)] = False
+            found = pc.if_else(pa.array(begun), found, None)
+        faults = {record: NO_MATCH_WORDING.fault(record) for record in np.flatnonzero(_nulls(found)).tolist()}
+        faults |= {record: NOT_BEGUN_WORDING.fault(record) for record in frames.malformed}
+        texts = [pc.struct_field(found, group) for group in self.groups]
+        return [self.without_nulls(text, text) for text in texts], faults
+
+
+def _nulls(found: pa.Array) -> np.ndarray:
+    nulls: np.ndarray = found.is_null().to_numpy(zero_copy_only=False)
+    return nulls
+
 
 _CSV = Csv()
 

@@ -10,7 +10,7 @@ import numpy as np
 from splitscan.formats.framing.contract import BEFORE_FIRST_RECORD, EncodedRecords, Need, Splittability
 from splitscan.formats.framing.encodings import CR, UTF_8, Encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, CountedRecords, Frames
-from splitscan.formats.log.patterns import begins
+from splitscan.formats.log.options import begins
 from splitscan.formats.text.lines import LineFormat
 
 HEAD_BYTES = 4096
