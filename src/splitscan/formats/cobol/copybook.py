@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
 from splitscan.errors import UsageError
-from splitscan.formats.cobol.picture import Picture, parse_picture
+from splitscan.formats.cobol.nodes import Picture, parse_picture
 
 MOST_ITEMS = 100_000
 """A copybook with more of them is refused."""

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from splitscan.formats.cobol.framing import BAD_RECORD_HEADER, CobolRecords
-from splitscan.formats.cobol.hierarchy import Base, Hierarchy
 from splitscan.formats.cobol.nodes import Children, Group, Leaf, Node, Pieces, Table
 from splitscan.formats.cobol.notation import Notation, NoValueError, expand
-from splitscan.formats.cobol.spanned import MISSING_SEGMENT
+from splitscan.formats.cobol.segments import MISSING_SEGMENT, Base, Hierarchy
 from splitscan.formats.decoding.contract import Decoded, Faults, FaultTemplate, type_name, wrong_value
 from splitscan.formats.decoding.values import NOT_BEGUN_WORDING, SHORT_WORDING, Rescue, with_path
 from splitscan.formats.framing.contract import BEFORE_FIRST_RECORD, SHORT_RECORD

@@ -11,11 +11,10 @@ from splitscan.errors import UsageError, Where
 from splitscan.formats.cobol.decoder import CobolDecoder
 from splitscan.formats.cobol.framing import CobolRecords, FixedRecords, LineRecords
 from splitscan.formats.cobol.headers import HEADER_BYTES, BlockedRecords, FieldRecords, HeaderRecords, ShiftedRecords
-from splitscan.formats.cobol.hierarchy import Hierarchy, RootedRecords
 from splitscan.formats.cobol.nodes import Children, Group, Leaf, Node, Table, spelled_pieces
 from splitscan.formats.cobol.notation import Notation, Segments
 from splitscan.formats.cobol.options import CobolOptions, Recfm, Trimming
-from splitscan.formats.cobol.spanned import SpannedRecords
+from splitscan.formats.cobol.segments import Hierarchy, RootedRecords, SpannedRecords
 from splitscan.formats.column_rules import block_fields, filled, rescue_for, spelled_rescue
 from splitscan.formats.contract import NOTHING, BlockSpelling, Format, FoundSchema, Heads, Projection
 from splitscan.formats.decoding.contract import Decoder, type_name

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from splitscan.formats.cobol.copybook import Item, Occurs, Word
-from splitscan.formats.cobol.nodes import Children, Counted, Group, Leaf, Node, Pieces, SegmentKind, Table
-from splitscan.formats.cobol.picture import Picture
+from splitscan.formats.cobol.nodes import Children, Counted, Group, Leaf, Node, Picture, Pieces, SegmentKind, Table
 
 MOST_BYTES = 256 * 1024 * 1024
 """Of one record; what is longer is refused."""

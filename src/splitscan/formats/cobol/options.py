@@ -12,10 +12,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
 from splitscan.errors import bad_option
-from splitscan.formats.cobol.codepages import CodePage, code_page
 from splitscan.formats.cobol.copybook import parse_copybook
 from splitscan.formats.cobol.layout import MOST_BYTES, ItemRules, RecordLayout, lay_out
 from splitscan.formats.cobol.nodes import Leaf
+from splitscan.formats.cobol.notation import CodePage, code_page
 from splitscan.options.read import RecordOptions, line_separator
 from splitscan.options.table import (
     FLAG,

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from splitscan.formats.cobol.codepages import code_page
+from splitscan.formats.cobol.notation import code_page
 from splitscan.options.table import ValueRefusedError
 
 PAGES = ["037", "273", "277", "280", "284", "285", "297", "500", "1047", *map(str, range(1140, 1150))]

@@ -7,8 +7,7 @@ import pytest
 from splitscan.errors import UsageError
 from splitscan.formats.cobol.copybook import parse_copybook
 from splitscan.formats.cobol.layout import ItemRules, lay_out
-from splitscan.formats.cobol.nodes import Leaf
-from splitscan.formats.cobol.picture import parse_picture
+from splitscan.formats.cobol.nodes import Leaf, parse_picture
 
 
 def layout(text, first=6, **rules):
