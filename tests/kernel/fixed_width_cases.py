@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from tests.kernel import value_cases
 
-from splitscan.formats.fixed_width.format import Field
+from splitscan.formats.fixed.format import Field
 from splitscan.formats.framing.encodings import resolve_encoding
 
 _ENCODINGS = ["UTF-8", "UTF-8", "UTF-8", "ISO-8859-1", "windows-1252", "UTF-16LE", "UTF-32BE", "GBK", "US-ASCII"]

@@ -60,7 +60,7 @@ KNOWN = {
     ),
     "text": Known("splitscan.formats.text.format", "Text", {"log": {}}),
     "fixed": Known("splitscan.formats.fixed.format", "Fixed"),
-    "fixed_width": Known("splitscan.formats.fixed_width.format", "FixedWidth"),
+    "fixed_width": Known("splitscan.formats.fixed.format", "FixedWidth"),
     "slices": Known("splitscan.formats.fixed.format", "Slices"),
     "json": Known("splitscan.formats.json.format", "Json", {"json": {}, "jsonl": {}, "ndjson": {}, "geojson": {}}),
     "log": Known("splitscan.formats.log.format", "Log"),

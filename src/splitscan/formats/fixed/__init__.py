@@ -1,1 +1,1 @@
-"""Records of a fixed length, and slices of any file."""
+"""Records of a fixed length, slices of any file, and columns at fixed places."""

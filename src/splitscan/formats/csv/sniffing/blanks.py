@@ -13,9 +13,8 @@ from splitscan.formats.csv.sniffing.evidence import quoted
 from splitscan.formats.csv.sniffing.found import ONE_COLUMN, shown
 from splitscan.formats.csv.sniffing.header import find_header
 from splitscan.formats.csv.sniffing.other_lines import layout_of
-from splitscan.formats.csv.sniffing.quotes import BETWEEN_TABS
 from splitscan.formats.csv.sniffing.reading import Reading
-from splitscan.formats.csv.sniffing.separators import IN_TEXT, LEAST_SCORE, is_constant, only_in_values
+from splitscan.formats.csv.sniffing.separators import BETWEEN_TABS, IN_TEXT, LEAST_SCORE, is_constant, only_in_values
 from splitscan.formats.csv.sniffing.values import BLANKS, Record, ValueKind, is_typed, kind_of
 
 _LEAST_LINES = 3

@@ -21,21 +21,19 @@ from splitscan.formats.csv.sniffing.found import (
     Setting,
     find_encoding,
 )
-from splitscan.formats.csv.sniffing.quotes import (
-    BETWEEN_TABS,
-    has_pipes_between_tabs,
-    is_separator,
-    with_doubt_of_line_ends,
-    with_doubt_of_quotes,
-    without_apostrophes,
-)
 from splitscan.formats.csv.sniffing.reading import Reading, Sample, after_lines, quotes_in_quotes
 from splitscan.formats.csv.sniffing.separators import (
+    BETWEEN_TABS,
     DOUBLED,
+    has_pipes_between_tabs,
     in_one_column,
     is_constant,
+    is_separator,
     makes_table,
+    with_doubt_of_line_ends,
+    with_doubt_of_quotes,
     with_doubt_of_separator,
+    without_apostrophes,
     without_parts_of_values,
 )
 from splitscan.formats.framing.encodings import detect_bom, resolve_encoding

@@ -13,13 +13,13 @@ from splitscan.formats.csv.sniffing.found import ONE_COLUMN, Confidence, Setting
 from splitscan.formats.csv.sniffing.header import is_contradicted
 from splitscan.formats.csv.sniffing.last_lines import about_last_lines
 from splitscan.formats.csv.sniffing.other_lines import about_other_lines
-from splitscan.formats.csv.sniffing.quotes import is_written_by_rule
 from splitscan.formats.csv.sniffing.reading import LINE_END, Reading, Sample
 from splitscan.formats.csv.sniffing.separators import (
     DOUBLED,
     LEAST_CONSISTENCY,
     LEAST_SCORE,
     is_constant,
+    is_written_by_rule,
     makes_table,
 )
 from splitscan.formats.csv.sniffing.values import is_typed
