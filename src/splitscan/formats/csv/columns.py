@@ -25,11 +25,10 @@ from splitscan.formats.column_rules import (
     written_of,
 )
 from splitscan.formats.contract import BlockSpelling, Projection
-from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout, text_of_blank
+from splitscan.formats.csv.decoder import CsvArrayDecoder, CsvDecoder, CsvLayout, CsvVariantDecoder, text_of_blank
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.csv.options import CsvOptions, HeaderMapping
-from splitscan.formats.csv.variant import CsvVariantDecoder
 from splitscan.formats.decoding.contract import Decoder, format_ddl, is_variant
 from splitscan.formats.decoding.values import Rescue
 from splitscan.formats.decoding.variant import ValueTypes, VariantRules

@@ -1,11 +1,10 @@
-"""CSV records by the reference: as columns, as arrays of their fields, or as nothing where no column is wanted."""
+"""CSV records by the reference: as columns, arrays of their fields, variants, or nothing where no column is wanted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -59,11 +58,6 @@ class CsvLayout:
     blanks: Mapping[int, BlankAs] = field(default_factory=dict)
     defaults: Mapping[int, pa.Scalar] = field(default_factory=dict)
 
-    def is_text(self, index: int) -> bool:
-        """True if a field is delivered as it is written."""
-        kind = self.kinds[index]
-        return bool(pa.types.is_string(kind) or pa.types.is_binary(kind))
-
     def is_short(self, count: int) -> bool:
         """True if a record with so many fields lacks some."""
         return count < (len(self.names) if self.least is None else self.least)
@@ -107,132 +101,25 @@ def text_of_blank(blank: BlankAs, kind: pa.DataType) -> str | None:
 FIELD_TOO_LONG = "field-too-long"
 
 
-@dataclass(slots=True)
-class Texts:
-    """Fields as texts, before they are values.
-
-    Attributes:
-        columns: By index of the field; null where a record has no value.
-        counts: Number of fields of each record.
-        extras: What comes after the last expected field, by record.
-    """
-
-    columns: dict[int, pa.Array]
-    counts: npt.NDArray[np.int64]
-    extras: dict[int, list[str | None]]
+CsvFields: TypeAlias = list[tuple[bytes, bool]]
+"""The fields of a record: value, and whether it was quoted."""
 
 
-@dataclass(frozen=True)
-class RecordValidator:
-    """Makes values of texts, and says what is wrong with which record.
-
-    Args:
-        layout: The columns.
-        rules: How values are written.
-        max_field_chars: Longest field in characters; ``None`` for no bound.
-        rescue: Where given, values and fields that do not fit are kept, and are no faults.
-        types: What fields that are variants may be.
-        variants: Which values are variants.
-    """
-
-    layout: CsvLayout
-    rules: Rules
-    max_field_chars: int | None
-    rescue: Rescue | None
-    types: ValueTypes
-    variants: VariantRules
-
-    def validate(self, frames: Frames, texts: Texts) -> Decoded:
-        """Values from texts, and what is wrong with which record."""
-        faults = self._structural_faults(frames, texts)
-        columns: list[pa.Array] = []
-        expected, unmatched = len(self.layout.names), frozenset(self.layout.unmatched)
-        unfit = {i: column for i, column in texts.columns.items() if i in unmatched}
-        for index in self.layout.wanted:
-            text, kind = texts.columns[index], self.layout.kinds[index]
-            if is_variant(kind):
-                column, bad = self._variants(text, texts.counts > index)
-            else:
-                column, bad = convert(text, kind, self.rules_of(index))
-            columns.append(self.layout.fill_missing(column, texts.counts, index))
-            if bad is not None and self.rescue is None:
-                self._report_bad(text, bad, index, faults)
-            elif bad is not None:
-                unfit[index] = pc.if_else(pa.array(bad), text, None)
-        rescued = self._rescued(unfit, texts.extras, expected, len(frames))
-        return Decoded(columns, len(frames), Faults(faults.values()), rescued)
-
-    def _variants(self, texts: pa.Array, are_there: npt.NDArray[np.bool_]) -> tuple[pa.Array, Bad | None]:
-        """Fields as variants, each by itself; a null is one, and a field that a record does not have is none."""
-        values: list[dict[str, bytes] | None] = []
-        bad = np.zeros(len(texts), dtype=np.bool_)
-        for row, text in enumerate(texts.to_pylist()):
-            keys = VariantKeys(VariantRules() if text is None else self.variants)
-            try:
-                values.append(keys.finish(variant.value_of_text(text, self.types)) if are_there[row] else None)
-            except VariantError:
-                bad[row] = True
-                values.append(None)
-        return pa.array(values, VARIANT), bad if bad.any() else None
-
-    def _rescued(
-        self, unfit: Mapping[int, pa.Array], extras: Mapping[int, Sequence[str | None]], expected: int, rows: int
-    ) -> pa.Array | None:
-        """The column of what does not fit: texts of fields by index; by record, the fields after the expected ones."""
-        if self.rescue is None or not self.rescue.wanted:
-            return None
-        members = {self.layout.names[i]: json_texts(unfit[i]) for i in sorted(unfit)}
-        named = {
-            row: extra_members([f"_c{expected + i}" for i in range(len(values))], values)
-            for row, values in extras.items()
-        }
-        return rescued_column(members, {row: text for row, text in named.items() if text}, rows, self.rescue.path)
-
-    def rules_of(self, index: int) -> Rules:
-        """How values of a field are written."""
-        return self.layout.rules.get(index, self.rules)
-
-    def _structural_faults(self, frames: Frames, texts: Texts) -> dict[int, Fault]:
-        expected = len(self.layout.names)
-        most = expected if self.rescue is None else self.rescue.max_fields
-        faults = {}
-        for row in np.flatnonzero(texts.counts != expected).tolist():
-            count = int(texts.counts[row])
-            if self.layout.is_short(count) or count > most:
-                faults[row] = wrong_count(expected).fault(row, count)
-        if self.max_field_chars is not None:
-            for text in (texts.columns[index] for index in sorted(texts.columns)):
-                long = pc.fill_null(pc.greater(pc.utf8_length(text), self.max_field_chars), False)
-                for row in np.flatnonzero(long.to_numpy(zero_copy_only=False)).tolist():
-                    faults.setdefault(row, too_long(self.max_field_chars).fault(row))
-        for row, code in frames.malformed.items():
-            faults[row] = malformed(code).fault(row)
-        return faults
-
-    def _report_bad(self, text: pa.Array, bad: Any, index: int, faults: dict[int, Fault]) -> None:
-        name, kind = self.layout.names[index], self.layout.kinds[index]
-        written = self.rules_of(index).written(kind, own=index in self.layout.rules)
-        written = f": {variant.too_long(self.variants)}" if is_variant(kind) else written
-        template = wrong_value(name, f"{type_name(kind)}{written}")
-        for row in np.flatnonzero(bad).tolist():
-            if row not in faults:
-                faults[row] = template.fault(row, text[row].as_py())
-
-
-def wrong_count(expected: int) -> FaultTemplate:
-    """Fault of records with another number of fields than expected."""
+def _wrong_count(expected: int) -> FaultTemplate:
     return FaultTemplate(FIELD_COUNT, "the record has ", f" fields where {expected} are expected")
 
 
-def too_long(most: int) -> FaultTemplate:
-    """Fault of records with a field of more characters than allowed."""
+def _too_long(most: int | None) -> FaultTemplate:
     return FaultTemplate(FIELD_TOO_LONG, f"a field is longer than maxCharsPerColumn={most}")
 
 
-def malformed(code: str) -> FaultTemplate:
-    """Fault of records whose bytes have no structure."""
+def _malformed(frames: Frames) -> dict[int, Fault]:
+    """Faults of records whose bytes have no structure."""
     reason = "the line ends inside quotes; with multiLine=true a quoted field may span lines"
-    return FaultTemplate(code, reason if code == UNCLOSED_QUOTE else code)
+    return {
+        record: Fault(record, code, reason if code == UNCLOSED_QUOTE else code, True)
+        for record, code in frames.malformed.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -267,15 +154,25 @@ class CsvDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records; a value that does not convert is null and reported."""
-        return self._validator.validate(frames, self._texts(list(self._split(data, frames))))
-
-    def _split(self, data: memoryview, frames: Frames) -> Iterator[list[tuple[bytes, bool]]]:
-        for record in records_in_utf8(data, frames, self.dialect.encoding):
-            yield split_fields(record, self.dialect.in_utf8)
-
-    @cached_property
-    def _validator(self) -> RecordValidator:
-        return RecordValidator(self.layout, self.rules, self.max_field_chars, self.rescue, self.types, self.variants)
+        records = records_in_utf8(data, frames, self.dialect.encoding)
+        rows = [split_fields(record, self.dialect.in_utf8) for record in records]
+        counts = np.array([len(row) for row in rows], dtype=np.int64)
+        texts = {index: self._column_of_texts(rows, counts, index) for index in self._read}
+        faults = self._structural_faults(frames, counts, texts)
+        columns: list[pa.Array] = []
+        unfit = {index: texts[index] for index in self.layout.unmatched if index in texts}
+        for index in self.layout.wanted:
+            text, kind = texts[index], self.layout.kinds[index]
+            if is_variant(kind):
+                column, bad = self._as_variants(text, counts > index)
+            else:
+                column, bad = convert(text, kind, self._rules_of(index))
+            columns.append(self.layout.fill_missing(column, counts, index))
+            if bad is not None and self.rescue is None:
+                self._report_bad(text, bad, index, faults)
+            elif bad is not None:
+                unfit[index] = pc.if_else(pa.array(bad), text, None)
+        return Decoded(columns, len(frames), Faults(faults.values()), self._rescued(unfit, rows))
 
     @property
     def _rescues(self) -> bool:
@@ -288,21 +185,11 @@ class CsvDecoder:
             return tuple(range(len(self.layout.names)))
         return (*self.layout.wanted, *(self.layout.unmatched if self._rescues else ()))
 
-    def _texts(self, rows: list[list[tuple[bytes, bool]]]) -> Texts:
-        expected = len(self.layout.names)
-        counts = np.array([len(fields) for fields in rows], dtype=np.int64)
-        columns = {}
-        for i in self._read:
-            raw = pa.array([self._raw(*f[i]) if i < len(f) else None for f in rows], pa.string())
-            column = self._meant(raw, i)
-            columns[i] = pc.if_else(pa.array(counts <= i), None, column) if i in self.layout.blanks else column
-        extras = {}
-        if self._rescues:
-            extras = {
-                row: [self._text(*each) for each in rows[row][expected:]]
-                for row in np.flatnonzero(counts > expected).tolist()
-            }
-        return Texts(columns, counts, extras)
+    def _column_of_texts(self, rows: Sequence[CsvFields], counts: npt.NDArray[np.int64], index: int) -> pa.Array:
+        """A field of each record before it is a value; null where there is none."""
+        raw = pa.array([self._raw(*row[index]) if index < len(row) else None for row in rows], pa.string())
+        column = self._meant(raw, index)
+        return pc.if_else(pa.array(counts <= index), None, column) if index in self.layout.blanks else column
 
     def _raw(self, value: bytes, quoted: bool) -> str | None:
         """A field before it is known what its text means: null where nothing is."""
@@ -324,14 +211,79 @@ class CsvDecoder:
         text = text.lstrip(SPACE) if self.trim_leading else text
         return text.rstrip(SPACE) if self.trim_trailing else text
 
-    def fields_of(self, row: bytes) -> list[str | None]:
-        """The fields of one record in UTF-8, as an array of texts has them."""
-        return [self._text(value, quoted) for value, quoted in split_fields(row, self.dialect.in_utf8)]
+    def _structural_faults(
+        self, frames: Frames, counts: npt.NDArray[np.int64], texts: Mapping[int, pa.Array]
+    ) -> dict[int, Fault]:
+        expected = len(self.layout.names)
+        most = expected if self.rescue is None else self.rescue.max_fields
+        faults = {}
+        for row in np.flatnonzero(counts != expected).tolist():
+            count = int(counts[row])
+            if self.layout.is_short(count) or count > most:
+                faults[row] = _wrong_count(expected).fault(row, count)
+        if self.max_field_chars is not None:
+            for text in (texts[index] for index in sorted(texts)):
+                long = pc.fill_null(pc.greater(pc.utf8_length(text), self.max_field_chars), False)
+                for row in np.flatnonzero(long.to_numpy(zero_copy_only=False)).tolist():
+                    faults.setdefault(row, _too_long(self.max_field_chars).fault(row))
+        return faults | _malformed(frames)
+
+    def _as_variants(self, texts: pa.Array, are_there: npt.NDArray[np.bool_]) -> tuple[pa.Array, Bad | None]:
+        """Fields as variants, each by itself; a null is one, and a field that a record does not have is none."""
+        values: list[dict[str, bytes] | None] = []
+        bad = np.zeros(len(texts), dtype=np.bool_)
+        for row, text in enumerate(texts.to_pylist()):
+            keys = VariantKeys(VariantRules() if text is None else self.variants)
+            try:
+                values.append(keys.finish(variant.value_of_text(text, self.types)) if are_there[row] else None)
+            except VariantError:
+                bad[row] = True
+                values.append(None)
+        return pa.array(values, VARIANT), bad if bad.any() else None
+
+    def _rules_of(self, index: int) -> Rules:
+        return self.layout.rules.get(index, self.rules)
+
+    def _report_bad(self, text: pa.Array, bad: Any, index: int, faults: dict[int, Fault]) -> None:
+        name, kind = self.layout.names[index], self.layout.kinds[index]
+        written = self._rules_of(index).written(kind, own=index in self.layout.rules)
+        written = f": {variant.too_long(self.variants)}" if is_variant(kind) else written
+        template = wrong_value(name, f"{type_name(kind)}{written}")
+        for row in np.flatnonzero(bad).tolist():
+            if row not in faults:
+                faults[row] = template.fault(row, text[row].as_py())
+
+    def _rescued(self, unfit: Mapping[int, pa.Array], rows: Sequence[CsvFields]) -> pa.Array | None:
+        """The column of what does not fit: texts of fields by index, and of each record the fields after the last."""
+        if self.rescue is None or not self.rescue.wanted:
+            return None
+        expected = len(self.layout.names)
+        members = {self.layout.names[i]: json_texts(unfit[i]) for i in sorted(unfit)}
+        extras = {}
+        for number, row in enumerate(rows):
+            names = [f"_c{i}" for i in range(expected, len(row))]
+            if text := extra_members(names, [self._text(*each) for each in row[expected:]]):
+                extras[number] = text
+        return rescued_column(members, extras, len(rows), self.rescue.path)
+
+    def texts_of(self, data: memoryview, frames: Frames) -> list[list[str | None]]:
+        """The fields of each record, as an array of texts has them."""
+        records = records_in_utf8(data, frames, self.dialect.encoding)
+        return [[self._text(*each) for each in split_fields(record, self.dialect.in_utf8)] for record in records]
 
     def _text(self, value: bytes, quoted: bool) -> str | None:
         text = value.decode("utf-8", "replace")
         text = (text or self.empty_value) if quoted else (self._trimmed(text) or self.null_value)
         return None if text == self.null_value else text
+
+    def fault_of(self, record: int, row: Sequence[str | None], most: int) -> Fault | None:
+        """Fault of a record that may have any number of fields up to *most*."""
+        if len(row) > most:
+            reason = f"the record has {len(row)} fields where maxColumns={most} are allowed"
+            return Fault(record, FIELD_COUNT, reason, True)
+        limit = self.max_field_chars
+        is_long = limit is not None and any(len(text or "") > limit for text in row)
+        return _too_long(limit).fault(record) if is_long else None
 
 
 @dataclass(frozen=True)
@@ -357,24 +309,11 @@ class CsvArrayDecoder:
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Decode records; a broken one keeps the fields that it has."""
-        records = records_in_utf8(data, frames, self.csv.dialect.encoding)
-        rows = [self.csv.fields_of(record) for record in records]
-        faults: dict[int, Fault] = {}
-        for record, row in enumerate(rows):
-            if (fault := self._fault(record, row)) is not None:
-                faults[record] = fault
-        faults |= {record: malformed(code).fault(record) for record, code in frames.malformed.items()}
+        rows = self.csv.texts_of(data, frames)
+        found = (self.csv.fault_of(record, row, self.max_fields) for record, row in enumerate(rows))
+        faults = {fault.record: fault for fault in found if fault is not None} | _malformed(frames)
         columns = [pa.array(map(self._kept, rows), self.kind)] if self.wanted else []
         return Decoded(columns, len(rows), Faults(faults.values()))
-
-    def _fault(self, record: int, row: list[str | None]) -> Fault | None:
-        if len(row) > self.max_fields:
-            reason = f"the record has {len(row)} fields where maxColumns={self.max_fields} are allowed"
-            return Fault(record, FIELD_COUNT, reason, True)
-        limit = self.csv.max_field_chars
-        if limit is not None and any(len(text or "") > limit for text in row):
-            return Fault(record, FIELD_TOO_LONG, f"a field is longer than maxCharsPerColumn={limit}", True)
-        return None
 
     def _kept(self, row: list[str | None]) -> list[str | None]:
         if self.elements is None:
@@ -384,10 +323,60 @@ class CsvArrayDecoder:
 
 
 @dataclass(frozen=True)
+class CsvVariantDecoder:
+    """Decodes CSV records whose fields are the members of one object.
+
+    Args:
+        csv: The dialect, and how fields become texts and values.
+        name: Of the column.
+        header: Names of the fields; ``None`` where they have none, and are ``_c0``, ``_c1`` ...
+        most: Most fields of a record without names.
+        wanted: Whether the column is asked for at all.
+    """
+
+    csv: CsvDecoder
+    name: str
+    header: Sequence[str] | None
+    most: int
+    wanted: bool = True
+
+    def decode(self, data: memoryview, frames: Frames) -> Decoded:
+        """Decode records; a broken one keeps the fields that have a name."""
+        rows = self.csv.texts_of(data, frames)
+        faults: dict[int, Fault] = {}
+        values: list[dict[str, bytes] | None] = []
+        for record, row in enumerate(rows):
+            fault = self._fault(record, row)
+            if self.wanted:
+                try:
+                    values.append(self._encoded(row))
+                except VariantError as error:
+                    values.append(None)
+                    fault = fault or wrong_value(self.name, f"variant: {error}").fault(record, f"{len(row)} fields")
+            if fault is not None:
+                faults[record] = fault
+        faults |= _malformed(frames)
+        return Decoded([pa.array(values, VARIANT)] if self.wanted else [], len(rows), Faults(faults.values()))
+
+    def _encoded(self, row: Sequence[str | None]) -> dict[str, bytes]:
+        keys = VariantKeys(self.csv.variants)
+        names = [f"_c{index}" for index in range(min(len(row), self.most))] if self.header is None else self.header
+        members = []
+        for name, text in zip(names, row, strict=False):
+            keys.add(name)
+            members.append((name, variant.value_of_text(text, self.csv.types)))
+        return keys.finish(keys.object(members))
+
+    def _fault(self, record: int, row: Sequence[str | None]) -> Fault | None:
+        if self.header is not None and len(row) != len(self.header):
+            return _wrong_count(len(self.header)).fault(record, len(row))
+        return self.csv.fault_of(record, row, self.most)
+
+
+@dataclass(frozen=True)
 class CsvFrameDecoder:
     """CSV records of which nothing is wanted, where no schema says how many fields they have."""
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         """Report the records whose bytes have no structure."""
-        broken = (malformed(code).fault(record) for record, code in frames.malformed.items())
-        return Decoded([], len(frames), Faults(broken))
+        return Decoded([], len(frames), Faults(_malformed(frames).values()))
