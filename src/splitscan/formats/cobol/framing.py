@@ -13,7 +13,7 @@ import numpy as np
 
 from splitscan.engine import kernel
 from splitscan.formats.cobol.notation import Segments
-from splitscan.formats.framing.contract import SHORT_RECORD, Need, Preamble, Splittability, has
+from splitscan.formats.framing.contract import SHORT_RECORD, Need, Preamble, Splittability, WholeReference, has
 from splitscan.formats.framing.encodings import US_ASCII
 from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, native
 from splitscan.formats.text.lines import DelimitedFormat, LineFormat
@@ -122,8 +122,15 @@ class CobolRecords(ABC):
                 return start
         return len(data) if at_end else Need.AFTER
 
-    def reference_framer(self) -> CobolReferenceFramer:
-        return CobolReferenceFramer(self)
+    def reference_framer(self) -> WholeReference:
+        return WholeReference(self._read_records)
+
+    def _read_records(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """The definition: from record to record."""
+        content = self.content(data)
+        for start, stop, _, code in self.each(content, at_end=True):
+            if self.is_read(content[start:stop], code):
+                yield start, stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,27 +203,6 @@ class LineRecords(CobolRecords):
 
     def rest_of_terminator(self, around: bytes) -> int:
         return self._lines.rest_of_terminator(around)
-
-
-class CobolReferenceFramer:
-    """The definition: all bytes of a file, from record to record."""
-
-    unfinished = None  # every tail of a file is a record
-
-    def __init__(self, format: CobolRecords) -> None:
-        self._format = format
-        self._data = bytearray()
-        self.records: list[tuple[int, int]] = []
-
-    def push(self, byte: int) -> None:
-        self._data.append(byte)
-
-    def finish(self) -> None:
-        content = self._format.content(bytes(self._data))
-        found = self._format.each(content, at_end=True)
-        self.records = [
-            (start, stop) for start, stop, _, code in found if self._format.is_read(content[start:stop], code)
-        ]
 
 
 def _finder(format: CobolRecords) -> NativeFraming | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from splitscan.errors import bad_option
-from splitscan.formats.framing.contract import SHORT_RECORD, Need, Preamble, Splittability
+from splitscan.formats.framing.contract import SHORT_RECORD, Need, Preamble, Splittability, WholeReference
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Buffer, Frames
 
@@ -89,8 +90,13 @@ class FixedFormat:
         """
         return 0
 
-    def reference_framer(self) -> FixedReferenceFramer:
-        return FixedReferenceFramer(self.record_length)
+    def reference_framer(self) -> WholeReference:
+        return WholeReference(self._pieces)
+
+    def _pieces(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """The definition: so many bytes after so many bytes."""
+        for start in range(0, len(data), self.record_length):
+            yield start, min(start + self.record_length, len(data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +113,3 @@ class SliceFormat(FixedFormat):
     option: ClassVar[str] = "sliceBytes"
     may_be_packed: ClassVar[bool | None] = None
     rest_is_a_fault: ClassVar[bool] = False
-
-
-class FixedReferenceFramer:
-    """The definition of both formats: count bytes."""
-
-    unfinished = None  # every tail of a file is a record
-
-    def __init__(self, record_length: int) -> None:
-        self._length = record_length
-        self._offset = self._start = 0
-        self.records: list[tuple[int, int]] = []
-
-    def push(self, byte: int) -> None:
-        self._offset += 1
-        if self._offset - self._start == self._length:
-            self.finish()
-
-    def finish(self) -> None:
-        if self._start < self._offset:
-            self.records.append((self._start, self._offset))
-            self._start = self._offset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.engine import kernel
-from splitscan.formats.framing.contract import Need, Preamble, ReferenceFramer, Splittability
+from splitscan.formats.framing.contract import Need, Preamble, Splittability, WholeReference, pushed
 from splitscan.formats.framing.encodings import Encoding
 from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, Units, as_units, native
 from splitscan.formats.text.lines import DelimitedFormat, LineFormat, line_format
@@ -125,44 +126,21 @@ class JsonLinesFormat:
     def droppable(self, data: Buffer) -> int:
         return self.lines.droppable(data)
 
-    def reference_framer(self) -> JsonLinesReferenceFramer:
-        lines = self.lines
-        return JsonLinesReferenceFramer(lines.reference_framer(), lines.encoding.codec)
+    def reference_framer(self) -> WholeReference:
+        return WholeReference(self._full_lines)
+
+    def _full_lines(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """The definition: lines, one byte at a time, without the blank ones."""
+        for start, stop in pushed(self.lines.reference_framer(), data).records:
+            text = data[start:stop].decode(self.encoding.codec, "replace")
+            if any(character > chr(_SPACE) for character in text):
+                yield start, stop
 
 
 @lru_cache(maxsize=64)
 def _native_lines(delimiter: bytes | None, encoding: Encoding) -> NativeFraming | None:
     lines = native("Json.lines", delimiter, encoding.unit_bytes, encoding.big_endian)
     return None if lines is None else NativeFraming(lines)
-
-
-class JsonLinesReferenceFramer:
-    """Lines, one byte at a time, without the blank ones."""
-
-    def __init__(self, lines: ReferenceFramer, codec: str) -> None:
-        self._lines = lines
-        self._codec = codec
-        self._seen = bytearray()
-
-    def push(self, byte: int) -> None:
-        self._seen.append(byte)
-        self._lines.push(byte)
-
-    def finish(self) -> None:
-        self._lines.finish()
-
-    @property
-    def records(self) -> list[tuple[int, int]]:
-        return [record for record in self._lines.records if not self._is_blank(*record)]
-
-    @property
-    def unfinished(self) -> int | None:
-        """Always ``None``: every tail of a file is a line."""
-        return self._lines.unfinished
-
-    def _is_blank(self, start: int, stop: int) -> bool:
-        text = bytes(self._seen[start:stop]).decode(self._codec, "replace")
-        return all(character <= chr(_SPACE) for character in text)
 
 
 def json_lines(line_sep: str | None, encoding: str) -> JsonLinesFormat:

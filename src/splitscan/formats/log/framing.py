@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from splitscan.formats.framing.contract import BEFORE_FIRST_RECORD, EncodedRecords, Need, Splittability
+from splitscan.formats.framing.contract import (
+    BEFORE_FIRST_RECORD,
+    EncodedRecords,
+    Need,
+    Splittability,
+    WholeReference,
+    pushed,
+)
 from splitscan.formats.framing.encodings import CR, UTF_8, Encoding
 from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, CountedRecords, Frames
 from splitscan.formats.log.options import begins
@@ -105,8 +112,18 @@ class LogFormat(EncodedRecords):
     def rest_of_terminator(self, around: bytes) -> int:
         return self._lines.rest_of_terminator(around)
 
-    def reference_framer(self) -> LogReferenceFramer:
-        return LogReferenceFramer(self)
+    def reference_framer(self) -> WholeReference:
+        return WholeReference(self._records)
+
+    def _records(self, data: bytes) -> list[tuple[int, int]]:
+        """The definition: lines one byte at a time, then which of them begin a record."""
+        found: list[tuple[int, int]] = []
+        for start, stop in pushed(self._lines.reference_framer(), data).records:
+            if found and not self.begin([data[start:stop]])[0]:
+                found[-1] = found[-1][0], stop
+            else:
+                found.append((start, stop))
+        return found
 
     def _first(self, data: memoryview, start: int, *, at_end: bool) -> int | None:
         lines = self._lines.frame(data[start:], at_end=at_end)
@@ -122,27 +139,3 @@ class LogFormat(EncodedRecords):
 def _contents(data: memoryview, lines: Frames) -> Iterable[bytes]:
     for start, stop in zip(lines.starts.tolist(), lines.stops.tolist(), strict=True):
         yield bytes(data[start : min(stop, start + HEAD_BYTES)])
-
-
-class LogReferenceFramer:
-    """The definition of :class:`LogFormat`: lines one byte at a time, then which of them begin a record."""
-
-    unfinished = None  # every tail of a file is a record
-
-    def __init__(self, format: LogFormat) -> None:
-        self._format = format
-        self._lines = LineFormat(format.encoding).reference_framer()
-        self._data = bytearray()
-        self.records: list[tuple[int, int]] = []
-
-    def push(self, byte: int) -> None:
-        self._lines.push(byte)
-        self._data.append(byte)
-
-    def finish(self) -> None:
-        self._lines.finish()
-        for start, stop in self._lines.records:
-            if self.records and not self._format.begin([bytes(self._data[start:stop])])[0]:
-                self.records[-1] = self.records[-1][0], stop
-            else:
-                self.records.append((start, stop))
