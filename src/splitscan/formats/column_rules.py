@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +21,7 @@ from splitscan.formats.framing.encodings import UTF_8, resolve_encoding
 from splitscan.formats.framing.frames import Frames
 from splitscan.options import ColumnOptions, ReadOptions
 from splitscan.options.read import column_options_of
-from splitscan.options.table import ValueRefusedError
+from splitscan.options.table import ValueRefusedError, python_twin
 from splitscan.path_text import as_text
 
 
@@ -138,13 +138,7 @@ def options_of(field: pa.Field) -> ColumnOptions:
 
 def with_options(field: pa.Field, options: ColumnOptions) -> pa.Field:
     """The field with metadata that says how it is read; nothing else of its metadata is kept."""
-    found = {
-        "default": options.default,
-        "format": options.format,
-        "blank_as": options.blank_as and options.blank_as.value,
-        _EXACT: None if options.exact_numbers is None else str(options.exact_numbers).lower(),
-    }
-    metadata = {PREFIX + name: value for name, value in found.items() if value is not None}
+    metadata = {PREFIX + python_twin(name): value for name, value in options.to_json().items()}
     return field.with_metadata(metadata) if metadata else field.remove_metadata()
 
 
@@ -173,8 +167,7 @@ def with_column_options(schema: pa.Schema, options: ReadOptions) -> pa.Schema:
 
 
 def _merged(weak: ColumnOptions, strong: ColumnOptions) -> ColumnOptions:
-    names = ("default", "format", "blank_as", "exact_numbers")
-    return replace(weak, **{n: value for n in names if (value := getattr(strong, n)) is not None})
+    return replace(weak, **{name: value for name, value in asdict(strong).items() if value is not None})
 
 
 def as_found(field: pa.Field) -> pa.Field:

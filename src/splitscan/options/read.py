@@ -7,7 +7,7 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -21,6 +21,7 @@ from splitscan.options.table import (
     ValueRefusedError,
     names,
     option,
+    plain_name,
     refuse_contradictions,
     size,
     whole,
@@ -67,11 +68,6 @@ METADATA_COLUMNS = (
 _LARGEST_RECORD_BYTES = 512 * MIB
 
 _LARGEST_READ_BYTES = 128 * MIB
-
-_NAMES = {
-    "default": "default", "format": "format", "blankas": "blank_as", "blank_as": "blank_as",
-    "exactnumbers": "exact_numbers", "exact_numbers": "exact_numbers",
-}  # fmt: skip
 
 
 def _parse_locale(value: Any) -> str:
@@ -289,6 +285,9 @@ class ColumnOptions:
             "exactNumbers": exact,
         }  # fmt: skip
         return {name: value for name, value in named.items() if value is not None}
+
+
+_NAMES = {spelling: each.name for each in fields(ColumnOptions) for spelling in (each.name, plain_name(each.name))}
 
 
 def column_options_of(given: Mapping[str, Any]) -> ColumnOptions:

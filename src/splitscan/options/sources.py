@@ -21,6 +21,7 @@ from splitscan.options.table import (
     declared_options,
     describe,
     fields_given,
+    names,
     option,
     parse_paths,
     parsed_values,
@@ -257,17 +258,6 @@ def _refuse() -> Any:
     raise ValueRefusedError
 
 
-def _message_columns(value: Any) -> tuple[str, ...]:
-    by_lower = {name.lower(): name for name in MESSAGE_COLUMNS}
-    given = [item.lower() for item in parse_paths(value)]
-    unknown = [repr(item) for item in given if item not in by_lower]
-    if unknown:
-        raise ValueRefusedError(f"leave out or correct {', '.join(unknown)}")
-    if len(set(given)) != len(given):
-        raise ValueRefusedError("give every name once")
-    return tuple(by_lower[item] for item in given)
-
-
 @dataclass(frozen=True, slots=True)
 class KafkaOptions:
     """Which messages are read, and how much of them at a time.
@@ -310,8 +300,6 @@ class KafkaOptions:
         whole(1), "How long brokers may be silent before that is an error.", 120_000, name="kafkaConsumer.pollTimeoutMs"
     )
     metadata_columns: tuple[str, ...] = option(
-        OptionKind("names", f"a comma-separated list of {', '.join(MESSAGE_COLUMNS)}", _message_columns, ",".join),
-        "Columns to add that a message has beside its value.",
-        (),
+        names(MESSAGE_COLUMNS), "Columns to add that a message has beside its value.", ()
     )
     client: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -221,10 +221,10 @@ def choice(members: type[enum.Enum]) -> OptionKind:
     return OptionKind("choice", allowed, parse, lambda member: str(member.value), choices=values)
 
 
-def names(valid: Sequence[str], numbered: str) -> OptionKind:
+def names(valid: Sequence[str], numbered: str | None = None) -> OptionKind:
     """Return the kind of lists of distinct names: a Python list, ``"a,b"``, or a JSON list ``'["a", "b"]'``."""
     by_lower = {name.lower(): name for name in valid}
-    with_number = re.compile(rf"{numbered}(0|[1-9][0-9]{{0,3}})")
+    with_number = re.compile("(?!)" if numbered is None else rf"{numbered}(0|[1-9][0-9]{{0,3}})")
 
     def parse(value: Any) -> tuple[str, ...]:
         items = _split_names(value)
@@ -233,12 +233,13 @@ def names(valid: Sequence[str], numbered: str) -> OptionKind:
         unknown = [repr(i) for i in items if i.lower() not in by_lower and not with_number.fullmatch(i.lower())]
         if unknown:
             raise ValueRefusedError(f"leave out or correct {', '.join(unknown)}")
-        items = [item.lower() for item in items]
+        items = [by_lower.get(item.lower(), item.lower()) for item in items]
         if len(set(items)) != len(items):
             raise ValueRefusedError("give every name once")
         return tuple(items)
 
-    return OptionKind("names", f"a comma-separated list of {', '.join(valid)}, {numbered}N", parse, ",".join)
+    shown = valid if numbered is None else (*valid, f"{numbered}N")
+    return OptionKind("names", f"a comma-separated list of {', '.join(shown)}", parse, ",".join)
 
 
 def parse_paths(value: Any) -> tuple[str, ...]:

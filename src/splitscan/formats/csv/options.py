@@ -19,6 +19,7 @@ from splitscan.options.table import (
     ValueRefusedError,
     character,
     choice,
+    declared_options,
     option,
     parse_paths,
     show_text,
@@ -271,24 +272,12 @@ class CsvOptions(TypedOptions):
     def __post_init__(self) -> None:
         for names, broken, fix in _conflicts(self):
             if broken:
-                seen = ", ".join(f"{name}={show_value(getattr(self, attribute))}" for name, attribute in names)
-                options = " and ".join(name for name, _ in names)
-                raise bad_option(f"options {options} contradict each other", seen, fix)
+                attributes = {each.name: each.attribute for each in declared_options(CsvOptions)}
+                seen = ", ".join(f"{name}={show_value(getattr(self, attributes[name]))}" for name in names)
+                raise bad_option(f"options {' and '.join(names)} contradict each other", seen, fix)
 
 
-_SEP, _QUOTE, _ESCAPE = ("sep", "sep"), ("quote", "quote"), ("escape", "escape")
-_COMMENT, _LINE_SEP = ("comment", "comment"), ("lineSep", "line_sep")
-_HEADER, _MAPPING, _ENFORCE = (
-    ("header", "header"),
-    ("headerMapping", "header_mapping"),
-    ("enforceSchema", "enforce_schema"),
-)
-_ARRAY = ("columnsArray", "columns_array")
-_VARIANT = ("singleVariantColumn", "single_variant_column")
-_CHAR_TO_ESCAPE = ("charToEscapeQuoteEscaping", "char_to_escape_quote_escaping")
-
-
-def _conflicts(csv: CsvOptions) -> list[tuple[list[tuple[str, str]], bool, str]]:
+def _conflicts(csv: CsvOptions) -> list[tuple[tuple[str, str], bool, str]]:
     """List the rules between options: which ones take part, whether the rule is broken, what to do."""
     line_ends = csv.line_sep or ""
     seps = csv.sep_marks if csv.sep == BLANK_RUNS else (csv.sep,)
@@ -302,33 +291,38 @@ def _conflicts(csv: CsvOptions) -> list[tuple[list[tuple[str, str]], bool, str]]
     is_doubled = special not in {None, csv.escape} and escape in {None, csv.quote}
     special = None if special in {csv.escape, NO_CHARACTER} else special
     return [
-        ([_SEP, _LINE_SEP], _has_newline(csv.sep_marks), "choose a separator without line ends"),
-        ([_QUOTE, _LINE_SEP], _has_newline(csv.quote), "choose a quote that is no line end"),
-        ([_ESCAPE, _LINE_SEP], _has_newline(csv.escape), "choose an escape that is no line end"),
-        ([_COMMENT, _LINE_SEP], _has_newline(csv.comment), "choose a comment character that is no line end"),
-        ([_SEP, _QUOTE], _within(csv.quote, csv.sep_marks), unquoted),
-        ([_SEP, _ESCAPE], _within(escape, csv.sep_marks), unquoted),
-        ([_SEP, _LINE_SEP], overlap, apart),
-        ([_QUOTE, _LINE_SEP], _within(csv.quote, line_ends), unquoted),
-        ([_ESCAPE, _LINE_SEP], _within(escape, line_ends), unquoted),
-        ([_COMMENT, _LINE_SEP], _within(csv.comment, line_ends), differ),
-        ([_COMMENT, _SEP], _within(csv.comment, csv.sep_marks), differ),
-        ([_COMMENT, _QUOTE], csv.comment is not None and csv.comment == csv.quote, differ),
-        ([_COMMENT, _ESCAPE], csv.comment is not None and csv.comment == escape, differ),
-        ([_CHAR_TO_ESCAPE, _ESCAPE], is_doubled, "leave out charToEscapeQuoteEscaping"),
-        ([_CHAR_TO_ESCAPE, _SEP], _within(special, csv.sep_marks), differ),
-        ([_CHAR_TO_ESCAPE, _QUOTE], special is not None and special == csv.quote, differ),
-        ([_CHAR_TO_ESCAPE, _COMMENT], special is not None and special == csv.comment, differ),
-        ([_CHAR_TO_ESCAPE, _LINE_SEP], _has_newline(special) or _within(special, line_ends), differ),
-        ([_MAPPING, _HEADER], by_name and not csv.header, "set header=true: without header there are no names"),
-        ([_ARRAY, _VARIANT], csv.columns_array and csv.single_variant_column is not None, "leave out one of them"),
-        ([_ARRAY, _HEADER], csv.columns_array and csv.header, "leave out header, and pass over the line with skipRows"),
+        (("sep", "lineSep"), _has_newline(csv.sep_marks), "choose a separator without line ends"),
+        (("quote", "lineSep"), _has_newline(csv.quote), "choose a quote that is no line end"),
+        (("escape", "lineSep"), _has_newline(csv.escape), "choose an escape that is no line end"),
+        (("comment", "lineSep"), _has_newline(csv.comment), "choose a comment character that is no line end"),
+        (("sep", "quote"), _within(csv.quote, csv.sep_marks), unquoted),
+        (("sep", "escape"), _within(escape, csv.sep_marks), unquoted),
+        (("sep", "lineSep"), overlap, apart),
+        (("quote", "lineSep"), _within(csv.quote, line_ends), unquoted),
+        (("escape", "lineSep"), _within(escape, line_ends), unquoted),
+        (("comment", "lineSep"), _within(csv.comment, line_ends), differ),
+        (("comment", "sep"), _within(csv.comment, csv.sep_marks), differ),
+        (("comment", "quote"), csv.comment is not None and csv.comment == csv.quote, differ),
+        (("comment", "escape"), csv.comment is not None and csv.comment == escape, differ),
+        (("charToEscapeQuoteEscaping", "escape"), is_doubled, "leave out charToEscapeQuoteEscaping"),
+        (("charToEscapeQuoteEscaping", "sep"), _within(special, csv.sep_marks), differ),
+        (("charToEscapeQuoteEscaping", "quote"), special is not None and special == csv.quote, differ),
+        (("charToEscapeQuoteEscaping", "comment"), special is not None and special == csv.comment, differ),
+        (("charToEscapeQuoteEscaping", "lineSep"), _has_newline(special) or _within(special, line_ends), differ),
+        (("headerMapping", "header"), by_name and not csv.header, "set header=true: without header there are no names"),
         (
-            [_MAPPING, _ENFORCE],
-            by_name and csv.enforce_schema is True,
-            "leave out enforceSchema: it skips headers unread",
+            ("columnsArray", "singleVariantColumn"),
+            csv.columns_array and csv.single_variant_column is not None,
+            "leave out one of them",
         ),
-    ]
+        (
+            ("columnsArray", "header"),
+            csv.columns_array and csv.header,
+            "leave out header, and pass over the line with skipRows",
+        ),
+        (("headerMapping", "enforceSchema"), by_name and csv.enforce_schema is True,
+         "leave out enforceSchema: it skips headers unread"),
+    ]  # fmt: skip
 
 
 def _within(character_: str | None, whole_text: str) -> bool:

@@ -12,17 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.formats.csv.options import BLANK_RUNS
+from splitscan.options.table import python_twin
 
 _DEFAULTS: Mapping[str, Any] = {
     "sep": ",", "quote": '"', "escape": "\\", "header": False, "multiLine": False, "skipRows": 0, "comment": None,
     "encoding": "UTF-8", "ignoreLeadingWhiteSpace": False,
 }  # fmt: skip
 
-ATTRIBUTES: Mapping[str, str] = {
-    "sep": "sep", "quote": "quote", "escape": "escape", "header": "header", "skipRows": "skip_rows",
-    "comment": "comment", "multiLine": "multi_line", "encoding": "encoding",
-    "ignoreLeadingWhiteSpace": "ignore_leading_white_space",
-}  # fmt: skip
+ATTRIBUTES: Mapping[str, str] = {name: python_twin(name) for name in _DEFAULTS}
 """Of a dialect, by Spark's names of its options."""
 
 ONE_COLUMN = "\x1f"
