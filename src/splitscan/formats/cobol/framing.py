@@ -106,8 +106,7 @@ class CobolRecords(ABC):
         found = _finder(self)
         if found is not None:
             return found.count(data)
-        frames = self.frame(data, at_end=False)
-        return CountedRecords(len(frames), frames.next_start)
+        return CountedRecords.of(self.frame(data, at_end=False))
 
     def is_read(self, record: memoryview, code: str | None) -> bool:
         """True if a record, or what is flagged with a code, is one of those that are read."""

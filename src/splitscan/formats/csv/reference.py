@@ -11,7 +11,15 @@ import numpy as np
 
 from splitscan.formats.csv.grammar import CsvGrammar, last_split_point
 from splitscan.formats.framing.encodings import CR, LF
-from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, CountedRecords, Frames, Offsets, Run, Summary
+from splitscan.formats.framing.frames import (
+    NO_OFFSETS,
+    Buffer,
+    Frames,
+    Offsets,
+    RecordFinder,
+    Run,
+    Summary,
+)
 
 UNCLOSED_QUOTE = "unclosed-quote"
 OUTSIDE, INSIDE, COMMENT = range(3)  # the states that a summary knows
@@ -217,7 +225,7 @@ class QuotedReferenceFramer:
         return self._position > self._content_start >= 0 and self.state not in {CsvState.COMMENT, CsvState.CR_SEEN}
 
 
-class CsvReferenceFraming:
+class CsvReferenceFraming(RecordFinder):
     """Finds records by the state machine: right, and slow.
 
     Args:
@@ -243,10 +251,6 @@ class CsvReferenceFraming:
         width = self._dialect.encoding.unit_bytes
         whole = at_end and machine.settled + len(data) % width == len(data)
         return Frames(starts, stops, len(data) if whole else machine.settled, malformed)
-
-    def count(self, data: Buffer) -> CountedRecords:
-        frames = self.frame(data, at_end=False)
-        return CountedRecords(len(frames), frames.next_start)
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets:
         if not self._dialect.multi_line or self._dialect.quote is None:

@@ -69,6 +69,11 @@ class CountedRecords(NamedTuple):
     records: int
     next_start: int
 
+    @classmethod
+    def of(cls, frames: Frames) -> CountedRecords:
+        """Count records that were found."""
+        return cls(len(frames), frames.next_start)
+
 
 def as_units(data: Buffer, unit_bytes: int, big_endian: bool) -> npt.NDArray[Any]:
     """View bytes as an array of code units without copying; a partial unit at the end is left out."""
@@ -175,16 +180,21 @@ def _address(data: bytes | memoryview) -> int:
 
 
 class RecordFinder(Protocol):
-    """Finds records of one grammar. Every answer is the reference's."""
+    """Finds records of one grammar. Every answer is the reference's, which is one of these."""
 
     def frame(self, data: Buffer, *, at_end: bool) -> Frames:
         """The complete records at the front of *data*, which begins outside of all records."""
 
     def count(self, data: Buffer) -> CountedRecords:
         """How many records ``frame(data, at_end=False)`` finds."""
+        return CountedRecords.of(self.frame(data, at_end=False))
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """Effect of *data* on a parser, for each state in which it may come to it."""
+        """Effect of *data* on a parser, for each state in which it may come to it.
+
+        By default none is known: one state after the other takes too long, so whoever composes reads instead.
+        """
+        return Summary(len(data), ())
 
     def open_starts(self, data: Buffer, longest_bytes: int) -> Offsets | None:
         """Offsets at which records would begin that do not end in *data*, or are longer than *longest_bytes*; in order.

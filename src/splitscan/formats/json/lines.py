@@ -68,8 +68,7 @@ class JsonLinesFormat:
         native = self._native
         if native is not None:
             return native.count(data)
-        frames = self.frame(data, at_end=False)
-        return CountedRecords(len(frames), frames.next_start)
+        return CountedRecords.of(self.frame(data, at_end=False))
 
     @property
     def _native(self) -> NativeFraming | None:

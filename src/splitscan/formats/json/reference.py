@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.formats.framing.encodings import LF
-from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Offsets, Passed, Summary
+from splitscan.formats.framing.frames import Buffer, Frames, Offsets, Passed, PassingFinder
 from splitscan.formats.json.outside import COLON, Outside
 from splitscan.formats.json.paths import (
     BACKSLASH,
@@ -278,7 +278,7 @@ class JsonReferenceFramer:
         self.state = JsonState.BETWEEN
 
 
-class JsonReferenceFraming:
+class JsonReferenceFraming(PassingFinder):
     """Finds records by the state machine: right, and slow.
 
     Args:
@@ -296,10 +296,6 @@ class JsonReferenceFraming:
             machine.finish()
         starts, stops = np.array(machine.records, dtype=np.int64).reshape(-1, 2).T.copy()
         return Frames(starts, stops, machine.next_start)
-
-    def count(self, data: Buffer) -> CountedRecords:
-        frames = self.frame(data, at_end=False)
-        return CountedRecords(len(frames), frames.next_start)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | None:
         """How many bytes at the front of *data* belong to no record, of a file with a path."""
@@ -357,11 +353,6 @@ class JsonReferenceFraming:
             if byte not in SPACE:
                 before, stop = byte, at + 1
         return np.sort(np.array([*found, *opened], dtype=np.int64))
-
-    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """Nothing: one state after the other takes too long, so whoever composes reads instead."""
-        del before, after, mark
-        return Summary(len(data), ())
 
     def state_after(self, data: Buffer) -> int:
         """The state after *data*."""

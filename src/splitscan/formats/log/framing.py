@@ -84,8 +84,7 @@ class LogFormat(EncodedRecords):
         return shown >= HEAD_BYTES and self.begin([bytes(part[:HEAD_BYTES])])[0]
 
     def count(self, data: Buffer) -> CountedRecords:
-        frames = self.frame(data, at_end=False)
-        return CountedRecords(len(frames), frames.next_start)
+        return CountedRecords.of(self.frame(data, at_end=False))
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         if at_start and not before:

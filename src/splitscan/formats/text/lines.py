@@ -88,8 +88,7 @@ class TerminatedRecords(EncodedRecords):
         native = self._native
         if native is not None:
             return native.count(data)
-        frames = self.frame(data, at_end=False)
-        return CountedRecords(len(frames), frames.next_start)
+        return CountedRecords.of(self.frame(data, at_end=False))
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         """Find the first record start at or after a position, looking back over the whole cluster of terminators.

@@ -27,7 +27,14 @@ import numpy.typing as npt
 
 from splitscan.errors import UsageError
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Offsets, Passed, Summary, as_units
+from splitscan.formats.framing.frames import (
+    Buffer,
+    Frames,
+    Offsets,
+    Passed,
+    PassingFinder,
+    as_units,
+)
 
 SPACE = b" \t\r\n"
 COMMENT, CDATA, INSTRUCTION, DECLARATION = b"<!--", b"<![CDATA[", b"<?", b"<!"
@@ -337,7 +344,7 @@ class XmlReferenceFramer:
             self.boundary = position
 
 
-class XmlReferenceFraming:
+class XmlReferenceFraming(PassingFinder):
     """Finds records by the state machine: right, and slow."""
 
     def __init__(self, symbols: Symbols) -> None:
@@ -349,10 +356,6 @@ class XmlReferenceFraming:
         starts, stops = (np.array(found, dtype=np.int64) * self._width for found in (machine.starts, machine.stops))
         next_start = len(data) if at_end and machine.is_between else machine.next_start
         return Frames(starts[: len(stops)], stops, next_start)
-
-    def count(self, data: Buffer) -> CountedRecords:
-        machine = self._run(data)
-        return CountedRecords(len(machine.stops), machine.next_start)
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | None:
         machine = XmlReferenceFramer(self._symbols)
@@ -379,11 +382,6 @@ class XmlReferenceFraming:
                 resume = machine.boundary * self._width
                 return Passed(resume, resume, past, False)
         return Passed(None, machine.done_bytes, machine, True)
-
-    def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
-        """Nothing: one place after the other takes too long, so whoever composes reads instead."""
-        del before, after, mark
-        return Summary(len(data), ())
 
     def is_between(self, data: Buffer) -> bool:
         """True if what follows *data* is outside of records and of marks."""
