@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from splitscan.formats.merge import MIXED, NO_VALUE, Evidence, disagreements, join, join_all, merge_schemas, spoken
+from splitscan.formats.merge import MIXED, NO_VALUE, disagreements, join, join_all, merge_schemas, spoken
 
 SCALARS = [
     pa.null(), pa.bool_(), pa.int32(), pa.int64(), pa.float64(), pa.date32(), pa.timestamp("us"),
@@ -74,28 +74,16 @@ def test_types_disagree_where_text_is_all_that_they_share(kinds: list[pa.DataTyp
         assert () in found
 
 
-def evidence_of(files: dict[str, pa.Schema]) -> Evidence:
-    return reduce(lambda e, path: e | Evidence.of_file(path, files[path]), files, Evidence())
-
-
 @given(FILES, st.randoms(use_true_random=False))
 def test_a_merge_does_not_depend_on_the_order_of_files(files: dict[str, pa.Schema], random: object) -> None:
     paths = list(files)
     random.shuffle(paths)  # type: ignore[attr-defined]
-    assert merge_schemas(evidence_of({path: files[path] for path in paths})) == merge_schemas(evidence_of(files))
-
-
-@given(FILES, FILES, FILES)
-def test_evidence_is_a_union(a: dict[str, pa.Schema], b: dict[str, pa.Schema], c: dict[str, pa.Schema]) -> None:
-    one, two, three = evidence_of(a), evidence_of(b), evidence_of(c)
-    assert one | two == two | one
-    assert (one | two) | three == one | (two | three)
-    assert one | one == one | Evidence() == one
+    assert merge_schemas((path, files[path]) for path in (*paths, *paths)) == merge_schemas(files.items())
 
 
 @given(FILES)
 def test_a_merge_loses_no_column_and_keeps_the_first_spelling_and_order(files: dict[str, pa.Schema]) -> None:
-    merged = merge_schemas(evidence_of(files))
+    merged = merge_schemas(files.items())
     first: dict[str, str] = {}
     for path in sorted(files):
         for name in files[path].names:
@@ -110,13 +98,13 @@ def test_a_merge_loses_no_column_and_keeps_the_first_spelling_and_order(files: d
 
 @given(FILES)
 def test_names_that_differ_in_case_are_kept_apart_where_they_must(files: dict[str, pa.Schema]) -> None:
-    merged = merge_schemas(evidence_of(files), match_case=True)
+    merged = merge_schemas(files.items(), match_case=True)
     assert {column.name for column in merged.columns} == {name for schema in files.values() for name in schema.names}
 
 
 @given(FILES)
 def test_every_conflict_names_a_column_that_is_text_only_because_files_disagree(files: dict[str, pa.Schema]) -> None:
-    merged = merge_schemas(evidence_of(files))
+    merged = merge_schemas(files.items())
     for conflict in merged.conflicts:
         (column,) = [column for column in merged.columns if column.name == conflict.column[0]]
         assert len({sighting.kind for sighting in conflict.sightings}) >= 2

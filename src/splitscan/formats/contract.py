@@ -1,5 +1,7 @@
 """Contract of formats: one object finds records, decodes them, and infers their columns."""
 
+# Over 400 lines: what formats and those who ask them hand each other is read together.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,9 +15,8 @@ from splitscan.errors import InvariantError
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import UTF_8, Encoding
-from splitscan.formats.framing.frames import Frames
-from splitscan.formats.merge import Evidence, MergedSchema
-from splitscan.formats.oddities import DroppedLines, RepeatedHeader, Suspects
+from splitscan.formats.framing.frames import Buffer, Frames
+from splitscan.formats.merge import MergedSchema
 from splitscan.options import ReadOptions, RecordOptions
 
 T = TypeVar("T")
@@ -147,17 +148,52 @@ def spread(files: Sequence[FileMetadata], most: int) -> list[FileMetadata]:
     return [full[(len(full) - 1) * i // (most - 1)] for i in range(most)] if most > 1 else full[:1]
 
 
-def evidence_of(schemas: Sequence[tuple[FileMetadata, pa.Schema]]) -> Evidence:
-    """Evidence of the columns of several files together."""
-    evidence = Evidence()
-    for file, schema in schemas:
-        evidence |= Evidence.of_file(file.path, schema)
-    return evidence
-
-
 def one_value(kind: pa.DataType) -> FoundSchema:
     """The columns of records that are one value."""
     return FoundSchema(pa.schema([(VALUE, kind)]), NOTHING)
+
+
+class DroppedLines(Protocol):
+    """Tells which of the lines that options drop look like records; of each its code, and its place."""
+
+    @property
+    def first(self) -> bool:
+        """True if the first record of a file is looked at."""
+
+    def before(self, head: bytes, preamble: Preamble, *, at_end: bool) -> Iterator[tuple[str, int]]:
+        """Lines before the first record, of the first bytes of a file."""
+
+    def between(self, record: bytes, gap: bytes, offset: int) -> Iterator[tuple[str, int]]:
+        """Lines after a record; *gap* begins at *offset* with what ends it."""
+
+    def begins_with_header(self, data: bytes, *, at_end: bool) -> str | None:
+        """Code of the first record of a file, with which *data* begins, if it looks like a header."""
+
+
+class Suspects(Protocol):
+    """Tells bytes that may hold what is odd from those that hold nothing of it, fast. Picklable."""
+
+    def may_be_in(self, data: Buffer) -> bool:
+        """True if these bytes, a part of a file after its head, may hold some of it."""
+
+
+class RepeatedHeader(Protocol):
+    """Tells the header of a file, which may come again, from other records."""
+
+    @property
+    def least_bytes(self) -> int:
+        """Length of the shortest record that may be the header."""
+
+    @property
+    def firsts(self) -> list[int]:
+        """Bytes that such a record may begin with."""
+
+    @property
+    def lasts(self) -> list[int]:
+        """Bytes that it may end with."""
+
+    def is_again(self, record: bytes) -> bool:
+        """True if a record is the header, however its names are written."""
 
 
 Own_contra = TypeVar("Own_contra", bound=RecordOptions, contravariant=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from splitscan.engine import DOCUMENT_VERSION
 from splitscan.errors import SchemaError, Where
-from splitscan.formats.contract import FoundSchema, Head, Heads, Summaries, evidence_of
+from splitscan.formats.contract import FoundSchema, Head, Heads, Summaries
 from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.framing.contract import encoding_of
 from splitscan.formats.framing.encodings import UTF_8, Encoding
@@ -121,7 +121,7 @@ def infer_members(rules: MemberRules, options: ReadOptions, heads: Heads, *, ref
     if rules.text is not None:  # one value in this file may be several in others
         types = struct_types(whole)
         schemas = [(file, pa.schema([_as_in(types, each) for each in schema])) for file, schema in schemas]
-    merged = merge_schemas(evidence_of(schemas), match_case=True)
+    merged = merge_schemas(((file.path, schema) for file, schema in schemas), match_case=True)
     whole_kind = pa.struct(merged.schema)
     if _count(whole_kind) > MOST_MEMBERS:
         raise _too_many(whole_kind, rules, samples[0][0].path)

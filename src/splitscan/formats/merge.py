@@ -241,21 +241,6 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """Evidence of columns, in any number of files. ``a | b`` is what both have seen: a union of sets."""
-
-    sightings: frozenset[Sighting] = frozenset()
-
-    @classmethod
-    def of_file(cls, path: str, schema: pa.Schema) -> Evidence:
-        """Evidence of one file."""
-        return cls(frozenset(Sighting(path, index, field.name, field.type) for index, field in enumerate(schema)))
-
-    def __or__(self, other: Evidence) -> Evidence:
-        return Evidence(self.sightings | other.sightings)
-
-
-@dataclass(frozen=True, slots=True)
 class Conflict:
     """A column, or a part of one, whose types in different files have nothing in common.
 
@@ -296,26 +281,26 @@ class MergedSchema:
         return pa.schema([(c.name, ANY_VALUE if c.kind == NO_VALUE else c.kind) for c in self.columns])
 
 
-def merge_schemas(evidence: Evidence, *, match_case: bool = False) -> MergedSchema:
-    """Merge what was seen into one schema.
+def merge_schemas(schemas: Iterable[tuple[str, pa.Schema]], *, match_case: bool = False) -> MergedSchema:
+    """Merge the schemas of files into one.
 
     Files count in the order of their paths, whatever order they were listed in. The columns of the first file come
     first, in its order and spelling; after them those that only later files have. A column's type is the join of its
     types (:func:`splitscan.formats.merge.join`); no column is lost.
 
     Args:
-        evidence: What was seen.
+        schemas: Of each file its path, and its columns; the type of one without a value is ``null``.
         match_case: Whether names that differ in case only are different columns.
 
     Example:
-        >>> one = Evidence.of_file("1.csv", pa.schema([("id", pa.int32())]))
-        >>> two = Evidence.of_file("2.csv", pa.schema([("n", pa.bool_()), ("ID", pa.float64())]))
-        >>> merge_schemas(two | one).schema
+        >>> one, two = pa.schema([("id", pa.int32())]), pa.schema([("n", pa.bool_()), ("ID", pa.float64())])
+        >>> merge_schemas([("2.csv", two), ("1.csv", one)]).schema
         id: double
         n: bool
     """
     by_name: dict[str, list[Sighting]] = defaultdict(list)
-    for sighting in sorted(evidence.sightings, key=lambda s: (s.path, s.position, s.name, str(s.kind))):
+    seen = {Sighting(path, i, field.name, field.type) for path, schema in schemas for i, field in enumerate(schema)}
+    for sighting in sorted(seen, key=lambda s: (s.path, s.position, s.name, str(s.kind))):
         by_name[sighting.name if match_case else sighting.name.lower()].append(sighting)
     columns = [MergedColumn(s[0].name, join_all([each.kind for each in s]), tuple(s)) for s in by_name.values()]
     conflicts = tuple(conflict for column in columns for conflict in _conflicts(column))

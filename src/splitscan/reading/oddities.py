@@ -9,9 +9,9 @@ import numpy as np
 
 from splitscan.blocks import BlockMetadata, Oddity
 from splitscan.content.storage import ByteSource, redact
+from splitscan.formats.contract import DroppedLines, RepeatedHeader
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.frames import Offsets
-from splitscan.formats.oddities import DroppedLines, RepeatedHeader
 from splitscan.reading.cursor import RecordChunk
 from splitscan.sizes import KIB
 

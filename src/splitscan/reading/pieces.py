@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from splitscan.blocks import BlockMetadata, ByteRange
 from splitscan.content.storage import ByteSource
+from splitscan.formats.contract import Suspects
 from splitscan.formats.framing.contract import FullFormat, Need, has
 from splitscan.formats.framing.frames import Summary
-from splitscan.formats.oddities import Suspects
 from splitscan.reading.cursor import keep_freed_memory
 
 PIECE_BYTES = 4 * 1024 * 1024

@@ -17,8 +17,8 @@ from splitscan.content.codecs.contract import ContainerError
 from splitscan.content.kept import IndexStore, KeptIndex
 from splitscan.content.storage import ByteSource, check_unchanged
 from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, Where
+from splitscan.formats.contract import Suspects
 from splitscan.formats.framing.contract import Preamble, RecordFormat, Splittability, has
-from splitscan.formats.oddities import Suspects
 from splitscan.formats.registry import format_of
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions

@@ -21,7 +21,7 @@ from splitscan.formats.contract import FoundSchema, Head, Summaries, spread
 from splitscan.formats.decoding.contract import deliverable
 from splitscan.formats.framing.contract import Preamble, Splittability
 from splitscan.formats.framing.frames import Frames, records_of
-from splitscan.formats.merge import Evidence, merge_schemas
+from splitscan.formats.merge import merge_schemas
 from splitscan.formats.registry import format_of, record_format
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.reading.block_reader import FramedRecords
@@ -357,11 +357,8 @@ def discover_schema(reading: ManagedReading, options: ReadOptions, files: Sequen
 
     A reader that declares its columns in ``open`` is asked for no row; another one is read for ``sampleBytes`` of rows.
     """
-    evidence = Evidence()
     sampled = spread(files, options.schema.sample_files)
-    for file in sampled:
-        evidence |= Evidence.of_file(file.path, deliverable(_schema_of(reading, options, file)))
-    merged = merge_schemas(evidence)
+    merged = merge_schemas((file.path, deliverable(_schema_of(reading, options, file))) for file in sampled)
     return FoundSchema(merged.schema, merged, len(sampled))
 
 

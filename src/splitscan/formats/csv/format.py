@@ -23,7 +23,6 @@ from splitscan.formats.contract import (
     Heads,
     Projection,
     Summaries,
-    evidence_of,
     spread,
 )
 from splitscan.formats.csv.columns import (
@@ -79,7 +78,7 @@ def infer_columns(csv: CsvOptions, options: ReadOptions, heads: Heads) -> FoundS
         types = types_of_texts(csv, as_texts, heads, names)
     else:
         types = [(file, pa.schema([(name, pa.string()) for name in found])) for file, found in names]
-    merged = merge_schemas(evidence_of(types))
+    merged = merge_schemas((file.path, schema) for file, schema in types)
     return FoundSchema(merged.schema, merged, max(len(sampled), len(types)))
 
 
@@ -201,38 +200,6 @@ def _names(head: Head) -> tuple[str, ...]:
 _SHOWN_CHARACTERS = 60
 
 
-def advice(csv: CsvOptions, text: str) -> str | None:
-    """Advice about a file that doubles quotes and is read with Spark's default escape."""
-    if csv.escape != "\\" or csv.quote is None or not _doubles_quotes(text, csv):
-        return None
-    return (
-        "doubles quotes inside quoted fields and never escapes one with a backslash: "
-        f"it probably wants option escape={csv.quote}"
-    )
-
-
-def contradiction(csv: CsvOptions, given: frozenset[str], text: str) -> Contradiction | None:
-    """A quoted field with a doubled quote in it, if no quote is escaped by a backslash and nobody asked for that.
-
-    Spark's default escape is the backslash. With it such fields keep their quotes, and separators in them end fields.
-    """
-    if csv.quote is None or csv.escape != "\\" or "escape" in given or f"\\{csv.quote}" in text:
-        return None
-    quote, sep = re.escape(csv.quote), csv.sep_pattern
-    edge = rf"(?:{sep}|[\r\n])"
-    found = re.search(rf"(?:\A|{edge})({quote}[^{quote}]*{quote}{quote}(?!{quote})(?!{edge})(?!\Z).{{0,20}})", text)
-    if found is None:
-        return None
-    return Contradiction(
-        "quotes inside quoted fields are doubled, and the escape character is a backslash: values would keep their "
-        "quotes, and separators in them would end fields",
-        found[1][-_SHOWN_CHARACTERS:],
-        {"escape": csv.quote},
-        "set escape='\"' (on the command line -o 'escape=\"'), as RFC 4180 has it; or escape='\\' to read it like this "
-        "all the same",
-    )
-
-
 def _doubles_quotes(text: str, csv: CsvOptions) -> bool:
     quote, sep = re.escape(csv.quote or ""), csv.sep_pattern
     edge = rf"(?:{sep}|[\r\n])"
@@ -313,13 +280,37 @@ class Csv(Format[CsvOptions]):
             check_flat(own, fields)
 
     def advice(self, own: CsvOptions, text: str) -> str | None:
-        return advice(own, text)
+        """Advice about a file that doubles quotes and is read with Spark's default escape."""
+        if own.escape != "\\" or own.quote is None or not _doubles_quotes(text, own):
+            return None
+        return (
+            "doubles quotes inside quoted fields and never escapes one with a backslash: "
+            f"it probably wants option escape={own.quote}"
+        )
 
     def contradiction(
         self, own: CsvOptions, given: frozenset[str], text: str, *, is_start: bool
     ) -> Contradiction | None:
-        """Doubled quotes in a quoted field, under an escape that nobody asked for."""
-        return contradiction(own, given, text)
+        """A quoted field with a doubled quote in it, if no quote is escaped by a backslash and nobody asked for that.
+
+        Spark's default escape is the backslash. With it such fields keep their quotes, and separators in them end
+        fields.
+        """
+        if own.quote is None or own.escape != "\\" or "escape" in given or f"\\{own.quote}" in text:
+            return None
+        quote, sep = re.escape(own.quote), own.sep_pattern
+        edge = rf"(?:{sep}|[\r\n])"
+        found = re.search(rf"(?:\A|{edge})({quote}[^{quote}]*{quote}{quote}(?!{quote})(?!{edge})(?!\Z).{{0,20}})", text)
+        if found is None:
+            return None
+        return Contradiction(
+            "quotes inside quoted fields are doubled, and the escape character is a backslash: values would keep their "
+            "quotes, and separators in them would end fields",
+            found[1][-_SHOWN_CHARACTERS:],
+            {"escape": own.quote},
+            "set escape='\"' (on the command line -o 'escape=\"'), as RFC 4180 has it; or escape='\\' to read it like "
+            "this all the same",
+        )
 
     def infer(self, own: CsvOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         """Names from the header, types from the values."""

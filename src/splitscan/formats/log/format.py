@@ -28,7 +28,6 @@ from splitscan.formats.contract import (
     FoundSchema,
     Heads,
     Projection,
-    evidence_of,
 )
 from splitscan.formats.csv.format import Csv, types_of_texts
 from splitscan.formats.decoding.contract import Decoder, Fault, FaultTemplate
@@ -135,7 +134,8 @@ class Log(Format[LogOptions]):
         if not (own.types_if_asked and options.reading.infer_schema and heads.chosen):
             return FoundSchema(columns, NOTHING)
         names = [(file, columns.names) for file in heads.chosen]
-        merged = merge_schemas(evidence_of(types_of_texts(w3c.csv_of(own), options, heads, names)))
+        types = types_of_texts(w3c.csv_of(own), options, heads, names)
+        merged = merge_schemas((file.path, schema) for file, schema in types)
         return FoundSchema(merged.schema, merged, len(names)) if merged.columns else FoundSchema(columns, NOTHING)
 
 

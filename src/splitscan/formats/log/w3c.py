@@ -10,7 +10,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from splitscan.errors import RecordError
-from splitscan.formats.contract import FoundSchema, Head, Heads, Summaries, evidence_of
+from splitscan.formats.contract import FoundSchema, Head, Heads, Summaries
 from splitscan.formats.csv.columns import unique_names
 from splitscan.formats.csv.framing import QuotedFormat
 from splitscan.formats.csv.grammar import CsvGrammar
@@ -128,7 +128,7 @@ def found_columns(heads: Heads) -> FoundSchema:
     """The columns that the heads of files name, each once."""
     found = heads.look_for_names(heads.chosen, _header, _KEPT_NAMES)
     types = [(file, pa.schema([_field(name) for name in unique_names(names)])) for file, names in found if names]
-    merged = merge_schemas(evidence_of(types))
+    merged = merge_schemas((file.path, schema) for file, schema in types)
     return FoundSchema(merged.schema, merged, max(len(heads.chosen), len(types)))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.ddl import parse_ddl
-from splitscan.formats.merge import MIXED, Evidence, join, merge_schemas, spoken
+from splitscan.formats.merge import MIXED, join, merge_schemas, spoken
 
 KINDS = [
     pa.null(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.date32(),
@@ -53,10 +53,7 @@ def test_what_holds_the_values_of_two_types(left: str, right: str, wanted: str) 
 def test_schemas_one_after_the_other_come_to_one(  # parity 29, 30, 32
 ) -> None:
     schemas = ["a int, b string", "B string, a long", "a int", "c date, a int", "d boolean"]
-    evidence = Evidence()
-    names = []
-    for number, text in enumerate(schemas):
-        evidence |= Evidence.of_file(f"{number}", parse_ddl(text))
-        names.append(merge_schemas(evidence).schema.names)
+    files = [(f"{number}", parse_ddl(text)) for number, text in enumerate(schemas)]
+    names = [merge_schemas(files[: count + 1]).schema.names for count in range(len(files))]
     assert names == [["a", "b"], ["a", "b"], ["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]]
-    assert merge_schemas(evidence).schema == parse_ddl("a bigint, b string, c date, d boolean")
+    assert merge_schemas(files).schema == parse_ddl("a bigint, b string, c date, d boolean")
