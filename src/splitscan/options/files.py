@@ -20,6 +20,7 @@ from splitscan.options.table import (
     OptionKind,
     ValueRefusedError,
     option,
+    read_json,
     show_text,
     size,
     whole,
@@ -185,11 +186,7 @@ def _settings_as_json(settings: Mapping[str, Any]) -> str:
 
 
 def _parse_settings(value: Any) -> StorageOptions:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            raise ValueRefusedError from None  # the decoder's message would carry the text
+    value = read_json(value)  # whose own message would carry the text
     if not isinstance(value, Mapping):
         raise ValueRefusedError
     try:

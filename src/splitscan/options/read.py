@@ -22,6 +22,7 @@ from splitscan.options.table import (
     names,
     option,
     plain_name,
+    read_json,
     refuse_contradictions,
     size,
     whole,
@@ -327,16 +328,15 @@ def _as_text(value: Any) -> str:
     raise ValueRefusedError("write defaults and formats as texts or numbers")
 
 
+_LIKE = 'write it like {"price": {"default": "0"}}'
+
+
 def _parse_columns(value: Any) -> tuple[tuple[str, ColumnOptions], ...]:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value, parse_float=str, parse_int=str)  # as written: digits must survive
-        except ValueError:
-            raise ValueRefusedError('write it like {"price": {"default": "0"}}') from None
+    value = read_json(value, _LIKE, parse_float=str, parse_int=str)  # as written: digits must survive
     if isinstance(value, tuple) and all(isinstance(each, tuple) for each in value):
         return value
     if not isinstance(value, Mapping) or not all(isinstance(each, Mapping) for each in value.values()):
-        raise ValueRefusedError('write it like {"price": {"default": "0"}}')
+        raise ValueRefusedError(_LIKE)
     names = [str(name).lower() for name in value]
     if len(set(names)) != len(names):
         raise ValueRefusedError("give every column once")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -25,6 +24,7 @@ from splitscan.options.table import (
     option,
     parse_paths,
     parsed_values,
+    read_json,
     refuse_contradictions,
     size,
     suggestion_for,
@@ -204,7 +204,7 @@ def _offsets(*, start: bool) -> OptionKind:
             return value
         if isinstance(value, str) and value.strip().lower() in words:
             return OffsetChoice(_WORDS[value.strip().lower()])
-        topics = _read_json(value)
+        topics = read_json(value)
         if not isinstance(topics, Mapping) or not topics:
             raise ValueRefusedError
         named = [
@@ -220,7 +220,7 @@ def _offsets(*, start: bool) -> OptionKind:
 
 
 def _assigned(value: Any) -> Assigned:
-    topics = _read_json(value)
+    topics = read_json(value)
     if not isinstance(topics, Mapping) or not topics:
         raise ValueRefusedError
     return tuple(
@@ -230,15 +230,6 @@ def _assigned(value: Any) -> Assigned:
             for number in (numbers if isinstance(numbers, list) else _refuse())
         )
     )
-
-
-def _read_json(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        raise ValueRefusedError from None
 
 
 def _partition(value: Any) -> int:

@@ -253,6 +253,21 @@ def parse_paths(value: Any) -> tuple[str, ...]:
 PATHS = OptionKind("names", "a comma-separated list of columns", parse_paths, ",".join)
 
 
+def read_json(value: Any, fix: str | None = None, *, says_why: bool = False, **how: Any) -> Any:
+    """Read what is written as JSON; another value than a text is taken as it is.
+
+    Args:
+        value: Of an option.
+        fix: As of a :class:`ValueRefusedError`.
+        says_why: Whether that goes on with what is wrong with the text.
+        how: See ``json.loads``.
+    """
+    try:
+        return json.loads(value, **how) if isinstance(value, str) else value
+    except ValueError as error:
+        raise ValueRefusedError(f"{fix}: {error}" if says_why else fix) from None
+
+
 def _split_listed(text: str) -> list[str]:
     items: list[str] = []
     position = 0
@@ -272,10 +287,7 @@ def _split_names(value: Any) -> list[Any]:
             return []
         if not value.lstrip().startswith("["):
             return _split_listed(value)
-        try:
-            value = json.loads(value)
-        except ValueError:
-            raise ValueRefusedError("write a name that begins with [ as a JSON list") from None
+        value = read_json(value, "write a name that begins with [ as a JSON list")
     if isinstance(value, list | tuple):
         return list(value)
     raise ValueRefusedError

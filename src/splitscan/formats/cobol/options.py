@@ -25,6 +25,7 @@ from splitscan.options.table import (
     OptionKind,
     ValueRefusedError,
     option,
+    read_json,
     refuse_contradictions,
     show_text,
     whole,
@@ -83,12 +84,10 @@ _SEGMENTS = OptionKind("mapping", "groups, each with kinds of records", _parse_s
 
 
 def _parse_lengths(value: Any) -> tuple[tuple[str, int], ...]:
-    try:
-        found = json.loads(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise ValueRefusedError(f'write it like {{"A": 100, "_": 40}}: {error}') from None
+    said = 'write it like {"A": 100, "_": 40}'
+    found = read_json(value, said, says_why=True)
     if not isinstance(found, Mapping) or not found or not all(_is_length(length) for length in found.values()):
-        raise ValueRefusedError('write it like {"A": 100, "_": 40}, with positive whole numbers')
+        raise ValueRefusedError(f"{said}, with positive whole numbers")
     return tuple((str(text), int(length)) for text, length in found.items())
 
 
@@ -103,10 +102,7 @@ _LENGTHS = OptionKind(
 
 def _parse_mappings(value: Any) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
     said = 'write it like {"ITEMS": {"A": 0, "B": 2}}'
-    try:
-        found = json.loads(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise ValueRefusedError(f"{said}: {error}") from None
+    found = read_json(value, said, says_why=True)
     if not isinstance(found, Mapping) or not all(isinstance(each, Mapping) for each in found.values()):
         raise ValueRefusedError(said)
     pairs = {str(name): tuple((str(text), items) for text, items in each.items()) for name, each in found.items()}
