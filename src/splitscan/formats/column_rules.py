@@ -12,7 +12,15 @@ import pyarrow.compute as pc
 from splitscan.blocks import FileMetadata
 from splitscan.errors import SchemaError, UsageError, Where, bad_option
 from splitscan.formats.contract import Projection
-from splitscan.formats.decoding.contract import Decoded, Decoder, format_ddl, is_variant, quoted_name, type_name
+from splitscan.formats.decoding.contract import (
+    Decoded,
+    Decoder,
+    format_ddl,
+    has_part,
+    is_variant,
+    quoted_name,
+    type_name,
+)
 from splitscan.formats.decoding.conversions import Rules, convert, is_number
 from splitscan.formats.decoding.patterns import compiled
 from splitscan.formats.decoding.values import Rescue
@@ -183,18 +191,11 @@ def as_found(field: pa.Field) -> pa.Field:
         True
     """
     said = options_of(field)
-    if not _has_numbers(field.type):
+    if not has_part(field.type, is_number):
         return field if said.exact_numbers is None else with_options(field, replace(said, exact_numbers=None))
     if said.exact_numbers is not None:
         return field
     return field.with_metadata({**(field.metadata or {}), PREFIX + _EXACT: "true"})
-
-
-def _has_numbers(kind: pa.DataType) -> bool:
-    """True if values of a type are numbers, or have parts that are."""
-    if pa.types.is_nested(kind):
-        return any(_has_numbers(kind.field(index).type) for index in range(kind.num_fields))
-    return is_number(kind)
 
 
 def rules_of(field: pa.Field, rules: Rules) -> Rules:
@@ -312,7 +313,7 @@ def _check(field: pa.Field, said: ColumnOptions, options: ReadOptions) -> None:
             raise _refused(field, "format", said.format, f"column {field.name!r} is {kind}, and has no pattern",
                            "give patterns to dates, times and timestamps")  # fmt: skip
         compiled(said.format)
-    if said.exact_numbers and not _has_numbers(kind):
+    if said.exact_numbers and not has_part(kind, is_number):
         raise _refused(field, "exactNumbers", "true", f"column {field.name!r} is {kind}, and has no number",
                        "leave it out")  # fmt: skip
     if said.blank_as is not None and (not options.format.is_flat or is_variant(kind)):

@@ -36,51 +36,39 @@ from splitscan.formats.decoding.variant import ValueTypes, VariantRules
 _SHOWN_CHARACTERS = 80  # of a header and of a schema in a message
 
 
-def array_decoder(wanted: Projection, csv: CsvOptions, format: QuotedFormat) -> Decoder:
-    """The decoder of a file whose records are arrays of fields."""
-    return CsvArrayDecoder(
-        _fields_decoder(wanted, csv, format, _layout(wanted, wanted.fields.names), None),
-        kind=wanted.fields.field(0).type,
-        max_fields=csv.max_columns,
-        elements=wanted.elements,
-        wanted=bool(wanted.validated),
-    )
-
-
-def variant_decoder(
+def records_decoder(
     wanted: Projection, csv: CsvOptions, format: QuotedFormat, file: FileMetadata, header: Sequence[str] | None
 ) -> Decoder:
-    """The decoder of a file whose records are one variant each: what its header says names the members.
+    """The decoder of a file whose fields are columns, or one array, or the members of one variant.
 
     Raises:
-        SchemaError: If the header has too many columns.
+        SchemaError: If the file's header does not agree with the schema, or has too many columns.
     """
-    names = wanted.fields.names
-    check_width(csv, file, header or ())
-    return CsvVariantDecoder(
-        _fields_decoder(wanted, csv, format, _layout(wanted, names), None),
-        name=names[0],
-        header=header if csv.header else None,
-        most=csv.max_columns,
-        wanted=bool(wanted.validated),
-    )
+    own = wanted.fields.names
+    if csv.single_variant_column is not None:
+        check_width(csv, file, header or ())
+        return CsvVariantDecoder(
+            _fields_decoder(wanted, csv, format, _layout(wanted, own), None),
+            name=own[0],
+            header=header if csv.header else None,  # what it says names the members
+            most=csv.max_columns,
+            wanted=bool(wanted.validated),
+        )
+    if wanted.is_array:
+        return CsvArrayDecoder(
+            _fields_decoder(wanted, csv, format, _layout(wanted, own), None),
+            kind=wanted.fields.field(0).type,
+            max_fields=csv.max_columns,
+            elements=wanted.elements,
+            wanted=bool(wanted.validated),
+        )
+    layout = _layout(wanted, field_names(wanted, csv, file, header))
+    decoder = _fields_decoder(wanted, csv, format, layout, rescue_for(wanted, file, csv.max_columns))
+    return _filled(wanted, decoder, layout)
 
 
 def _variants(csv: CsvOptions) -> VariantRules:
     return VariantRules(csv.variant_allow_duplicate_keys, csv.max_variant_bytes)
-
-
-def columns_decoder(
-    wanted: Projection, csv: CsvOptions, format: QuotedFormat, file: FileMetadata, header: Sequence[str] | None
-) -> Decoder:
-    """The decoder of a file whose fields are columns.
-
-    Raises:
-        SchemaError: If the file's header does not agree with the schema.
-    """
-    layout = _layout(wanted, field_names(wanted, csv, file, header))
-    decoder = _fields_decoder(wanted, csv, format, layout, rescue_for(wanted, file, csv.max_columns))
-    return _filled(wanted, decoder, layout)
 
 
 def block_spelling(wanted: Projection, csv: CsvOptions, dialect: CsvGrammar) -> BlockSpelling:

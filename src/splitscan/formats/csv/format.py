@@ -26,17 +26,15 @@ from splitscan.formats.contract import (
     spread,
 )
 from splitscan.formats.csv.columns import (
-    array_decoder,
     block_spelling,
     check_array,
     check_flat,
     check_width,
-    columns_decoder,
     field_names,
     header_mismatch,
+    records_decoder,
     shown_names,
     unique_names,
-    variant_decoder,
 )
 from splitscan.formats.csv.decoder import CsvFrameDecoder
 from splitscan.formats.csv.dropped import CsvHeader, CsvSuspects, DroppedRows
@@ -228,11 +226,7 @@ class Csv(Format[CsvOptions]):
             return CsvFrameDecoder()
         if not isinstance(preamble.format, QuotedFormat):
             raise InvariantError("CSV is framed as CSV", Where(file.path), seen=preamble.format.name)
-        if own.single_variant_column is not None:
-            return variant_decoder(wanted, own, preamble.format, file, preamble.header)
-        if wanted.is_array:
-            return array_decoder(wanted, own, preamble.format)
-        return columns_decoder(wanted, own, preamble.format, file, preamble.header)
+        return records_decoder(wanted, own, preamble.format, file, preamble.header)
 
     def block_spelling(self, own: CsvOptions, wanted: Projection) -> BlockSpelling:
         return block_spelling(wanted, own, CsvGrammar.of(own))

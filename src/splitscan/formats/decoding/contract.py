@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, overload
 
@@ -46,11 +46,20 @@ def is_variant(kind: pa.DataType) -> bool:
     return bool(kind == VARIANT and kind.field(1).metadata)
 
 
+def has_part(kind: pa.DataType, test: Callable[[pa.DataType], bool]) -> bool:
+    """True if a type, or a part of it, passes a test."""
+    parts = range(kind.num_fields) if pa.types.is_nested(kind) else ()
+    return bool(test(kind)) or any(has_part(kind.field(index).type, test) for index in parts)
+
+
 def holds_variant(kind: pa.DataType) -> bool:
     """True if a type is that of variants, or has a part that is."""
-    if is_variant(kind):
-        return True
-    return pa.types.is_nested(kind) and any(holds_variant(kind.field(i).type) for i in range(kind.num_fields))
+    return has_part(kind, is_variant)
+
+
+def holds_time(kind: pa.DataType) -> bool:
+    """True if a type is that of times of day, or has a part that is."""
+    return has_part(kind, pa.types.is_time)
 
 
 def type_name(kind: pa.DataType) -> str:
@@ -286,13 +295,6 @@ def _levels(kind: pa.DataType) -> int:
     if _are.is_map(kind):
         return 1 + max(_levels(kind.key_type), _levels(kind.item_type))
     return 1 + max((_levels(kind.field(index).type) for index in range(kind.num_fields)), default=0)
-
-
-def holds_time(kind: pa.DataType) -> bool:
-    """True if a type is that of times of day, or has a part that is."""
-    if not _are.is_nested(kind):
-        return bool(_are.is_time(kind))
-    return any(holds_time(kind.field(index).type) for index in range(kind.num_fields))
 
 
 def deliverable(schema: pa.Schema) -> pa.Schema:
