@@ -14,7 +14,7 @@ import pyarrow as pa
 from splitscan.engine import DOCUMENT_VERSION
 from splitscan.errors import SchemaError, Where
 from splitscan.formats.contract import FoundSchema, Head, Heads, Summaries
-from splitscan.formats.decoding.contract import format_ddl
+from splitscan.formats.decoding.contract import MOMENT, format_ddl
 from splitscan.formats.framing.contract import encoding_of
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import Frames, as_bytes, native, plain_charset, records_in_utf8
@@ -25,8 +25,6 @@ MOST_MEMBERS = 10_000
 """Of records, at all levels together, as BigQuery allows columns: names beyond that are data, not columns."""
 
 _JOINED_RECORDS = 1000  # whose types are joined at once, so that no type is made again with every record
-
-_TIMESTAMP = pa.timestamp("us", "UTC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +301,7 @@ def _struct(members: list[Any]) -> pa.DataType:
 
 def _kind(plain: Any) -> pa.DataType:
     if isinstance(plain, str):
-        return _TIMESTAMP if plain == "timestamp" else pa.type_for_alias(plain)
+        return MOMENT if plain == "timestamp" else pa.type_for_alias(plain)
     if "members" in plain:
         return _struct(plain["members"])
     if "items" in plain:
@@ -322,7 +320,7 @@ def _plain(kind: pa.DataType) -> Any:
         return {"items": _plain(kind.value_type)}
     if pa.types.is_decimal(kind):
         return {"wide" if pa.types.is_decimal256(kind) else "decimal": [kind.precision, kind.scale]}
-    return "timestamp" if kind == _TIMESTAMP else str(kind).removesuffix("[day]")
+    return "timestamp" if kind == MOMENT else str(kind).removesuffix("[day]")
 
 
 def _count(kind: pa.DataType) -> int:

@@ -23,12 +23,13 @@ from functools import partial, reduce
 
 import pyarrow as pa
 
+from splitscan.formats.decoding.contract import MOMENT, MOST_DIGITS
+
 NO_VALUE = pa.null()
 ANY_VALUE = pa.string()
 ELEMENT = "element"
 """What stands in a path for the elements of an array."""
 
-MOST_DIGITS = 38
 WIDE = pa.uint64()
 """While types are joined: a ``bigint`` of whose values some have more digits than every double holds.
 
@@ -40,7 +41,7 @@ MIXED = pa.large_string()
 _WHOLE_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20, WIDE: 20}  # as Spark counts
 _WHOLE = tuple(_WHOLE_DIGITS)  # narrow to wide
 _FLOATS = frozenset({pa.float32(), pa.float64()})
-_TIMES = (pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # each holds the ones before it
+_TIMES = (pa.date32(), pa.timestamp("us"), MOMENT)  # each holds the ones before it
 
 
 def join(left: pa.DataType, right: pa.DataType, text: str | None = None) -> pa.DataType:

@@ -17,11 +17,10 @@ from splitscan.formats.cobol.nodes import Children, Group, Leaf, Node, Pieces, T
 from splitscan.formats.cobol.notation import Notation, NoValueError, expand
 from splitscan.formats.cobol.segments import MISSING_SEGMENT, Base, Hierarchy
 from splitscan.formats.decoding.contract import Decoded, Faults, FaultTemplate, type_name, wrong_value
+from splitscan.formats.decoding.conversions import INTEGER_BITS, in_bits
 from splitscan.formats.decoding.values import NOT_BEGUN_WORDING, SHORT_WORDING, Rescue, with_path
 from splitscan.formats.framing.contract import BEFORE_FIRST_RECORD, SHORT_RECORD
 from splitscan.formats.framing.frames import Frames, records_of
-
-_BITS = {pa.int32(): 32, pa.int64(): 64}
 
 
 def read_value(notation: Notation, leaf: Leaf, data: bytes, kind: pa.DataType) -> Any:
@@ -44,9 +43,9 @@ def _fitting(number: int, leaf: Leaf, kind: pa.DataType) -> int | Decimal:
     if leaf.digits and abs(number) >= 10**leaf.digits:
         raise NoValueError
     number *= 10**leaf.raised
-    bits = _BITS.get(kind)
+    bits = INTEGER_BITS.get(kind)
     if bits is not None:
-        if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+        if not in_bits(number, bits):
             raise NoValueError
         return number
     if abs(number) >= 10**kind.precision:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from splitscan.formats.contract import Summaries
 from splitscan.formats.csv.options import CsvOptions
+from splitscan.formats.decoding.contract import MOMENT, MOST_DIGITS
 from splitscan.formats.decoding.conversions import (
     LOST,
     NANOSECONDS,
@@ -20,7 +21,7 @@ from splitscan.formats.decoding.conversions import (
 )
 from splitscan.formats.framing.frames import native
 from splitscan.formats.members import inference_document
-from splitscan.formats.merge import ANY_VALUE, MOST_DIGITS, NO_VALUE, WIDE
+from splitscan.formats.merge import ANY_VALUE, NO_VALUE, WIDE
 
 # A bit for each type, from the narrowest on, as in the kernel.
 _INT, _LONG, _DECIMAL, _DOUBLE, _DATE, _TIMESTAMP, _BOOLEAN = (1 << bit for bit in range(7))
@@ -28,7 +29,7 @@ _NUMBERS = _INT | _LONG | _DECIMAL | _DOUBLE
 _ALL = (1 << 7) - 1
 _KINDS = {
     _INT: pa.int32(), _LONG: pa.int64(), _DOUBLE: pa.float64(), _DATE: pa.date32(),
-    _TIMESTAMP: pa.timestamp("us", "UTC"), _BOOLEAN: pa.bool_(),
+    _TIMESTAMP: MOMENT, _BOOLEAN: pa.bool_(),
 }  # fmt: skip
 
 _FULL_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"  # written otherwise, Spark finds timestamps

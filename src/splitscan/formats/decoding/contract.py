@@ -19,6 +19,12 @@ _NAMES = {
     pa.int32(): "int", pa.int64(): "bigint", pa.float32(): "float", pa.float64(): "double", pa.date32(): "date",
     pa.time64("us"): "time(6)", pa.timestamp("us", "UTC"): "timestamp", pa.timestamp("us"): "timestamp_ntz",
 }  # fmt: skip
+MOMENT = pa.timestamp("us", "UTC")
+"""The type of moments."""
+
+MOST_DIGITS = 38
+"""Of a decimal of 128 bits, and of Spark."""
+
 VARIANT = pa.struct(
     [
         pa.field("value", pa.binary(), nullable=False),
@@ -259,7 +265,6 @@ _WIDER = {
     pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0),
     pa.float16(): pa.float32(), pa.date64(): pa.date32(),
 }  # fmt: skip
-_MOST_DIGITS = 38  # of a decimal of 128 bits, and of Spark
 _SCALARS = frozenset(
     {
         pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_(), pa.date32(),
@@ -383,6 +388,6 @@ def _flat(kind: pa.DataType) -> pa.DataType:
         return pa.binary()
     if _are.is_timestamp(kind):
         return pa.timestamp("us", None if kind.tz is None else "UTC")
-    if _are.is_decimal(kind) and kind.precision <= _MOST_DIGITS:
+    if _are.is_decimal(kind) and kind.precision <= MOST_DIGITS:
         return pa.decimal128(kind.precision, kind.scale)
     return pa.time64("us") if _are.is_time(kind) else _WIDER.get(kind, kind)

@@ -43,7 +43,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1)
 FIRST_US = -62_135_596_800_000_000  # 0001-01-01 in UTC: the first moment that every engine can show
 LAST_US = 253_402_300_799_999_999  # the last microsecond of 9999
-_INTEGER_BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
+INTEGER_BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
 
 # Texts that Arrow's cast is known to read exactly as the parsers below do, and never refuses.
 LOST = r"^[ \t]*([+-]?(0[0-9]|[0-9.].*[dDfF][ \t]*$)|[+][0-9]{7,}[ \t]*$)"
@@ -223,8 +223,8 @@ def _storage(kind: pa.DataType) -> pa.DataType:
 def _parser(kind: pa.DataType, rules: Rules) -> Parse:
     """The function from one text to one value, ``None`` where it is not one."""
     parse: Parse = _refuse
-    if kind in _INTEGER_BITS:
-        parse = _integer_parser(_INTEGER_BITS[kind])
+    if kind in INTEGER_BITS:
+        parse = _integer_parser(INTEGER_BITS[kind])
     elif pa.types.is_floating(kind):
         parse = _float_parser(rules, kind)
     elif pa.types.is_boolean(kind):
@@ -254,7 +254,7 @@ def _localized(parse: Parse, symbols: NumberSymbols) -> Parse:
 
 def is_number(kind: pa.DataType) -> bool:
     """True if values of a type are numbers."""
-    return kind in _INTEGER_BITS or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return kind in INTEGER_BITS or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
 def _is_exact(kind: pa.DataType, rules: Rules) -> bool:
@@ -315,15 +315,18 @@ def _arrow(text: str, kind: pa.DataType) -> Any:
         return None
 
 
-def _integer_parser(bits: int) -> Parse:
-    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+def in_bits(value: int, bits: int) -> bool:
+    """True if a whole number is one of so many bits, with its sign."""
+    return -(1 << (bits - 1)) <= value < 1 << (bits - 1)
 
+
+def _integer_parser(bits: int) -> Parse:
     def parse(text: str) -> int | None:
         text = text.strip(BLANKS)
         if len(text) > 40 or not _INTEGER.fullmatch(text):
             return None
         value = int(text)
-        return value if low <= value <= high else None
+        return value if in_bits(value, bits) else None
 
     return parse
 

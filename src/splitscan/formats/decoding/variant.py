@@ -19,24 +19,22 @@ from typing import Generic, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from splitscan.formats.decoding.contract import quoted
+from splitscan.formats.decoding.contract import MOMENT, MOST_DIGITS, quoted
 from splitscan.formats.decoding.conversions import Rules, plain_decimal, stored_value
 from splitscan.sizes import MIB
 
 MOST_VARIANT_LEVELS = 1000
 """Objects and arrays inside each other, as in Spark: readers go down by recursion."""
 
-_MOST_DIGITS = 38  # of a decimal, before and after its point
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 _PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_MOMENT = pa.timestamp("us", "UTC")
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _SIZES = (1, 2, 3, 4)
 _WHOLE = {3: 1, 4: 2, 5: 4, 6: 8}  # bytes of a number, by its kind
 _DECIMAL = {8: 4, 9: 8, 10: 16}
 _DATE, _TIMESTAMP = 11, 12
 _EPOCH_DAY, _EPOCH = dt.date(1970, 1, 1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_EXACT = Context(prec=2 * _MOST_DIGITS)
+_EXACT = Context(prec=2 * MOST_DIGITS)
 
 NULL, TRUE, FALSE = b"\x00", b"\x04", b"\x08"
 """Values without parts."""
@@ -70,7 +68,7 @@ def number(text: str) -> bytes:
     if not _PLAIN_NUMBER.fullmatch(text):
         return _primitive(7, struct.pack("<d", _double(text)))
     significant = text.lstrip("-0")
-    if "." not in text and len(significant) <= _MOST_DIGITS and -(1 << 63) <= int(text) < 1 << 63:
+    if "." not in text and len(significant) <= MOST_DIGITS and -(1 << 63) <= int(text) < 1 << 63:
         return whole_number(int(text))
     return decimal(Decimal(text)) or _primitive(7, struct.pack("<d", float(text)))
 
@@ -79,7 +77,7 @@ def decimal(value: Decimal) -> bytes | None:
     """A decimal in 4, 8 or 16 bytes; ``None`` if it has more than 38 digits."""
     sign, digits, exponent = value.as_tuple()
     scale, count = -int(exponent), len("".join(map(str, digits)).lstrip("0")) or 1
-    kinds = ((9, 8, 4), (18, 9, 8), (_MOST_DIGITS, 10, 16))
+    kinds = ((9, 8, 4), (18, 9, 8), (MOST_DIGITS, 10, 16))
     found = next((each[1:] for each in kinds if count <= each[0] and 0 <= scale <= each[0]), None)
     if found is None:
         return None
@@ -95,7 +93,7 @@ def any_decimal(value: Decimal) -> bytes | None:
         ['200064000000', None]
     """
     exponent = int(value.as_tuple().exponent)
-    if exponent > _MOST_DIGITS:
+    if exponent > MOST_DIGITS:
         return None
     return decimal(value if exponent <= 0 else Decimal(int(value)))
 
@@ -163,7 +161,7 @@ def _moment(written: str, types: ValueTypes) -> bytes | None:
         day = stored_value(written, pa.date32(), types.rules)
         if day is not None:
             return date(day)
-    micros = stored_value(written, _MOMENT, types.rules)
+    micros = stored_value(written, MOMENT, types.rules)
     return None if micros is None else timestamp(micros)
 
 

@@ -23,7 +23,7 @@ from splitscan.formats.decoding.contract import (
     quoted,
     type_name,
 )
-from splitscan.formats.decoding.conversions import FIRST_US, LAST_US, Rules, stored_value
+from splitscan.formats.decoding.conversions import FIRST_US, INTEGER_BITS, LAST_US, Rules, in_bits, stored_value
 from splitscan.formats.decoding.values import Rescue, with_path
 from splitscan.formats.decoding.variant import VariantError, VariantRules, encode_variant
 from splitscan.formats.framing.encodings import Encoding
@@ -36,7 +36,6 @@ from splitscan.options.locales import ENGLISH
 _DIGITS = frozenset("0123456789")
 _INTEGER = re.compile(r"-?[0-9]+")
 _NAMED_NUMBERS = frozenset({"NaN", "Infinity", "+Infinity", "-Infinity", "+INF", "-INF"})
-_BITS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
 _LONGEST_SECONDS = 40  # characters of a number of seconds
 
 
@@ -152,8 +151,8 @@ def scalar_value(written: str, kind: pa.DataType, rules: Rules, *, is_text: bool
     Returns:
         The value; ``None`` if it does not convert.
     """
-    if kind in _BITS:
-        return None if is_text else _integer(written, _BITS[kind])
+    if kind in INTEGER_BITS:
+        return None if is_text else _integer(written, INTEGER_BITS[kind])
     if pa.types.is_floating(kind):
         named = allow_named and written in _NAMED_NUMBERS
         return _float(written, kind) if not is_text or named else None
@@ -180,7 +179,7 @@ def _integer(text: str, bits: int) -> int | None:
     if len(text) > 40 or not _INTEGER.fullmatch(text):
         return None
     value = int(text)
-    return value if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else None
+    return value if in_bits(value, bits) else None
 
 
 def _float(text: str, kind: pa.DataType) -> float:

@@ -31,7 +31,7 @@ from splitscan.formats.contract import (
     OtherLayout,
     Projection,
 )
-from splitscan.formats.decoding.contract import MOST_LEVELS, VARIANT, Decoder
+from splitscan.formats.decoding.contract import MOST_DIGITS, MOST_LEVELS, VARIANT, Decoder
 from splitscan.formats.decoding.conversions import DOUBLE_DIGITS, outgrows_double
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.decoding.variant import VariantRules
@@ -54,7 +54,7 @@ from splitscan.formats.json.options import JsonOptions
 from splitscan.formats.json.paths import EnvelopeColumn
 from splitscan.formats.json.text import JsonDialect, JsonKind, JsonValue, NotJsonError, parse_json
 from splitscan.formats.members import infer_members, settled_schema
-from splitscan.formats.merge import MIXED, MOST_DIGITS, NO_VALUE, WIDE, join, join_all, spoken
+from splitscan.formats.merge import MIXED, NO_VALUE, WIDE, join, join_all, spoken
 from splitscan.options import ReadOptions
 
 # ---------------------------------------------------------------- members of records, and the types of their values

@@ -18,7 +18,7 @@ from splitscan.formats.column_rules import (
     spelled_rescue,
 )
 from splitscan.formats.contract import NOTHING, BlockSpelling, Format, FoundSchema, Heads, Projection
-from splitscan.formats.decoding.contract import MOST_LEVELS, VARIANT, Decoder, bounded
+from splitscan.formats.decoding.contract import MOMENT, MOST_DIGITS, MOST_LEVELS, VARIANT, Decoder, bounded
 from splitscan.formats.decoding.conversions import (
     DOUBLE_DIGITS,
     LOST,
@@ -32,7 +32,7 @@ from splitscan.formats.first_bytes import row_tags
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.members import infer_members
-from splitscan.formats.merge import MOST_DIGITS, NO_VALUE, WIDE, join_all, settled
+from splitscan.formats.merge import NO_VALUE, WIDE, join_all, settled
 from splitscan.formats.xml.decoder import Element, NotXmlError, XmlDecoder, XmlValueReader, parse_element
 from splitscan.formats.xml.framing import XmlFormat
 from splitscan.formats.xml.options import XmlOptions
@@ -43,7 +43,6 @@ from splitscan.options import ReadOptions
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FRACTION = re.compile(r"[+-]?([0-9]*)\.([0-9]+)")
-_MOMENT = pa.timestamp("us", "UTC")
 _DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*", re.DOTALL)
 
 
@@ -115,7 +114,7 @@ class XmlMembers:
             kinds = [pa.bool_()]
         elif self.rules.date_format or self.rules.timestamp_format or _DATED.fullmatch(written):
             plain = len(written) > len("2020-01-01") and not self.rules.date_format
-            moments = [] if not self.rules.timestamp_format and re.search(NANOSECONDS, written) else [_MOMENT]
+            moments = [] if not self.rules.timestamp_format and re.search(NANOSECONDS, written) else [MOMENT]
             kinds += moments if plain or not self.own.prefer_date else [pa.date32(), *moments]
         return next((kind for kind in kinds if stored_value(written, kind, self.rules) is not None), pa.string())
 
