@@ -13,9 +13,9 @@ import numpy as np
 
 from splitscan.engine import kernel
 from splitscan.formats.cobol.notation import Segments
-from splitscan.formats.framing.contract import SHORT_RECORD, Need, Preamble, Splittability, WholeReference, has
+from splitscan.formats.framing.contract import SHORT_RECORD, Need, Preamble, Splittability, has
 from splitscan.formats.framing.encodings import US_ASCII
-from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, native
+from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, WholeReference, native
 from splitscan.formats.text.lines import DelimitedFormat, LineFormat
 
 BAD_RECORD_HEADER = "bad-record-header"

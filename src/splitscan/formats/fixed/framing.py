@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from splitscan.errors import bad_option
-from splitscan.formats.framing.contract import SHORT_RECORD, Need, Preamble, Splittability, WholeReference
+from splitscan.formats.framing.contract import SHORT_RECORD, Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Buffer, Frames
+from splitscan.formats.framing.frames import Buffer, Frames, WholeReference
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from splitscan.formats.framing.encodings import MAX_BOM_BYTES, Encoding, bom_matters, detect_bom
 from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, Offsets, Summary
@@ -372,35 +371,3 @@ class ReferenceFramer(Protocol):
     @property
     def unfinished(self) -> int | None:
         """After :meth:`finish`: start of a tail that is no record because it never ends, or ``None``."""
-
-
-F = TypeVar("F", bound=ReferenceFramer)
-
-
-class WholeReference:
-    """A reference that looks at all bytes once the stream has ended; every tail of a file is a record.
-
-    Args:
-        find: Gives the content ranges of the records of a stream.
-    """
-
-    unfinished = None
-
-    def __init__(self, find: Callable[[bytes], Iterable[tuple[int, int]]]) -> None:
-        self._find = find
-        self._data = bytearray()
-        self.records: list[tuple[int, int]] = []
-
-    def push(self, byte: int) -> None:
-        self._data.append(byte)
-
-    def finish(self) -> None:
-        self.records = list(self._find(bytes(self._data)))
-
-
-def pushed(framer: F, data: bytes) -> F:
-    """A reference that has taken all bytes of a stream."""
-    for byte in data:
-        framer.push(byte)
-    framer.finish()
-    return framer

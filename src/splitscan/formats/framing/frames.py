@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import attrgetter
@@ -177,6 +177,35 @@ def as_bytes(data: Buffer) -> tuple[bytes, int, int]:
 def _address(data: bytes | memoryview) -> int:
     address: int = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
     return address
+
+
+class WholeReference:
+    """A reference that looks at all bytes once the stream has ended; every tail of a file is a record.
+
+    Args:
+        find: Gives the content ranges of the records of a stream.
+    """
+
+    unfinished = None
+
+    def __init__(self, find: Callable[[bytes], Iterable[tuple[int, int]]]) -> None:
+        self._find = find
+        self._data = bytearray()
+        self.records: list[tuple[int, int]] = []
+
+    def push(self, byte: int) -> None:
+        self._data.append(byte)
+
+    def finish(self) -> None:
+        self.records = list(self._find(bytes(self._data)))
+
+
+def pushed(framer: Any, data: bytes) -> list[tuple[int, int]]:
+    """The records that a reference finds in a stream of these bytes."""
+    for byte in data:
+        framer.push(byte)
+    framer.finish()
+    return list(framer.records)
 
 
 class RecordFinder(Protocol):

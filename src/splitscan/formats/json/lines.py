@@ -10,9 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from splitscan.engine import kernel
-from splitscan.formats.framing.contract import Need, Preamble, Splittability, WholeReference, pushed
+from splitscan.formats.framing.contract import Need, Preamble, Splittability
 from splitscan.formats.framing.encodings import Encoding
-from splitscan.formats.framing.frames import Buffer, CountedRecords, Frames, NativeFraming, Units, as_units, native
+from splitscan.formats.framing.frames import (
+    Buffer,
+    CountedRecords,
+    Frames,
+    NativeFraming,
+    Units,
+    WholeReference,
+    as_units,
+    native,
+    pushed,
+)
 from splitscan.formats.text.lines import DelimitedFormat, LineFormat, line_format
 
 _SPACE = 0x20  # this and all control characters are white space, as for Spark
@@ -130,7 +140,7 @@ class JsonLinesFormat:
 
     def _full_lines(self, data: bytes) -> Iterator[tuple[int, int]]:
         """The definition: lines, one byte at a time, without the blank ones."""
-        for start, stop in pushed(self.lines.reference_framer(), data).records:
+        for start, stop in pushed(self.lines.reference_framer(), data):
             text = data[start:stop].decode(self.encoding.codec, "replace")
             if any(character > chr(_SPACE) for character in text):
                 yield start, stop

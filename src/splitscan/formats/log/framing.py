@@ -7,16 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from splitscan.formats.framing.contract import (
-    BEFORE_FIRST_RECORD,
-    EncodedRecords,
-    Need,
-    Splittability,
-    WholeReference,
-    pushed,
-)
+from splitscan.formats.framing.contract import BEFORE_FIRST_RECORD, EncodedRecords, Need, Splittability
 from splitscan.formats.framing.encodings import CR, UTF_8, Encoding
-from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, CountedRecords, Frames
+from splitscan.formats.framing.frames import NO_OFFSETS, Buffer, CountedRecords, Frames, WholeReference, pushed
 from splitscan.formats.log.options import begins
 from splitscan.formats.text.lines import LineFormat
 
@@ -117,7 +110,7 @@ class LogFormat(EncodedRecords):
     def _records(self, data: bytes) -> list[tuple[int, int]]:
         """The definition: lines one byte at a time, then which of them begin a record."""
         found: list[tuple[int, int]] = []
-        for start, stop in pushed(self._lines.reference_framer(), data).records:
+        for start, stop in pushed(self._lines.reference_framer(), data):
             if found and not self.begin([data[start:stop]])[0]:
                 found[-1] = found[-1][0], stop
             else:
