@@ -25,23 +25,41 @@ from splitscan.path_text import as_text
 from splitscan.redaction import redact
 
 _TEXT = pa.string()
-_FILE_TYPES = {
-    "filename": _TEXT,
-    "filepath": _TEXT,
-    "fqn": _TEXT,
-    "suffix": _TEXT,
-    "file_path": _TEXT,
-    "file_name": _TEXT,
-    "file_size": pa.int64(),
-    "file_modification_time": pa.timestamp("us", "UTC"),
-}
-_BLOCK_TYPES = {"file_block_start": pa.int64(), "file_block_length": pa.int64(), "block_id": pa.int64()}
-_RECORD_TYPES = {"record_offset": pa.int64(), "record_length": pa.int64()}
-METADATA_TYPES = _FILE_TYPES | _BLOCK_TYPES | _RECORD_TYPES
-"""Columns that say where a record comes from, and their types; beside them there is ``dirN`` for every N."""
-
 _DIRECTORY = re.compile(r"dir(0|[1-9][0-9]{0,3})", re.IGNORECASE)
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:/*")
+
+
+def _without_scheme(file: FileMetadata) -> str:
+    """The path as people write it below its root: ``s3://lake/a`` is ``/lake/a``."""
+    return as_text(_SCHEME.sub("/", file.path) if "://" in file.path else file.path)
+
+
+def _shown_folder(file: FileMetadata) -> str:
+    return _without_scheme(file).rpartition("/")[0] or "/"
+
+
+def _suffix(file: FileMetadata) -> str:
+    return as_text(file.name).rpartition(".")[2] if "." in file.name else ""
+
+
+_OF_FILE: dict[str, tuple[pa.DataType, Callable[[FileMetadata], Any]]] = {
+    "filename": (_TEXT, lambda file: as_text(file.name)),
+    "filepath": (_TEXT, _shown_folder),
+    "fqn": (_TEXT, _without_scheme),
+    "suffix": (_TEXT, _suffix),
+    "file_path": (_TEXT, lambda file: as_text(file.path)),
+    "file_name": (_TEXT, lambda file: as_text(file.name)),
+    "file_size": (pa.int64(), lambda file: file.size_bytes),
+    "file_modification_time": (pa.timestamp("us", "UTC"), lambda file: file.modified_us),
+}
+_OF_BLOCK: dict[str, tuple[pa.DataType, Callable[[BlockMetadata], Any]]] = {
+    "file_block_start": (pa.int64(), lambda block: block.start),
+    "file_block_length": (pa.int64(), lambda block: block.length_bytes),
+    "block_id": (pa.int64(), lambda block: block.block_id),
+}
+_OF_RECORD = {"record_offset": pa.int64(), "record_length": pa.int64()}
+METADATA_TYPES = {name: kind for name, (kind, _) in (*_OF_FILE.items(), *_OF_BLOCK.items())} | _OF_RECORD
+"""Columns that say where a record comes from, and their types; beside them there is ``dirN`` for every N."""
 
 
 class Grain(enum.Enum):
@@ -70,14 +88,14 @@ def metadata_field(name: str) -> pa.Field:
 
 def grain_of(name: str) -> Grain:
     """How many records share one value of a column, whose name must be one."""
-    if name in _BLOCK_TYPES:
+    if name in _OF_BLOCK:
         return Grain.BLOCK
-    return Grain.RECORD if name in _RECORD_TYPES else Grain.FILE
+    return Grain.RECORD if name in _OF_RECORD else Grain.FILE
 
 
 def metadata_value(name: str, block: BlockMetadata) -> Any:
     """The value that all records of a block share: ``None`` for a directory that is not there."""
-    return file_value(name, block.file) if grain_of(name) is Grain.FILE else _BLOCK_VALUES[name](block)
+    return file_value(name, block.file) if grain_of(name) is Grain.FILE else _OF_BLOCK[name][1](block)
 
 
 def metadata_scalar(name: str, block: BlockMetadata) -> pa.Scalar:
@@ -99,40 +117,10 @@ def file_value(name: str, file: FileMetadata) -> Any:
     if redact(file.path) != file.path:
         file = replace(file, path=redact(file.path), relative_path=redact(file.relative_path))
     if number is None:
-        return _FILE_VALUES[name](file)
+        return _OF_FILE[name][1](file)
     folders = file.relative_path.split("/")[:-1]
     index = int(number[1])
     return as_text(folders[index]) if index < len(folders) else None
-
-
-def _without_scheme(file: FileMetadata) -> str:
-    """The path as people write it below its root: ``s3://lake/a`` is ``/lake/a``."""
-    return as_text(_SCHEME.sub("/", file.path) if "://" in file.path else file.path)
-
-
-def _shown_folder(file: FileMetadata) -> str:
-    return _without_scheme(file).rpartition("/")[0] or "/"
-
-
-def _suffix(file: FileMetadata) -> str:
-    return as_text(file.name).rpartition(".")[2] if "." in file.name else ""
-
-
-_FILE_VALUES: dict[str, Callable[[FileMetadata], Any]] = {
-    "filename": lambda file: as_text(file.name),
-    "filepath": _shown_folder,
-    "fqn": _without_scheme,
-    "suffix": _suffix,
-    "file_path": lambda file: as_text(file.path),
-    "file_name": lambda file: as_text(file.name),
-    "file_size": lambda file: file.size_bytes,
-    "file_modification_time": lambda file: file.modified_us,
-}
-_BLOCK_VALUES: dict[str, Callable[[BlockMetadata], Any]] = {
-    "file_block_start": lambda block: block.start,
-    "file_block_length": lambda block: block.length_bytes,
-    "block_id": lambda block: block.block_id,
-}
 
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"

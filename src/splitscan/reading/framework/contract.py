@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from splitscan.reading.framework.loader import ResultSetLoader
     from splitscan.reading.framework.operator import SchemaNegotiator
 
+E = TypeVar("E", bound=SplitscanError)
 Positions: TypeAlias = int | Sequence[int] | npt.NDArray[Any]
 
 
@@ -84,6 +85,7 @@ class ReaderPosition:
         self.split = split
         self.path = split.file.path
         self.reader = reader
+        self.failure: SplitscanError | None = None
         self._notes: dict[str, str] = {}
         self._last: tuple[Origin, int] = (Origin(), 0)
 
@@ -127,9 +129,11 @@ class ReaderPosition:
             code="reader-broken",
         )
 
-    def locate(self, error: SplitscanError) -> None:
-        """Complete an error that a reader raised."""
+    def remember(self, error: E) -> E:
+        """Complete an error, and keep the first: a reader that catches it must not turn it into missing rows."""
         error.locate(self.where_now())
+        self.failure = self.failure or error
+        return error
 
 
 @runtime_checkable

@@ -61,7 +61,6 @@ class ResultSetLoader:
         self._provided = provided or ([] if columns.wanted is None else columns.wanted.names)
         self._appended = 0
         self._seen_bytes = 0  # of rows that are not kept, because their columns are looked for
-        self._failure: SplitscanError | None = None
 
     # --------------------------------------------------------- what is wanted
 
@@ -235,8 +234,6 @@ class ResultSetLoader:
         """``next`` has returned."""
         if self._state is LoaderState.LOADING:
             self._state = LoaderState.IDLE
-        if self._failure is not None:
-            raise self._failure
 
     @property
     def is_limited(self) -> bool:
@@ -267,12 +264,10 @@ class ResultSetLoader:
 
     @contextmanager
     def _remembering(self) -> Iterator[None]:
-        """Keep the first error: a reader that catches it must not turn it into missing rows."""
         try:
             yield
         except SplitscanError as error:
-            self._location.locate(error)
-            self._failure = self._failure or error
+            self._location.remember(error)
             raise
 
     def _kind_of(self, name: str) -> pa.DataType | None:

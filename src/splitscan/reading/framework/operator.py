@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +45,6 @@ class SchemaNegotiator:
         self._is_built = False
         self._has_schema = False
         self._opened: list[ByteSource | io.BufferedReader] = []
-        self._failure: SplitscanError | None = None
         self.missing: SourceMissingError | None = None
 
     @property
@@ -104,7 +103,7 @@ class SchemaNegotiator:
         try:
             self._loader.declare(schema)
         except SchemaError as error:
-            raise self._fail(error) from None
+            raise self._location.remember(error) from None
         self._has_schema = complete
 
     def batch_hint(self, rows: int | None = None, nbytes: int | None = None) -> None:
@@ -149,8 +148,6 @@ class SchemaNegotiator:
     def end(self) -> None:
         """``open`` has returned."""
         self._is_open = False
-        if self._failure is not None:
-            raise self._failure
 
     def release(self) -> None:
         """Close what was opened, the last one first."""
@@ -163,12 +160,7 @@ class SchemaNegotiator:
             raise self._misused(f"negotiator.{call}() must be called inside open()")
 
     def _misused(self, rule: str, seen: str | None = None) -> SplitscanError:
-        return self._fail(self._location.misused(rule, seen))
-
-    def _fail(self, error: SplitscanError) -> SplitscanError:
-        self._location.locate(error)
-        self._failure = self._failure or error
-        return error
+        return self._location.remember(self._location.misused(rule, seen))
 
 
 class ScanOperator:
@@ -225,21 +217,23 @@ class ScanOperator:
 
     def _open(self) -> None:
         """Open the reader, which may have nothing to read. It has to be closed whatever happens."""
-        try:
+
+        def open_reader() -> bool:
             said = declared_schema(self._reader)
             if said is not None:
                 self._negotiator.foresee(said)
             answer = self._reader.open(self._negotiator)
             self._negotiator.end()
-            self._has_more = self._as_bool("open", answer)
-        except Exception as error:
-            self._blame("open", error)
-            missing = self._negotiator.missing
-            if missing is None or error is not missing or not self._plan.ignore_missing:
+            return answer
+
+        try:
+            self._has_more = self._answer("open", open_reader)
+        except SourceMissingError as error:
+            if error is not self._negotiator.missing or not self._plan.ignore_missing:
                 raise
             block = self._location.split  # its bytes are one reject in every mode, so that nothing is lost silently
             self._rejects.report(
-                Reject(block.file.path, block.start, block.length_bytes, missing.reason_code, missing.rule, b"", False)
+                Reject(block.file.path, block.start, block.length_bytes, error.reason_code, error.rule, b"", False)
             )
 
     def _next_batch(self) -> pa.RecordBatch | None:
@@ -249,17 +243,29 @@ class ScanOperator:
 
     def _step(self) -> None:
         """Call the reader once, unless no more rows are wanted."""
-        self._has_more = False
-        if self._loader.is_limited:
-            return
-        try:
+
+        def read_some() -> bool:
             self._loader.begin()
             answer = self._reader.next(self._loader)
             self._loader.finish()
-            self._has_more = self._as_bool("next", answer)
+            return answer
+
+        self._has_more = False
+        if not self._loader.is_limited:
+            self._has_more = self._answer("next", read_some)
+
+    def _answer(self, call: str, ask: Callable[[], object]) -> bool:
+        """Answer of a method: a reader that forgets to give one must not be taken for one that has nothing more."""
+        try:
+            answer = ask()
+            if self._location.failure is not None:
+                raise self._location.failure
+            if not isinstance(answer, bool | np.bool_):
+                raise self._location.misused(f"{call}() returns True or False", repr(answer))
         except Exception as error:
-            self._blame("next", error)
+            self._blame(call, error)
             raise
+        return bool(answer)
 
     def _close(self) -> None:
         """Close the reader and all it has opened, also where the reader fails to close."""
@@ -282,16 +288,10 @@ class ScanOperator:
         except Exception as second:
             error.add_note(f"closing the reader failed too: {second}")
 
-    def _as_bool(self, call: str, answer: object) -> bool:
-        """A reader that forgets to say so must not be taken for one that has nothing more."""
-        if isinstance(answer, bool | np.bool_):
-            return bool(answer)
-        raise self._location.misused(f"{call}() returns True or False", repr(answer))
-
     def _blame(self, call: str, error: Exception) -> None:
         """Complete an error of ours with the location; whatever else a method of the reader raised becomes one."""
         if isinstance(error, SplitscanError):
-            self._location.locate(error)
+            error.locate(self._location.where_now())
             return
         kind = SourceError if isinstance(error, OSError) else RecordError
         raise kind(
