@@ -13,7 +13,7 @@ from splitscan.formats.fixed.framing import FixedFormat, SliceFormat
 from splitscan.formats.framing.contract import RecordFormat, has
 from splitscan.formats.framing.encodings import UTF_8, is_no_text
 from splitscan.formats.text.lines import line_format
-from splitscan.reading import cursor, pieces
+from splitscan.reading import boundaries, cursor
 from splitscan.testing import strategies
 from splitscan.testing.reader_laws import check_reader_law
 
@@ -68,8 +68,8 @@ def test_csv_reads_the_same_when_a_few_bytes_are_all_there_is_to_look_at(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cursor, "SLACK_BYTES", 16)
         patch.setattr(cursor, "OVERRUN_BYTES", 8)
-        patch.setattr(pieces, "LOOK_BYTES", 16)
-        patch.setattr(pieces, "PIECE_BYTES", 16)
+        patch.setattr(boundaries, "LOOK_BYTES", 16)
+        patch.setattr(boundaries, "PIECE_BYTES", 16)
         check_reader_law(QuotedFormat(dialect), data, draw.draw(sizes(data)), [5, 1000], max_record_bytes)
 
 
@@ -99,7 +99,7 @@ def test_every_other_format_reads_the_same_in_any_blocks(
 
 def test_records_that_summaries_counted_are_found_in_as_many_steps_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pieces end where an empty field begins, so that each of them is sure what its separators are."""
-    monkeypatch.setattr(pieces, "LOOK_BYTES", 16)
-    monkeypatch.setattr(pieces, "PIECE_BYTES", 16)
+    monkeypatch.setattr(boundaries, "LOOK_BYTES", 16)
+    monkeypatch.setattr(boundaries, "PIECE_BYTES", 16)
     format = QuotedFormat(CsvGrammar(UTF_8, sep="||", escape='"', multi_line=True))
     assert check_reader_law(format, '||éé\n\n""||éé||||\n'.encode(), [1]) == 2

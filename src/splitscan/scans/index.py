@@ -23,11 +23,10 @@ from splitscan.formats.registry import format_of
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.options.files import FileOptions
 from splitscan.reading.block_scan import in_threads, is_at_hand
-from splitscan.reading.boundaries import FileIndex, find_start_nearby, guess_start, index_file
+from splitscan.reading.boundaries import FileIndex, Piece, find_start_nearby, guess_start, index_file, summarise_block
 from splitscan.reading.contents import open_content, read_preamble
 from splitscan.reading.cursor import Records
 from splitscan.reading.own_formats import Reading
-from splitscan.reading.pieces import Piece, summarise_block
 
 R = TypeVar("R")
 

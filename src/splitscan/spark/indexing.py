@@ -18,8 +18,8 @@ from splitscan.formats.framing.contract import RecordFormat, Splittability
 from splitscan.formats.framing.frames import Run, Summary
 from splitscan.options import OnFileChange, ReadOptions
 from splitscan.reading.block_reader import FramedRecords
+from splitscan.reading.boundaries import Piece
 from splitscan.reading.contents import open_content
-from splitscan.reading.pieces import Piece
 from splitscan.scans import Indexer, IndexTask, fill_index
 from splitscan.scans.cutting import split_file
 from splitscan.scans.index import Summarised, index_here

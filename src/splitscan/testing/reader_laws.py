@@ -17,13 +17,12 @@ from splitscan.formats.framing.contract import RecordFormat, Splittability, has
 from splitscan.formats.registry import parse_options
 from splitscan.options import Mode
 from splitscan.reading.block_reader import FramedRecords
-from splitscan.reading.boundaries import FileIndex, index_file
+from splitscan.reading.boundaries import FileIndex, index_file, summarise_block
 from splitscan.reading.contents import read_preamble
 from splitscan.reading.cursor import RecordChunk, Records, Skipped
 from splitscan.reading.framework import ManagedReader, OutputPlan, ReaderPlan, ScanOperator
 from splitscan.reading.framework.contract import declared_schema, name_of
 from splitscan.reading.own_formats import ManagedReading, as_reading
-from splitscan.reading.pieces import summarise_block
 from splitscan.scans.cutting import split_file
 from splitscan.testing.faults import MemorySource, ShortReadSource
 from splitscan.testing.laws import check_partition_law, must_equal

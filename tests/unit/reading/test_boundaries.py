@@ -13,10 +13,9 @@ from splitscan.formats.csv.grammar import CsvGrammar
 from splitscan.formats.framing.contract import Preamble
 from splitscan.formats.framing.encodings import resolve_encoding
 from splitscan.formats.text.lines import LineFormat
-from splitscan.reading import boundaries, pieces
-from splitscan.reading.boundaries import find_start_nearby, index_file
+from splitscan.reading import boundaries
+from splitscan.reading.boundaries import find_start_nearby, index_file, summarise_block
 from splitscan.reading.cursor import Records
-from splitscan.reading.pieces import summarise_block
 from splitscan.testing.faults import MemorySource, RecordingSource
 from splitscan.testing.memory_reader import read_range
 from splitscan.testing.reader_laws import check_reader_law, plan_file
@@ -67,7 +66,7 @@ def test_blocks_inside_a_long_record_all_point_behind_it(inside: bytes) -> None:
 def test_the_size_of_the_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch, piece_bytes: int) -> None:
     data = b'a,"b\nc"\r\n"d""\n",\n\n\r\nx"y\n"z"\n' * 3
     expected = [boundary_behind(data, start, csv()) for start in range(0, len(data), 8)]
-    monkeypatch.setattr(pieces, "PIECE_BYTES", piece_bytes)
+    monkeypatch.setattr(boundaries, "PIECE_BYTES", piece_bytes)
     found = starts(data, csv(), 8)
     assert [boundary_behind(data, start or 0, csv()) for start in found] == expected
 
@@ -129,7 +128,7 @@ def test_where_summaries_do_not_tell_the_file_is_read_until_they_do_again() -> N
 
 
 def test_a_block_is_summarised_from_its_beginning_on_and_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "PIECE_BYTES", 10_000)
+    monkeypatch.setattr(boundaries, "PIECE_BYTES", 10_000)
     source = RecordingSource(MemorySource(b'1,"a\nb"\n' * 10_000))
     file = FileMetadata("memory://test", source.size_bytes, 0, "v1", "test")
     summarise_block(source, BlockMetadata(file, 20_000, 70_000, 1), csv(), 0, 1 << 20)
