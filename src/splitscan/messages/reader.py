@@ -31,7 +31,7 @@ from splitscan.options import Mode
 from splitscan.options.sources import KafkaOptions
 from splitscan.reading.block_request import failed_to_read
 from splitscan.reading.decoders import needs_no_value
-from splitscan.reading.framework.batching import join_batches
+from splitscan.reading.framework.batching import SMALL_ROWS, join_batches
 from splitscan.reading.framework.columns import first_row, forbidden_null, has_forbidden_null, is_required_somewhere
 from splitscan.reading.framework.conform import rows_without_columns
 from splitscan.reading.given_up import RejectCounter
@@ -273,7 +273,7 @@ def scan_messages(
         with closing(MessageReading(spec.kafka, make_consumer)) as reading:
             readers = (MessageReader(spec, wanted, reading, take, losses) for wanted in ranges)
             bounds = spec.values.options.reading
-            yield from join_batches(chain.from_iterable(readers), bounds.batch_rows, bounds.batch_bytes)
+            yield from join_batches(chain.from_iterable(readers), bounds.batch_rows, bounds.batch_bytes, SMALL_ROWS)
     finally:
         losses.report()
 

@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from splitscan.sizes import MIB
 
-_SMALL_ROWS = 1024  # fewer rows, in fewer bytes, are not worth a batch of their own
+SMALL_ROWS = 1024
+"""Fewer rows, in fewer bytes, are not worth a batch of their own."""
+
 _SMALL_BYTES = MIB
 _JOINED_ROWS = 1 << 14  # of many readers: what a batch costs on its way to Spark is then a small part
 
@@ -27,7 +29,7 @@ class Batcher:
         rows: Rows that are held.
     """
 
-    def __init__(self, rows: int, nbytes: int, least_rows: int = _SMALL_ROWS) -> None:
+    def __init__(self, rows: int, nbytes: int, least_rows: int = SMALL_ROWS) -> None:
         self._rows = rows
         self._bytes = nbytes
         self._ready: deque[tuple[pa.RecordBatch, int]] = deque()
@@ -139,9 +141,11 @@ class Batcher:
             start += fits
 
 
-def join_batches(batches: Iterable[pa.RecordBatch], rows: int, nbytes: int) -> Iterator[pa.RecordBatch]:
+def join_batches(
+    batches: Iterable[pa.RecordBatch], rows: int, nbytes: int, least_rows: int = _JOINED_ROWS
+) -> Iterator[pa.RecordBatch]:
     """Join small batches, in order: each costs whoever takes it. What *batches* raises comes after its rows."""
-    batcher = Batcher(rows, nbytes, _JOINED_ROWS)
+    batcher = Batcher(rows, nbytes, least_rows)
     try:
         for batch in batches:
             batcher.add(batch)
