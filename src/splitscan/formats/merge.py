@@ -178,8 +178,9 @@ def has_arrays(found: pa.DataType, here: pa.DataType) -> bool:
     """True if there is an array in *found* where *here* has one value.
 
     Example:
-        >>> has_arrays(pa.struct({"x": pa.list_(pa.int64())}), pa.struct({"x": pa.int64()}))
-        True
+        >>> one, several = pa.struct({"x": pa.int64()}), pa.list_(pa.int64())
+        >>> has_arrays(pa.struct({"x": several}), one), has_arrays(pa.struct({"x": pa.int64(), "y": several}), one)
+        (True, False)
     """
     if pa.types.is_list(found):
         return not pa.types.is_list(here) or has_arrays(found.value_type, here.value_type)

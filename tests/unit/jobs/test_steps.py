@@ -102,6 +102,7 @@ def test_progress_goes_through_the_phases_and_ends_with_everything_done(tmp_path
     last = told[-1]
     assert (last.bytes_done, last.bytes_total, last.rows) == (report.source_bytes, report.source_bytes, report.rows)
     assert last.blocks_done == last.blocks_total == report.blocks
+    assert {each.blocks_total for each in told if each.phase is Phase.READ} == {report.blocks}
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ from splitscan.tables import read_pieces
 from splitscan.tables.ingest_source import SavedPlan, TableIngestSource
 from splitscan.tables.postgresql import PostgresqlSession
 from splitscan.tables.session import NOBODY
+from splitscan.tables.table_scan import DatabaseScan
 
 from ...clusters.processes import wait_until
 from ...postgresql import PASSWORD, running_server
@@ -126,6 +127,15 @@ def test_every_row_arrives_once_and_a_second_run_does_nothing(people, kind):
     assert people.ingest(kind=kind).nothing_to_do
     assert people.opened == []
     assert people.rows(kind) == EVERY_ROW
+
+
+def test_the_version_is_released_once_all_is_published(people, monkeypatch):
+    released = []
+    monkeypatch.setattr(
+        DatabaseScan, "release_version", lambda *_: released.append(people.out.joinpath(_LEDGER).exists())
+    )
+    people.ingest()
+    assert released == [True]
 
 
 def test_a_job_that_is_done_needs_neither_the_table_nor_its_columns(people):

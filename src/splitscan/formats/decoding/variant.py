@@ -89,8 +89,8 @@ def any_decimal(value: Decimal) -> bytes | None:
     """A decimal, as Spark takes what is written with an exponent; ``None`` if that has more than 38 digits.
 
     Example:
-        >>> [data and data.hex() for data in map(any_decimal, (Decimal("1e2"), Decimal("0e39")))]
-        ['200064000000', None]
+        >>> [data and data.hex() for data in map(any_decimal, (Decimal("1e1"), Decimal("0e39")))]
+        ['20000a000000', None]
     """
     exponent = int(value.as_tuple().exponent)
     if exponent > MOST_DIGITS:

@@ -74,7 +74,7 @@ def test_groups_say_usage_and_sign_for_what_is_inside():
           05 G USAGE COMP-3.
              10 A PIC 9(3).
              10 B PIC 9(3) DISPLAY.
-          05 H SIGN TRAILING SEPARATE.
+          05 H SIGN IS TRAILING SEPARATE.
              10 C PIC S9(2).
     """
     group, other = layout(text).columns
