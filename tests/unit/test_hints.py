@@ -91,6 +91,11 @@ def raise_code(text: str) -> None:
     raise SplitscanError(text, fix=fix[1] if fix else None, code=code[1] if code else "none")
 
 
+def tried(scan: Callable[..., ss.Scan], wrong: dict[str, Any], right: dict[str, Any]) -> tuple[Act, Act]:
+    """Read with the options that fail, and with those that the hint names."""
+    return lambda: scan(**wrong).to_arrow(), lambda: scan(**right).to_arrow()
+
+
 def first_byte(path: str | Path) -> bytes:
     with closing(open_source(str(path))) as source:
         return bytes(source.read_at(0, 1))
@@ -751,10 +756,7 @@ def _(place):
 @case("before-first-record", "DROPMALFORMED")
 def _(place):
     path = write(place / "a.log", b" at x\n1 a\n")
-    return (
-        lambda: ss.scan_log(path, record_start=r"\d", mode="FAILFAST").to_arrow(),
-        lambda: ss.scan_log(path, record_start=r"\d", mode="DROPMALFORMED").to_arrow(),
-    )
+    return tried(partial(ss.scan_log, path, record_start=r"\d"), {"mode": "FAILFAST"}, {"mode": "DROPMALFORMED"})
 
 
 @case("header-changed", "split the file before that line")
@@ -801,10 +803,7 @@ def _(place):
 @case("short-record", "correct the record")
 def _(place):
     path = write(place / "a.bin", b"abcdefgh12")
-    return (
-        lambda: ss.scan_fixed(path, record_length=4, mode="FAILFAST").to_arrow(),
-        lambda: ss.scan_fixed(path, record_length=5, mode="FAILFAST").to_arrow(),
-    )
+    return tried(partial(ss.scan_fixed, path, mode="FAILFAST"), {"record_length": 4}, {"record_length": 5})
 
 
 @case("bad-json", "correct the record")
@@ -819,10 +818,7 @@ def _(place):
 @case("not-an-object", "mode=PERMISSIVE")
 def _(place):
     path = write(place / "a.json", '{"a": 1}\n7\n')
-    return (
-        lambda: ss.scan_json(path, "a long", mode="FAILFAST").to_arrow(),
-        lambda: ss.scan_json(path, "a long", mode="PERMISSIVE").to_arrow(),
-    )
+    return tried(partial(ss.scan_json, path, "a long"), {"mode": "FAILFAST"}, {"mode": "PERMISSIVE"})
 
 
 @case("not-an-array", "recordPath")
@@ -856,10 +852,7 @@ def _(place):
 @case("bad-xml", "mode=PERMISSIVE")
 def _(place):
     path = write(place / "a.xml", "<r><x><a>1</a></x><x><a>1</b></x></r>")
-    return (
-        lambda: ss.scan_xml(path, schema="a long", mode="FAILFAST", row_tag="x").to_arrow(),
-        lambda: ss.scan_xml(path, schema="a long", mode="PERMISSIVE", row_tag="x").to_arrow(),
-    )
+    return tried(partial(ss.scan_xml, path, schema="a long", row_tag="x"), {"mode": "FAILFAST"}, {"mode": "PERMISSIVE"})
 
 
 # ------------------------------------------------------------- the columns
