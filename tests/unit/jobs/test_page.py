@@ -38,6 +38,7 @@ def test_it_says_what_was_read_and_where_it_went(written, tmp_path):
     assert (job["destination"], job["ledger"]) == (report.destination, report.ledger)
     assert job["job"].startswith(report.job_id)
     assert job["proof"] == "every byte accounted for"
+    assert job.keys().isdisjoint({"layout", "missing", "damaged"})
     assert f"<dt>records</dt><dd>{report.rows:,}</dd>" in page
     assert f"<dt>took</dt><dd>{report.seconds:.1f} s</dd>" in page
 
@@ -47,6 +48,7 @@ def test_files_columns_and_options_are_those_of_the_ledger(written, tmp_path):
     found = tables(page)
     assert [row[0] for row in found["Files"]] == [str(tmp_path / "in/a.csv"), str(tmp_path / "in/b.csv")]
     assert sum(int(row[2]) for row in found["Files"]) == report.blocks
+    assert {row[5] for row in found["Files"]} == {""}
     assert sum(int(row[3]) for row in found["Files"]) == report.rows
     assert [row[:2] for row in found["Columns"]] == [["id", "int64"], ["text", "string"]]
     assert "<td>multi_line</td><td>True</td>" in page
@@ -127,8 +129,16 @@ def test_the_page_is_well_formed_and_what_data_says_is_text(tmp_path, make_scan,
 
 def test_a_run_with_nothing_to_do_says_so(tmp_path, make_scan, run):
     run(make_scan(), tmp_path / "out")
-    write_page(tmp_path / "r.html", run(make_scan(), tmp_path / "out"))
-    assert "Nothing to do: 2 files ingested before." in (tmp_path / "r.html").read_text()
+    report = run(make_scan(), tmp_path / "out")
+    write_page(tmp_path / "r.html", dataclasses.replace(report, files_changed=1))
+    assert "Nothing to do: 3 files ingested before." in (tmp_path / "r.html").read_text()
+
+
+def test_files_that_were_missing_or_damaged_are_counted(written, tmp_path):
+    report, _ = written
+    write_page(tmp_path / "s.html", dataclasses.replace(report, files_missing=1, files_damaged=2))
+    job = dict(tables((tmp_path / "s.html").read_text())["Job"])
+    assert (job["missing"], job["damaged"]) == ("1 file", "2 files")
 
 
 def test_what_spark_took_to_start_is_no_reading(written, tmp_path):
@@ -137,6 +147,13 @@ def test_what_spark_took_to_start_is_no_reading(written, tmp_path):
     page = (tmp_path / "s.html").read_text()
     assert "<dt>took</dt><dd>10.0 s</dd>" in page
     assert "<dt>starting Spark</dt><dd>20.0 s</dd>" in page
+
+
+def test_a_lane_says_how_long_it_was_busy_and_a_bar_what_it_cost():
+    tasks = [TaskTimes(5.0, 6.0, 2 << 20, 9), TaskTimes(5.5, 7.0, 1, 1), TaskTimes(6.0, 7.0, 1, 1)]
+    timeline = task_timeline(tasks)
+    assert [(lane.name, lane.note) for lane in timeline.lanes] == [("slot 0", "100% busy"), ("slot 1", "75% busy")]
+    assert (timeline.bars[0].cost, timeline.ideal) == (0.5, 1.75)
 
 
 def test_a_task_that_took_no_time_is_drawn_all_the_same():

@@ -154,3 +154,10 @@ def test_a_range_counts_what_is_in_it_whatever_is_read_in_whatever_order(monkeyp
         source.read_at(rng.randint(0, len(data)), rng.randint(0, 20))
     for offset in sorted(rng.randint(start, len(data) if stop is None else stop) for _ in range(10)):
         assert source.before(offset) == sum(start <= at < offset for at in ends)
+
+
+def test_rejects_end_with_the_rows_of_a_limit(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x\ny\n")
+    offsets = [ss.scan_csv(path, "a int", limit=limit).rejects().to_arrow()["offset"].to_pylist() for limit in range(3)]
+    assert offsets == [[], [0], [0, 2]]
