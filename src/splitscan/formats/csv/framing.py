@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from splitscan.engine import kernel
 from splitscan.errors import InvariantError, RecordError
@@ -29,8 +29,6 @@ from splitscan.formats.framing.frames import (
 from splitscan.formats.text.lines import DelimitedFormat, LineFormat
 
 _NEAR_UNITS = 64  # a safe cut is nearly always within these
-_COMMENT_UNITS = 1 << 12  # most comments end within these
-_MOST_BLANK_UNITS = 1 << 20  # blank lines are looked at in stretches that grow up to this
 _HEADER_BYTES = 1 << 12  # most headers, and the record after, end within these; a multiple of every unit
 _BLANKS = bytes(range(0x21))
 
@@ -134,51 +132,31 @@ class QuotedFormat:
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of the blank lines and comments at the front of *data*."""
-        units = self._units(data)
-        position = 0
-        while True:
-            position += self._blank_units(units[position:])
-            blanks = self._blanks_before(units[position:])
-            rest = units[position + blanks :]
-            if not len(rest):
-                return len(data) if at_end else Need.AFTER
-            if blanks and self._blank_units(rest[: len(self._line_sep)]):
-                position += blanks
-                continue
-            if not (len(self._comment) and np.array_equal(rest[: len(self._comment)], self._comment)):
-                marks = (self._line_sep, self._comment)
-                cut = not at_end and any(
-                    len(rest) < len(mark) and np.array_equal(rest, mark[: len(rest)]) for mark in marks
-                )
-                return Need.AFTER if cut else position * self.unit_bytes
-            skipped = self._skip_line(memoryview(data)[position * self.unit_bytes :], at_end=at_end)
-            if skipped is None:
-                return Need.AFTER
-            position += skipped // self.unit_bytes
-
-    def _skip_line(self, data: memoryview, *, at_end: bool) -> int | None:
-        near = _COMMENT_UNITS * self.unit_bytes
-        skipped = self.resume_after(data[:near], at_end=at_end and len(data) <= near)
-        return self.resume_after(data, at_end=at_end) if skipped is None else skipped
-
-    def _blank_units(self, units: Units) -> int:
-        """How many units at the front are terminators."""
-        if self.dialect.line_sep_units is None:
-            return _leading(units, 1, lambda lines: (lines == LF) | (lines == CR))
-        width = len(self._line_sep)
-        return _leading(units, width, lambda lines: (lines.reshape(-1, width) == self._line_sep).all(axis=1))
-
-    def _blanks_before(self, units: Units) -> int:
-        """How many units at the front are blanks of which no field has a part."""
-        return _leading(units, 1, lambda part: np.isin(part, self.dialect.sep_units)) if self.dialect.runs else 0
+        lines, blanks, comment, marks = self._gaps
+        text = self._lines.text_of(data)
+        stop = lines.match(text).end()
+        rest = blanks.match(text, stop).end()
+        if rest == len(text) or comment.match(text, rest):
+            return len(data) if at_end else Need.AFTER
+        if not at_end and any(mark.startswith(_as_text(text[rest:])) for mark in marks if len(text) - rest < len(mark)):
+            return Need.AFTER
+        return int(stop) * self.unit_bytes
 
     @cached_property
-    def _line_sep(self) -> Units:
-        return np.array(self.dialect.line_sep_units or (LF,), dtype=np.int64)
-
-    @cached_property
-    def _comment(self) -> Units:
-        return np.array(self.encoding.units(self.encoding.encode(self.dialect.comment or "")), dtype=np.int64)
+    def _gaps(self) -> tuple[Any, Any, Any, list[Any]]:
+        """Patterns of lines that are no records, of blanks before a record, and of a comment; what may be cut off."""
+        dialect = self.dialect
+        as_written: Any = str.encode if self.unit_bytes == 1 else str
+        encode, written = self.encoding.encode, self._lines.text_of
+        marks = [written(encode(mark)) for mark in (dialect.line_sep, dialect.comment) if mark is not None]
+        end = as_written(r"(?:\r\n|\r|\n)") if dialect.line_sep is None else re.escape(marks[0])
+        comment = as_written("(?!)") if dialect.comment is None else re.escape(marks[-1])
+        blanks = as_written(r"[ \t]*+" if dialect.runs else "")
+        other = as_written("(?:(?!") + end + as_written(r")[\s\S])*+")
+        line = blanks + as_written("(?:") + comment + other + as_written(")?+") + end
+        patterns = (as_written("(?:") + line + as_written(")*+"), blanks, comment)
+        found, before, begins = map(re.compile, patterns)
+        return found, before, begins, marks
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         return self._lines.first_start(before, after, at_start=at_start, at_end=at_end)
@@ -249,16 +227,8 @@ class QuotedFormat:
         return as_units(data, self.unit_bytes, self.dialect.encoding.big_endian)
 
 
-def _leading(units: Units, width: int, test: Callable[[Units], npt.NDArray[np.bool_]]) -> int:
-    """How many units at the front pass a test, which says so of each *width* of them."""
-    position, step = 0, width
-    while room := min(step, (len(units) - position) // width * width):
-        passed = test(units[position : position + room])
-        if not passed.all():
-            return position + int(np.argmin(passed)) * width
-        position += room
-        step = min(2 * step, _MOST_BLANK_UNITS // width * width)
-    return position
+def _as_text(rest: Any) -> Any:
+    return rest if isinstance(rest, str) else bytes(rest)
 
 
 def framing_of(dialect: CsvGrammar) -> NativeFraming | CsvReferenceFraming:

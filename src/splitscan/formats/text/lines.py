@@ -76,7 +76,7 @@ class TerminatedRecords(EncodedRecords):
             return native.frame(data, at_end=at_end)
         width = self.unit_bytes
         stops, starts = [], [0]
-        for stop, start in self._terminators(self._text(data), at_end=at_end):
+        for stop, start in self._terminators(self.text_of(data), at_end=at_end):
             stops.append(stop * width)
             starts.append(start * width)
         if at_end and starts[-1] < len(data):
@@ -103,7 +103,11 @@ class TerminatedRecords(EncodedRecords):
             return Need.BEFORE
         if not before:
             return 0
-        text, delimiter, escape = self._text(before + after), self._written(self.delimiter), self._written(self.escape)
+        text, delimiter, escape = (
+            self.text_of(before + after),
+            self._written(self.delimiter),
+            self._written(self.escape),
+        )
         nothing = len(after) if at_end else Need.AFTER
         known = 0 if at_start else certain_from(text, escape)
         uncertain = next(find_terminators(text, known - 1, delimiter, None), None) if known else None
@@ -122,7 +126,7 @@ class TerminatedRecords(EncodedRecords):
         return nothing if first is None else (first - position) * width
 
     def resume_after(self, data: Buffer, *, at_end: bool) -> int | None:
-        first = next(self._terminators(self._text(data), at_end=at_end), None)
+        first = next(self._terminators(self.text_of(data), at_end=at_end), None)
         if first is not None:
             return first[1] * self.unit_bytes
         return len(data) if at_end else None
@@ -172,7 +176,7 @@ class TerminatedRecords(EncodedRecords):
     def _escape_unit(self) -> int | None:
         return None if self.escape is None else self.encoding.units(self.escape)[0]
 
-    def _text(self, data: Buffer) -> Any:
+    def text_of(self, data: Buffer) -> Any:
         """The whole units of some bytes: bytes, or a character for each that is wider."""
         if self.unit_bytes == 1:
             return data
@@ -181,7 +185,7 @@ class TerminatedRecords(EncodedRecords):
         return shown.tobytes().decode("utf-32-le", "surrogatepass")
 
     def _written(self, mark: bytes | None) -> Any:
-        return None if mark is None else self._text(mark)
+        return None if mark is None else self.text_of(mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +223,7 @@ class LineFormat(TerminatedRecords):
 
     def droppable(self, data: Buffer) -> int:
         r"""All of *data* but an undecided ``\r``, an open escape, or a part of a code unit, at its end."""
-        text = self._text(data)
+        text = self.text_of(data)
         size = len(text)
         is_open = size > 0 and self._is_open(text, size) and self._closed(text, size - 1) == size - 1
         return (size - 1 if is_open else self._closed(text, size)) * self.unit_bytes
@@ -293,7 +297,7 @@ class DelimitedFormat(TerminatedRecords):
 
     def droppable(self, data: Buffer) -> int:
         """All of *data* but the end where a delimiter may have begun, and an escape that is open there."""
-        text = self._text(data)
+        text = self.text_of(data)
         return self._closed(text, max(0, len(text) - self._least_units + 1)) * self.unit_bytes
 
     @property
