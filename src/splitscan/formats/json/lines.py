@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from splitscan.engine import kernel
 from splitscan.formats.framing.contract import Need, Preamble, Splittability
@@ -17,16 +18,14 @@ from splitscan.formats.framing.frames import (
     CountedRecords,
     Frames,
     NativeFraming,
-    Units,
     WholeReference,
-    as_units,
     native,
     pushed,
+    records_of,
 )
-from splitscan.formats.text.lines import DelimitedFormat, LineFormat, line_format
+from splitscan.formats.text.lines import MAX_DELIMITER_UNITS, DelimitedFormat, LineFormat, line_format
 
-_SPACE = 0x20  # this and all control characters are white space, as for Spark
-_LOOK_BYTES = 1 << 12
+_WHITE = bytes(range(0x21))  # the blank and all control characters before it, as for Spark
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,8 @@ class JsonLinesFormat:
         if native is not None:
             return native.frame(data, at_end=at_end)
         found = self.lines.frame(data, at_end=at_end)
-        keep = ~self._blank(data, found)
-        return found if keep.all() else Frames(found.starts[keep], found.stops[keep], found.next_start)
+        keep = np.array(list(map(self._is_full, records_of(memoryview(data), found))), dtype=bool)
+        return Frames(found.starts[keep], found.stops[keep], found.next_start)
 
     def count(self, data: Buffer) -> CountedRecords:
         native = self._native
@@ -86,45 +85,31 @@ class JsonLinesFormat:
 
     def gap_bytes(self, data: Buffer, *, at_end: bool) -> int | Need:
         """Length of the blank lines at the front of *data*."""
-        position, length = 0, _LOOK_BYTES
-        while position < len(data):
-            window = memoryview(data)[position : position + length]
-            is_last = position + len(window) == len(data)
-            found = self.lines.frame(window, at_end=at_end and is_last)
-            full = np.flatnonzero(~self._blank(window, found))
-            if len(full):
-                return position + int(found.starts[full[0]])
-            if found.next_start:
-                position += found.next_start
-            elif not self._could_be_blank(window):
-                return position
-            elif is_last:
-                return Need.AFTER
-            else:
-                length *= 4
-        return len(data) if at_end else Need.AFTER
+        lines, spaces = self._gaps
+        text, width = self.lines.text_of(data), self.unit_bytes
+        stop = lines.match(text).end()
+        rest = spaces.match(text, stop).end()
+        if at_end:  # a part of a code unit is a record
+            return len(data) if rest * width == len(data) else int(stop) * width
+        left = bytes(memoryview(data)[rest * width : len(text) * width][: MAX_DELIMITER_UNITS * width])
+        may_end = not left or (self.lines.delimiter is not None and self.lines.delimiter.startswith(left))
+        return Need.AFTER if may_end else int(stop) * width
 
-    def _could_be_blank(self, window: Buffer) -> bool:
-        """True if an unfinished line holds only white space and perhaps a part of a delimiter."""
-        units = self._units(window)
-        rest = units[int(np.argmax(units > _SPACE)) :].tobytes() if (units > _SPACE).any() else b""
-        return not rest or (self.lines.delimiter is not None and self.lines.delimiter.startswith(rest))
+    @cached_property
+    def _gaps(self) -> tuple[Any, Any]:
+        """Patterns of blank lines, and of what is blank in a line."""
+        as_written: Any = str.encode if self.unit_bytes == 1 else str
+        delimiter = self.lines.delimiter
+        end = as_written(r"\r\n|\r|\n") if delimiter is None else re.escape(self.lines.text_of(delimiter))
+        blank = as_written("(?:(?!") + end + as_written(r")[\x00-\x20])*+")
+        line = as_written("(?:") + blank + as_written("(?:") + end + as_written("))*+")
+        return re.compile(line), re.compile(as_written(r"[\x00-\x20]*+"))
 
-    def _blank(self, data: Buffer, frames: Frames) -> npt.NDArray[np.bool_]:
-        """Which lines hold only white space; a part of a code unit at the end of a file is none."""
-        units = self._units(data)
-        at, stops = frames.starts // self.unit_bytes, frames.stops // self.unit_bytes
-        blank: npt.NDArray[np.bool_] = frames.starts == frames.stops
-        left = np.flatnonzero(~blank & ((frames.stops - frames.starts) % self.unit_bytes == 0))
-        while len(left):
-            left = left[units[at[left]] <= _SPACE]
-            at[left] += 1
-            blank[left] = at[left] == stops[left]
-            left = left[~blank[left]]
-        return blank
-
-    def _units(self, data: Buffer) -> Units:
-        return as_units(data, self.unit_bytes, self.encoding.big_endian)
+    def _is_full(self, line: bytes) -> bool:
+        """True if a line holds more than white space, as a part of a code unit is."""
+        text: bytes | str = self.lines.text_of(line)
+        rest = text.strip(_WHITE.decode()) if isinstance(text, str) else text.strip(_WHITE)
+        return bool(rest) or len(text) * self.unit_bytes < len(line)
 
     def first_start(self, before: bytes, after: bytes, *, at_start: bool, at_end: bool) -> int | Need:
         return self.lines.first_start(before, after, at_start=at_start, at_end=at_end)
@@ -141,8 +126,7 @@ class JsonLinesFormat:
     def _full_lines(self, data: bytes) -> Iterator[tuple[int, int]]:
         """The definition: lines, one byte at a time, without the blank ones."""
         for start, stop in pushed(self.lines.reference_framer(), data):
-            text = data[start:stop].decode(self.encoding.codec, "replace")
-            if any(character > chr(_SPACE) for character in text):
+            if self._is_full(data[start:stop]):
                 yield start, stop
 
 
