@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
-
-import numpy as np
 
 from splitscan.engine import kernel
 from splitscan.errors import InvariantError, RecordError
@@ -22,13 +21,10 @@ from splitscan.formats.framing.frames import (
     NativeFraming,
     Offsets,
     Summary,
-    Units,
-    as_units,
     native,
 )
 from splitscan.formats.text.lines import DelimitedFormat, LineFormat
 
-_NEAR_UNITS = 64  # a safe cut is nearly always within these
 _HEADER_BYTES = 1 << 12  # most headers, and the record after, end within these; a multiple of every unit
 _BLANKS = bytes(range(0x21))
 
@@ -186,20 +182,14 @@ class QuotedFormat:
 
     def safe_cut(self, before: bytes, after: bytes) -> int | Need:
         """The first position whose preceding unit is an ordinary one."""
-        units = self._units(before[len(before) % self.unit_bytes :] + after)
         here = len(before) // self.unit_bytes
-        candidates = units[here - 1 :] if here else units
-        skipped = 0 if here else 1
-        for near, unit in enumerate(candidates[:_NEAR_UNITS].tolist()):
-            if unit not in self._unsafe_units:
-                return (near + skipped) * self.unit_bytes
-        safe = np.flatnonzero(~np.isin(candidates[_NEAR_UNITS:], list(self._unsafe_units)))
-        if len(safe):
-            return (_NEAR_UNITS + int(safe[0]) + skipped) * self.unit_bytes
-        return Need.AFTER
+        text = self._lines.text_of(before[len(before) % self.unit_bytes :] + after)
+        found = self._safe_unit.search(text, max(here - 1, 0))
+        return Need.AFTER if found is None else (int(found.start()) - here + 1) * self.unit_bytes
 
     @cached_property
-    def _unsafe_units(self) -> frozenset[int]:
+    def _safe_unit(self) -> re.Pattern[Any]:
+        """Pattern of a unit that no mark has a part of, nor anything that hides one."""
         dialect = self.dialect
         unsafe = {CR, dialect.quote_unit, dialect.escape_unit, dialect.escape_escape_unit}
         line_sep = dialect.line_sep_units or (LF,)
@@ -208,7 +198,10 @@ class QuotedFormat:
                 unsafe.update(symbols)
         if dialect.comment_unit is not None:
             unsafe.update(line_sep)  # right after a terminator a comment may begin
-        return frozenset(u for u in unsafe if u is not None)
+        most = 0xFF if self.unit_bytes == 1 else sys.maxunicode  # a mark of several units is more than any is
+        marks = "".join(chr(unit) for unit in unsafe if unit is not None and unit <= most)
+        pattern = rf"[^{re.escape(marks)}]"
+        return re.compile(pattern.encode("latin-1") if self.unit_bytes == 1 else pattern)
 
     def summarise(self, data: Buffer, before: bytes, after: bytes, mark: int) -> Summary:
         return framing_of(self.dialect).summarise(data, before, after, mark)
@@ -222,9 +215,6 @@ class QuotedFormat:
         if run is None:
             raise InvariantError("the state after bytes that begin at a record start is known", seen=self.name)
         return run.state
-
-    def _units(self, data: Buffer) -> Units:
-        return as_units(data, self.unit_bytes, self.dialect.encoding.big_endian)
 
 
 def _as_text(rest: Any) -> Any:
