@@ -16,7 +16,6 @@ from splitscan.formats.framing.encodings import Encoding, code_tables
 
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Buffer: TypeAlias = bytes | bytearray | memoryview
-Units: TypeAlias = npt.NDArray[Any]  # code units of any width
 
 NO_OFFSETS: Offsets = np.empty(0, dtype=np.int64)
 

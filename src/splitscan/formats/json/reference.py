@@ -7,7 +7,6 @@ import enum
 from array import array
 
 import numpy as np
-import numpy.typing as npt
 
 from splitscan.formats.framing.encodings import LF
 from splitscan.formats.framing.frames import Buffer, Frames, Offsets, Passed, PassingFinder
@@ -48,13 +47,6 @@ def ends_loose(shape: JsonShape) -> frozenset[int]:
     """Bytes outside of strings that end a loose record."""
     below = frozenset(b"]") if shape is JsonShape.BELOW else frozenset()
     return (separators(shape) - frozenset(BLANKS)) | OPENERS | below
-
-
-def table(members: frozenset[int]) -> npt.NDArray[np.bool_]:
-    """Membership of every byte, as an array to index with bytes."""
-    found = np.zeros(256, dtype=bool)
-    found[sorted(members)] = True
-    return found
 
 
 def state_of(depth: int, *, in_string: bool) -> int:
