@@ -100,6 +100,8 @@ def make_column(
         >>> column.to_pylist(), bad
         ([1, 2, None], [2])
     """
+    if kind is not None and pa.types.is_nested(kind):
+        values = [_with_members(value, kind) for value in values]
     if kind is not None and getattr(kind, "tz", None) is None:  # Arrow would take local times for times in UTC
         try:
             return pa.array(values, kind), []
@@ -119,6 +121,26 @@ def make_column(
                 code="mixed-values",
             ) from error
     return _one_by_one(values, kind)
+
+
+def _with_members(value: Any, kind: pa.DataType) -> Any:
+    """A value whose members are called as its type calls them: found without regard to case, as columns are."""
+    if pa.types.is_struct(kind) and isinstance(value, Mapping):
+        names = [str(name) for name in value]
+        found = zip(kind.fields, map(find_columns(names), kind.names), strict=True)
+        members = list(value.values())
+        return {each.name: _with_members(members[at], each.type) for each, at in found if at is not None}
+    if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and isinstance(value, list | tuple):
+        return [_with_members(item, kind.value_type) for item in value]
+    if pa.types.is_map(kind) and isinstance(value, Mapping):
+        value = list(value.items())
+    if pa.types.is_map(kind) and isinstance(value, list | tuple) and all(_is_pair(item) for item in value):
+        return [(key, _with_members(item, kind.item_type)) for key, item in value]
+    return value
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, list | tuple) and len(item) == 2
 
 
 def _one_by_one(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array, list[int]]:

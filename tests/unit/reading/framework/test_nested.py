@@ -229,3 +229,29 @@ def test_a_union_is_no_type_of_a_column() -> None:  # parity 79
     either = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])
     with pytest.raises(SchemaError, match="type-conflict"):
         load({"u": either}, schema=pa.schema([("u", pa.string())]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [
+        (POINT, {"X": 1, "Y": "a"}, {"x": 1, "y": "a"}),
+        (pa.list_(POINT), [{"X": 1}, None, {"y": "b"}], [{"x": 1, "y": None}, None, {"x": None, "y": "b"}]),
+        (pa.struct([("p", POINT)]), {"P": {"X": 1}}, {"p": {"x": 1, "y": None}}),
+        (pa.map_(pa.string(), POINT), {"k": {"X": 1}}, [("k", {"x": 1, "y": None})]),
+        (pa.map_(pa.string(), POINT), [("K", {"Y": "a"})], [("K", {"x": None, "y": "a"})]),
+        (pa.struct([("x", pa.int64()), ("X", pa.int64())]), {"X": 1, "x": 2}, {"x": 2, "X": 1}),
+        (POINT, (1, "a"), {"x": 1, "y": "a"}),
+    ],
+)
+def test_members_of_python_values_are_found_without_regard_to_case(kind: pa.DataType, given: Any, expected: Any) -> None:
+    found, rejects = load(lambda loader: loader.append({"m": [given]}), schema=pa.schema([("m", kind)]))
+
+    assert found == [{"m": expected}]
+    assert rejects == []
+
+
+def test_members_that_could_both_be_meant_are_an_error() -> None:
+    schema = pa.schema([("m", pa.struct([("name", pa.string())]))])
+
+    with pytest.raises(SchemaError, match="duplicate-column"):
+        load(lambda loader: loader.append_rows([{"m": {"Name": "a", "NAME": "b"}}]), schema=schema)
