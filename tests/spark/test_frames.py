@@ -1,5 +1,6 @@
 """Scans as DataFrames: the same rows as in this process, whatever Spark does with them."""
 
+import gc
 import os
 import random
 import subprocess
@@ -228,6 +229,11 @@ def test_payloads_beyond_a_megabyte_reach_their_tasks(spark: SparkSession) -> No
 
     frame = task_frame(spark, payloads, read, spark_schema(pa.schema([("x", pa.int64())])))
     assert [row.x for row in frame.collect()] == [600_000] * 5
+
+
+@pytest.mark.usefixtures("way")
+def test_a_worker_looks_for_no_garbage_among_its_modules(spark: SparkSession) -> None:
+    assert min(run_tasks(spark, [b"a", b"b"], lambda _: gc.get_freeze_count())) > 10_000
 
 
 @pytest.mark.usefixtures("way")

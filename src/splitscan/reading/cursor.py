@@ -103,11 +103,12 @@ _LARGEST_BYTES = 32 * MIB - 8192  # the C library of Linux follows no larger one
 
 @cache
 def keep_freed_memory() -> None:
-    """Have the C library keep freed buffers of up to some MiB, once per process.
+    """Have the C library keep up to 64 MiB of freed buffers, once per process.
 
-    Reading allocates buffers of a few MiB over and over. glibc gives such a buffer back to the system when it is freed,
-    so that each new one costs page faults, until it has seen a larger one freed: from then on it keeps them. The buffer
-    here is never touched and takes no memory. With other C libraries this does nothing.
+    Reading allocates buffers of a few MiB over and over, and rows of a row group of Parquet are freed together. glibc
+    gives such memory back to the system, so that each new page costs a fault, until it has seen a larger buffer freed:
+    from then on it keeps twice as much as that. The buffer here is never touched and takes no memory. With other C
+    libraries this does nothing.
     """
     np.empty(_LARGEST_BYTES, dtype=np.uint8)
 

@@ -18,6 +18,7 @@ from splitscan import errors
 from splitscan.arrays import text_array
 from splitscan.errors import SplitscanError, Where
 from splitscan.spark.contexts import classic_context
+from splitscan.spark.worker import begin_task
 
 _RAISED = re.compile(r"^(?:[\w.]+: )?splitscan\.errors\.(?P<name>\w+): (?P<rule>.*) \[(?P<code>[a-z0-9-]+)\]$", re.M)
 _FACT = re.compile(r"^  (?P<name>where|seen|fix):\s+(?P<text>.*)$")
@@ -169,7 +170,13 @@ def run_tasks(spark: SparkSession, payloads: Sequence[bytes], work: Callable[[by
         if context is None:
             return _run_on_server(spark, carried, work)
         numbers = context.parallelize(range(len(carried)), len(carried))
-        return numbers.map(lambda number: work(carried[number])).collect()
+        return numbers.map(lambda number: _work_on(carried[number], work)).collect()
+
+
+def _work_on(payload: bytes, work: Callable[[bytes], Any]) -> Any:
+    """One task, in its worker."""
+    begin_task()
+    return work(payload)
 
 
 def _run_on_server(spark: SparkSession, carried: tuple[bytes, ...], work: Callable[[bytes], Any]) -> list[Any]:
@@ -185,7 +192,7 @@ def _run_in_frame(spark: SparkSession, carried: tuple[bytes, ...], work: Callabl
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield answer_batch(json.dumps([number, work(carried[number])]))
+                yield answer_batch(json.dumps([number, _work_on(carried[number], work)]))
 
     rows = spark.range(0, len(carried), 1, len(carried)).mapInArrow(run, "answer string").collect()
     answers = dict(json.loads(row["answer"]) for row in rows)

@@ -36,6 +36,7 @@ from splitscan.options.table import ValueRefusedError
 from splitscan.reading.spec import ScanSpec
 from splitscan.spark.contexts import classic_context
 from splitscan.spark.jobs import as_raised
+from splitscan.spark.worker import begin_task
 
 _SETTING = "spark.sql.session.timeZone"
 _LOCALTIME = Path("/etc/localtime")
@@ -144,7 +145,8 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 
 
 def for_spark(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches as Spark takes them: its times of day are nanoseconds, ours microseconds."""
+    """Batches as Spark takes them, in a task of its own: its times of day are nanoseconds, ours microseconds."""
+    begin_task()
     for batch in batches:
         wanted = _with_times(batch.schema, "ns")
         yield batch if wanted is batch.schema else batch.cast(wanted)
