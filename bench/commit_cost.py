@@ -27,11 +27,11 @@ from pyiceberg.catalog.sql import SqlCatalog
 from splitscan.api.files import Scan
 from splitscan.content.storage import open_storage
 from splitscan.jobs.destination import History, HistoryReader, open_destination
+from splitscan.jobs.division import Runner
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger import Ledger, describe_columns
 from splitscan.jobs.parquet import ParquetFileWriter
 from splitscan.jobs.settings import IngestSettings, Layout, parquet_name
-from splitscan.jobs.source import Runner
 from splitscan.jobs.staging import Staging, part_name
 from splitscan.jobs.steps import IngestTarget, run_ingest
 

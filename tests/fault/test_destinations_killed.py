@@ -29,7 +29,7 @@ from pyiceberg.exceptions import CommitFailedException
 from splitscan.errors import SplitscanError
 from splitscan.jobs import verify
 from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.source import Runner
+from splitscan.jobs.division import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.api.files import Scan
 from splitscan.jobs.settings import Layout

@@ -32,7 +32,7 @@ from pathlib import Path
 import deltalake, pyiceberg.catalog.sql
 
 import splitscan as ss
-from splitscan.jobs.source import Runner
+from splitscan.jobs.division import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.tables.ingest_source import TableIngestSource
 from splitscan.jobs.settings import IngestSettings

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from splitscan.jobs import verify
-from splitscan.jobs.source import Runner
+from splitscan.jobs.division import Runner
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 from splitscan.api.files import Scan

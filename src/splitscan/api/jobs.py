@@ -13,10 +13,9 @@ import pyarrow as pa
 from splitscan.api.ingest_page import check_page_file, write_page
 from splitscan.errors import bad_option
 from splitscan.formats.registry import named_format
-from splitscan.jobs.file_source import FileSource
+from splitscan.jobs.file_source import FileSource, Source
 from splitscan.jobs.reports import IngestReport, OnProgress
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.source import Source
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.options.stream import parse_stream_options
 from splitscan.scans import ScanPlanner

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from splitscan.errors import IngestError, SourceMissingError, Where
-from splitscan.jobs.accounting import Contents
 from splitscan.jobs.destination import open_destination
 from splitscan.jobs.ledger import Ledger, RowRange
 from splitscan.jobs.ledger_files import nothing_ingested, read_ledgers
 from splitscan.jobs.parquet import open_parquet_file
+from splitscan.jobs.replacing import Contents
 from splitscan.jobs.workplace import DestinationStorage, missing_error
 from splitscan.reading.block_scan import scan_blocks
 from splitscan.reading.rejects import REJECTED, LineNumbers

@@ -1,14 +1,8 @@
-"""Files as the source of an ingest: what the steps ask of it, answered by a scan; and the identity of such a job.
-
-The same files, cut into the same blocks, read with the same options, are the same job.
-"""
+"""Sources of an ingest: what the steps ask of one, and files as one, answered by the scan that reads them."""
 
 from __future__ import annotations
 
-import dataclasses
-import enum
-import hashlib
-import json
+from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -23,35 +17,126 @@ from splitscan.content.archives.opening import open_planned
 from splitscan.content.storage import check_unchanged, redact
 from splitscan.errors import SourceMissingError, UsageError, Where, bad_option
 from splitscan.jobs.destination import Growth, History, SortedFiles
-from splitscan.jobs.ledger import LedgerFile, describe_columns, field_ids, identify
+from splitscan.jobs.division import Division, NamedJob, Runner, compute_job_id, describe_read_options
+from splitscan.jobs.ledger import LedgerFile, field_ids, identify
 from splitscan.jobs.part_writing import write_files
 from splitscan.jobs.record_json import Json
-from splitscan.jobs.schema_evolution import settle_columns, with_new_columns
-from splitscan.jobs.settings import IngestSettings, SchemaEvolution
-from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
+from splitscan.jobs.schema_evolution import columns_left_out, names_columns, settle_columns, with_new_columns
+from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.staging import BlockKey, PartTarget
 from splitscan.jobs.workplace import DestinationStorage
-from splitscan.options import OnFileChange, ReadOptions
-from splitscan.path_text import portable_path
+from splitscan.options import OnFileChange
 from splitscan.reading.block_documents import for_tasks
-from splitscan.reading.new_columns import NewColumns
-from splitscan.reading.spec import ScanSpec
+from splitscan.reading.new_columns import EVERY_RECORD, SOME_RECORDS, NewColumns
 from splitscan.scans import ScanPlanner
 from splitscan.scans.dialects import contradiction
 from splitscan.scans.index import fill_index
 from splitscan.streaming.windows import Window
 
-_LAYOUT = 2  # what is left in staging by a splitscan with another one belongs to another job
-
-# Options that choose files or shape tasks: what is read is in the plan, and how it is divided changes nothing.
-_WITHOUT_EFFECT = frozenset({
-    "storage_options", "task_bytes", "open_cost_bytes", "min_partitions", "path_glob_filter", "recursive_file_lookup",
-    "modified_before_us", "modified_after_us", "ignore_missing_files", "ignored_path_segment_regex",
-    "where", "sampling_bytes", "infer_schema", "sample_files", "provided_schema", "schema_mode", "schema_hints",
-    "schema_conflicts", "column_options", "rebalance", "dialect", "found_options",
-})  # fmt: skip
-
 _CHECK_THREADS = 8  # one look at every source after the last read; mostly waiting for the storage
+
+
+class Source(ABC):
+    """Source of an ingest: files, or a table of a database."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """The columns of the rows."""
+
+    @property
+    def is_guessed(self) -> bool:
+        """True if types of columns were found in a sample of what is read."""
+        return False
+
+    @property
+    @abstractmethod
+    def own_names(self) -> bool:
+        """True if two attempts at a part may read other bytes, or in another order, and so write other files."""
+
+    @property
+    @abstractmethod
+    def record_format(self) -> str:
+        """Name of the format, for the ledger."""
+
+    @property
+    @abstractmethod
+    def described_options(self) -> Json:
+        """Options of the user, for the ledger; without secrets."""
+
+    @property
+    @abstractmethod
+    def roots(self) -> Sequence[str]:
+        """Paths of the user, secrets masked: all that is read lies below one of them."""
+
+    @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """Settings of its file system, for a destination that has none of its own."""
+        return {}
+
+    def without_own(self, place: DestinationStorage) -> Self:
+        """Leave out files in the destination: they are not read, and do not change the schema."""
+        return self
+
+    @abstractmethod
+    def sort(self, history: History) -> SortedFiles:
+        """Sort files into new, ingested and changed ones."""
+
+    @abstractmethod
+    def settled(
+        self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
+    ) -> EvolvedSource:
+        """Restrict the source to what is still to be read, by the columns that its rows shall have."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse what cannot be ingested at all."""
+
+    def check_sample(self, files: Sequence[FileMetadata]) -> None:  # noqa: B027 -- a table has no dialect
+        """Refuse what would be read wrongly, before anything is read."""
+
+    def divide(self, files: Sequence[FileMetadata], runner: Runner) -> Division | None:
+        """Divide what is to be read; ``None`` where that depends on the job's name."""
+        return None
+
+    @abstractmethod
+    def name_job(
+        self,
+        files: Sequence[FileMetadata],
+        division: Division | None,
+        target: PartTarget,
+        committed: Container[str],
+        runner: Runner,
+    ) -> NamedJob:
+        """Name a job: what is to be read and how it is written say which one it is.
+
+        *target* has no name yet; *division* is that of :meth:`divide`; *committed* are jobs of the destination.
+        """
+
+    def look_again(
+        self, noticed: Sequence[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
+    ) -> EvolvedSource:
+        """Decide about columns that were noticed while blocks were read, and that nothing had shown before."""
+        return EvolvedSource(self)
+
+    def check_unchanged(self, files: Sequence[FileMetadata]) -> None:  # noqa: B027 -- tasks of a table compared
+        """Make sure that nothing changed while it was read."""
+
+
+@dataclass(frozen=True)
+class EvolvedSource:
+    """A source by the columns that its rows shall have.
+
+    Attributes:
+        added: The columns that the destination does not have yet, each with its type.
+        left_out: Names of the columns that are there and are not read.
+        reads_again: Whether all must be read once more, by other columns.
+    """
+
+    source: Source
+    added: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    reads_again: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,24 +207,43 @@ class FileSource(Source):
 
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
-    ) -> EvolvedSource[Source]:
+    ) -> EvolvedSource:
         if there is not None and not found.fresh and not self._is_told:
             return EvolvedSource(replace(self, scan=self.scan.with_schema(there)))  # no file is read for its columns
-        scan = self.scan.with_files(found.fresh) if found.fresh else self.scan
+        scan = (self.scan.with_files(found.fresh) if found.fresh else self.scan).typed()
+        rescues = scan.options.schema.rescued_data_column is not None
+        if mode is SchemaEvolution.RESCUE and not rescues:
+            raise bad_option(
+                "schema_evolution_mode=rescue keeps what has no column in a column of its own",
+                "no rescuedDataColumn",
+                "set option rescuedDataColumn=_rescued_data",
+            )
         begun = {path for path, growth in self.growth.items() if growth.start}
-        done = settle_columns(scan, begun, there, mode, destination, keeps_types=self.keeps_types)
-        return EvolvedSource(replace(self, scan=done.source), done.added, done.left_out)
+        telling = [file for file in scan.files() if file.path not in begun]
+        if there is not None and self.keeps_types and not names_columns(scan):
+            return EvolvedSource(replace(self, scan=scan.with_schema(there)))
+        if there is not None and mode.keeps_columns:
+            left_out, notices = ((), 0) if rescues else columns_left_out(scan.naming_all(telling), there)
+            return EvolvedSource(replace(self, scan=scan.with_schema(there).noticing(notices)), left_out=left_out)
+        scan = scan.naming_all(telling)
+        if not rescues and scan.finds_columns:
+            scan = scan.noticing(SOME_RECORDS if mode.keeps_columns else EVERY_RECORD)
+        if there is None:
+            return EvolvedSource(replace(self, scan=scan))
+        scan, added = settle_columns(scan, there, mode, destination, keeps_types=self.keeps_types)
+        return EvolvedSource(replace(self, scan=scan), added)
 
     def look_again(
-        self, noticed: Iterable[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
-    ) -> EvolvedSource[Source]:
+        self, noticed: Sequence[tuple[str, int, bytes]], there: pa.Schema | None, mode: SchemaEvolution
+    ) -> EvolvedSource:
         """Read files again with columns that no sample had shown, where columns may be added."""
+        if not noticed:
+            return EvolvedSource(self)
         new = NewColumns.of(noticed)
         if mode.keeps_columns or not new.columns:
             return EvolvedSource(self, left_out=tuple(new.columns))
-        again = with_new_columns(self.scan, new, there, mode)
-        added = again.added if there is not None else ()
-        return EvolvedSource(replace(self, scan=again.source), added, reads_again=True)
+        scan, added = with_new_columns(self.scan, new, there, mode)
+        return EvolvedSource(replace(self, scan=scan), () if there is None else added, reads_again=True)
 
     def check(self) -> None:
         """Refuse scans of parts of files, of no column, and of some records only."""
@@ -179,7 +283,7 @@ class FileSource(Source):
         blocks = list(scan.cut_fine().blocks()) if windowed is None else windowed
         indexed = map(scan.spec.with_values_around, fill_index(blocks, scan.framing, scan.spec.options, runner.index))
         plan: dict[BlockKey, BlockMetadata] = {(index[each.file.path], each.index): each for each in indexed}
-        return PlannedDivision(
+        return Division(
             plan,
             lambda blocks: self._tasks(blocks, runner.min_tasks),
             lambda target, parts: runner.run(partial(write_files, for_tasks(scan.spec)), target, parts),
@@ -237,85 +341,3 @@ def _describe(index: int, file: FileMetadata, growth: Growth | None) -> LedgerFi
     digest = "" if path == file.path else identify(file.path)
     content, start = ("", 0) if growth is None else (growth.content, growth.start)
     return LedgerFile(index, path, file.fingerprint, file.size_bytes, file.modified_us, digest, content, start)
-
-
-def describe_read_options(options: ReadOptions) -> dict[str, Any]:
-    """Spell all options as JSON values; settings of the file system appear by name only.
-
-    Example:
-        >>> from splitscan.formats.registry import parse_options
-        >>> described = describe_read_options(parse_options("text", {"storageOptions": {"key": "k"}}))
-        >>> described["files"]["storage_options"], described["reading"]["mode"]
-        ({'key': '***'}, 'PERMISSIVE')
-    """
-    described: dict[str, Any] = _plain(options)
-    del described["given"]  # what was left to its default is the same job
-    described["files"]["storage_options"] = dict.fromkeys(options.files.storage_options, "***")
-    return described
-
-
-def compute_job_id(
-    blocks: Iterable[BlockMetadata],
-    empty_files: Iterable[FileMetadata],
-    spec: ScanSpec,
-    settings: IngestSettings,
-    taken: Container[str] = (),
-    *,
-    claimed: bool = False,
-    growth: Mapping[str, Growth] | None = None,
-    ids: Sequence[str] = (),
-) -> str:
-    """Compute the identity of a job: 32 hexadecimal digits."""
-    described = describe_read_options(spec.options)
-    for section in described.values():
-        if isinstance(section, dict):
-            for name in _WITHOUT_EFFECT:
-                section.pop(name, None)
-    writing = (
-        settings.compression, settings.row_group_bytes, settings.row_group_rows, settings.source_digests,
-        *(settings.partition_by or ()),
-    )  # fmt: skip
-    digest = hashlib.sha256()
-    columns = [[str(column) for column in describe_columns(schema)] for schema in (spec.fields, spec.schema)]
-    rules = [sorted((str(k), str(v)) for k, v in (column.metadata or {}).items()) for column in spec.fields]
-    head = [_LAYOUT, described, columns, rules, repr(spec.framing), writing, pa.__version__, *filter(None, ids)]
-    head += filter(None, [spec.notices])  # what a block has noticed is part of its report
-    digest.update(json.dumps(head, sort_keys=True).encode("ascii"))
-    previous = None
-    for block in blocks:
-        if block.file is not previous:
-            previous = block.file
-            _add(digest, "file", *_identity(previous))
-            if growth and previous.path in growth:
-                _add(digest, "content", growth[previous.path].content)
-        _add(digest, block.start, block.stop)
-    if claimed:
-        _add(digest, "claimed")
-    for file in empty_files:
-        _add(digest, "empty", *_identity(file))
-    while (job_id := digest.hexdigest()[:32]) in taken:
-        _add(digest, "again")
-    return job_id
-
-
-def _identity(file: FileMetadata) -> tuple[str, str, str]:
-    return identify(file.path), file.fingerprint, portable_path(file.relative_path, file.path)
-
-
-def _add(digest: Any, *parts: object) -> None:
-    digest.update(json.dumps(parts).encode("ascii") + b"\n")
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
-    if isinstance(value, enum.Enum):
-        return _plain(value.value)
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return redact(value) if isinstance(value, str) else value
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        items = [_plain(item) for item in value]
-        return sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items
-    return repr(value)  # bytes, zones, patterns: their texts tell them apart

@@ -15,6 +15,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from splitscan.errors import IngestError
+from splitscan.redaction import redact
 
 T = TypeVar("T")
 
@@ -178,3 +179,19 @@ def _looked_up(by_value: Mapping[Any, Any], raw: Any, name: str) -> Any:
     if not isinstance(raw, str) or raw not in by_value:
         raise damaged(f"{name} is none")
     return by_value[raw]
+
+
+def describe_value(value: Any) -> Any:
+    """Spell any value, which nobody reads back, as JSON holds it: secrets are masked."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: describe_value(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, enum.Enum):
+        return describe_value(value.value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return redact(value) if isinstance(value, str) else value
+    if isinstance(value, Mapping):
+        return {str(name): describe_value(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        items = [describe_value(item) for item in value]
+        return sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items
+    return repr(value)  # bytes, zones, patterns: their texts tell them apart

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import replace
 
 import pyarrow as pa
 
 from splitscan.blocks import Reject
-from splitscan.errors import SchemaError, Where, bad_option, quote_list
+from splitscan.errors import SchemaError, Where, quote_list
 from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.merge import NO_VALUE, has_more_members, holds, join, join_all, settled
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.source import EvolvedSource
 from splitscan.options import Mode
 from splitscan.reading.block_scan import open_reader
-from splitscan.reading.new_columns import EVERY_RECORD, SOME_RECORDS, NewColumns
+from splitscan.reading.new_columns import SOME_RECORDS, NewColumns
 from splitscan.redaction import redact
 from splitscan.scans import ScanPlanner
 from splitscan.scans.schema import ColumnSource, ResolvedColumn, shown_type
@@ -24,54 +23,33 @@ _MOST_DDL = 400  # characters of a schema in a message
 
 
 def settle_columns(
-    scan: ScanPlanner,
-    begun: Container[str],
-    there: pa.Schema | None,
-    mode: SchemaEvolution,
-    destination: str,
-    *,
-    keeps_types: bool = False,
-) -> EvolvedSource[ScanPlanner]:
+    scan: ScanPlanner, there: pa.Schema, mode: SchemaEvolution, destination: str, *, keeps_types: bool = False
+) -> tuple[ScanPlanner, tuple[str, ...]]:
     """Decide by which columns the files of a job are read, before any of them is.
 
     Columns of the destination come first, in its order and spelling; columns that are new follow, in the order of the
     files that bring them, and may hold nulls. A column that no file has is null. Of a column that was found in files,
     and not named by the user, the type is the destination's: always where columns may be added, elsewhere if it holds
     what was found. Otherwise it stays as it was found, and the destination refuses it.
+
+    Returns:
+        The scan by these columns, and those that are new, each with its type.
     """
-    scan = scan.typed()
     rescues = scan.options.schema.rescued_data_column is not None
-    if mode is SchemaEvolution.RESCUE and not rescues:
-        raise bad_option(
-            "schema_evolution_mode=rescue keeps what has no column in a column of its own",
-            "no rescuedDataColumn",
-            "set option rescuedDataColumn=_rescued_data",
-        )
-    if there is not None and keeps_types and not _names_columns(scan):
-        return EvolvedSource(scan.with_schema(there))
-    telling = [file for file in scan.files() if file.path not in begun]
-    if there is not None and mode.keeps_columns:
-        left_out, notices = ((), 0) if rescues else _left_out(scan.naming_all(telling), there)
-        return EvolvedSource(scan.with_schema(there).noticing(notices), left_out=left_out)
-    scan = scan.naming_all(telling)
-    if not rescues and scan.finds_columns:
-        scan = scan.noticing(SOME_RECORDS if mode.keeps_columns else EVERY_RECORD)
-    if there is None:
-        return EvolvedSource(scan)
     try:
         columns = _Columns(scan, there)
     except SchemaError as error:
         if error.reason_code != "no-schema":
             raise
-        return EvolvedSource(scan.with_schema(there))  # nothing to look at has a record
+        return scan.with_schema(there), ()  # nothing to look at has a record
     columns.check_new(mode, destination)
     keeps_types |= mode is SchemaEvolution.ADD
     if not keeps_types and (scan.options.reading.infer_schema or not scan.options.format.types_if_asked):
         columns.check_types(rescues)
-    return EvolvedSource(columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new)))
+    return columns.settle(keeps_types, rescues), tuple(map(_spell, columns.new))
 
 
-def _left_out(scan: ScanPlanner, there: pa.Schema) -> tuple[tuple[str, ...], int]:
+def columns_left_out(scan: ScanPlanner, there: pa.Schema) -> tuple[tuple[str, ...], int]:
     """The columns that are found in files and are not the destination's; and in how many records more are looked for.
 
     Files that disagree on their columns are no error here, for nothing depends on what they are called.
@@ -85,8 +63,11 @@ def _left_out(scan: ScanPlanner, there: pa.Schema) -> tuple[tuple[str, ...], int
 
 def with_new_columns(
     scan: ScanPlanner, found: NewColumns, there: pa.Schema | None, mode: SchemaEvolution
-) -> EvolvedSource[ScanPlanner]:
-    """The scan with columns that were noticed while its files were read, after its own, to be read again."""
+) -> tuple[ScanPlanner, tuple[str, ...]]:
+    """Add columns that were noticed while files were read after those of their scan, for them to be read again.
+
+    Returns the scan, and the new columns, each with its type.
+    """
     schema = scan.spec.schema
     folded = {name.casefold() for name in schema.names}
     for name, new in found.columns.items():
@@ -114,10 +95,10 @@ def with_new_columns(
     wide = [column.with_type(settled(join(column.type, kinds.get(column.name, NO_VALUE)))) for column in schema]
     added = [pa.field(name, settled(kind)) for name, kind in kinds.items() if name not in schema.names]
     whole = [each.with_metadata(rules.get(each.name) or {}) for each in (*wide, *added)]
-    return EvolvedSource(scan.with_schema(pa.schema(whole)), tuple(map(_spell, added)))
+    return scan.with_schema(pa.schema(whole)), tuple(map(_spell, added))
 
 
-def _names_columns(scan: ScanPlanner) -> bool:
+def names_columns(scan: ScanPlanner) -> bool:
     """Return whether files name their columns: elsewhere a field too many is one broken record, and no column."""
     own = scan.options.format
     return own.compares_headers or not own.is_positional

@@ -12,7 +12,6 @@ from itertools import chain, islice
 from typing import Any
 
 from splitscan.content.storage import redact
-from splitscan.jobs.accounting import Contents, check_keys, check_live, check_tiling, check_vanished, write_rest
 from splitscan.jobs.destination import (
     Destination,
     History,
@@ -23,10 +22,12 @@ from splitscan.jobs.destination import (
     open_destination,
     replacing,
 )
-from splitscan.jobs.file_source import FileSource
-from splitscan.jobs.ledger import Ledger, ReplacedFile, describe_columns
+from splitscan.jobs.division import ReadTasks, Runner, check_keys, check_tiling, check_vanished
+from splitscan.jobs.file_source import FileSource, Source
+from splitscan.jobs.ledger import Ledger, RemovedFile, ReplacedFile, describe_columns
 from splitscan.jobs.ledger_files import ledger_name, read_ledgers
 from splitscan.jobs.parquet import write_empty
+from splitscan.jobs.replacing import Contents, check_live, write_rest
 from splitscan.jobs.reports import (
     EXAMPLES,
     POLL_SECONDS,
@@ -40,7 +41,6 @@ from splitscan.jobs.reports import (
     run_watched,
 )
 from splitscan.jobs.settings import IngestSettings, OnChanged, Partitioning
-from splitscan.jobs.source import ReadTasks, Runner, Source
 from splitscan.jobs.staging import PartReport, PartTarget
 from splitscan.jobs.workplace import DestinationStorage, claim, clean_up
 from splitscan.reading.oddities import OddRecords, total_oddities
@@ -170,8 +170,10 @@ class _Job:
         self._source, self._settings, self._runner = source, target.settings, runner
         self._destination, self._place, self._history = destination, destination.place, history
         self._files, self._replacing = found.fresh, found.replacing
-        self._contents = Contents(read_ledgers(destination.place.destination) if found.replacing else ())
-        check_live(destination, self._contents.held(self._versions()))  # sooner than after the files are read
+        self._contents: Contents | None = None
+        if found.replacing:
+            self._contents = Contents(read_ledgers(destination.place.destination))
+            check_live(destination, self._contents.held(self._versions()))  # sooner than after the files are read
         self._monitor = monitor
         monitor.begin()
         monitor.tell(Phase.INDEX)
@@ -247,8 +249,11 @@ class _Job:
         )
         source.check_unchanged(self._files)
         versions = self._versions({self._files[block.file_index].path for block in blocks if block.missing})
-        removed, rest = write_rest(self._destination, self._target, self._staging, self._contents.held(versions))
-        written += rest
+        removed: list[RemovedFile] = []
+        if self._contents is not None:
+            held = self._contents.held(versions)
+            removed, rest = write_rest(self._destination, self._target, self._staging, held)
+            written += rest
         ledger = Ledger(
             job_id=self._target.job_id,
             sequence=self._history.last + 1,
@@ -272,7 +277,9 @@ class _Job:
 
     def _versions(self, missing: Container[str] = ()) -> list[ReplacedFile]:
         """The versions that leave: of files that are gone by now the earlier ones stay."""
-        found = []
+        found: list[ReplacedFile] = []
+        if self._contents is None:
+            return found
         for file in self._replacing:
             versions = self._contents.versions_of(identities_of(file.path))
             if not versions:

@@ -21,7 +21,6 @@ import pyarrow as pa
 
 from splitscan.content.storage import open_source, redact
 from splitscan.errors import IngestError, SourceMissingError, Where, bad_option
-from splitscan.jobs.accounting import rows_elsewhere
 from splitscan.jobs.destination import Destination, FileState, History
 from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns, field_ids
 from splitscan.jobs.ledger_files import (
@@ -37,6 +36,7 @@ from splitscan.jobs.ledger_files import (
     walk_data,
 )
 from splitscan.jobs.parquet import read_footer
+from splitscan.jobs.replacing import rows_elsewhere
 from splitscan.jobs.settings import IngestSettings, Partitioning, choose_partitioning, job_prefix
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.table_format import (

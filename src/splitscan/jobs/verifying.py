@@ -26,8 +26,8 @@ from splitscan.content.storage import (
     open_source,
 )
 from splitscan.errors import IngestError, SourceMissingError, SplitscanError, UsageError
-from splitscan.jobs.accounting import Contents, key_faults, row_faults, source_files, tiling_faults
 from splitscan.jobs.destination import Destination, FileState, History, open_destination
+from splitscan.jobs.division import key_faults, row_faults, tiling_faults
 from splitscan.jobs.folder import announced_names
 from splitscan.jobs.ledger import (
     REJECT_FOLDER,
@@ -41,6 +41,7 @@ from splitscan.jobs.ledger import (
 )
 from splitscan.jobs.ledger_files import ledger_name, nothing_ingested, read_ledgers
 from splitscan.jobs.parquet import REJECT_SCHEMA, parquet_of
+from splitscan.jobs.replacing import Contents, source_files
 from splitscan.jobs.reports import Finding, VerifyReport
 from splitscan.jobs.workplace import is_moved_in
 from splitscan.reading.contents import recognised_content

@@ -15,11 +15,11 @@ from splitscan.content.archives.opening import open_planned
 from splitscan.content.storage import check_unchanged
 from splitscan.errors import SourceChangedError, SourceMissingError, StreamError, Where, bad_option
 from splitscan.jobs.destination import PLAIN, Growth, HistoryReader, open_destination
+from splitscan.jobs.division import Runner
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger import OUR_FOLDER
 from splitscan.jobs.reports import IngestReport, OnProgress
 from splitscan.jobs.settings import IngestSettings, OnChanged
-from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
 from splitscan.options.stream import FileMode, OnModified, StreamOptions, WindowLogChoice
 from splitscan.redaction import redact

@@ -12,9 +12,9 @@ from itertools import chain
 
 from splitscan.blocks import BlockMetadata, FileMetadata, Reject, next_start
 from splitscan.errors import InvariantError, RebalanceError
+from splitscan.jobs.division import Division, ReadTasks, Runner
 from splitscan.jobs.ledger import LedgerBlock, identify
 from splitscan.jobs.part_writing import PartWriter
-from splitscan.jobs.source import Division, ReadTasks, Runner
 from splitscan.jobs.staging import OutputPart, PartReport, PartTarget, Staging, log_folder
 from splitscan.reading.spec import ScanSpec
 from splitscan.rebalance.chunk_reader import ChunkReader, ChunkScan
@@ -73,19 +73,19 @@ class ClaimedDivision(Division):
         blocks = plan_blocks(scan, runner.index) if blocks is None else blocks
         self._identities = {identify(file.path): number for number, file in enumerate(files)}
         numbers = {file.path: number for number, file in enumerate(files)}
-        self._plan = [(numbers[block.file.path], block) for block in blocks]
-        self._stops = {number: block.stop for number, block in self._plan}  # the last one of a file stays
+        self._planned = [(numbers[block.file.path], block) for block in blocks]
+        self._stops = {number: block.stop for number, block in self._planned}  # the last one of a file stays
 
     @property
     def blocks(self) -> Sequence[BlockMetadata]:
-        return [block for _, block in self._plan]
+        return [block for _, block in self._planned]
 
     def finished(self, staging: Staging) -> list[PartReport]:
         found = list(staging.reports_there())
         return choose_finished(found, self._identities, self._stops, staging.waiting_files(found))
 
     def tasks(self, finished: Sequence[PartReport], target: PartTarget) -> ReadTasks | None:
-        left = list(remains_of(self._plan, by_file(finished)))
+        left = list(remains_of(self._planned, by_file(finished)))
         if not left:
             return None
         runner, spec = self._runner, self._scan.spec

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
+from splitscan.jobs.division import Division
 from splitscan.jobs.part_writing import WritePart, run_part
-from splitscan.jobs.source import Division
 from splitscan.jobs.staging import OutputPart, PartReport, PartTarget
 from splitscan.reading.block_documents import for_tasks
 from splitscan.reading.spec import ScanSpec

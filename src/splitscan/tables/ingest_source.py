@@ -23,11 +23,12 @@ import pyarrow as pa
 from splitscan.blocks import BlockMetadata, BlockReport, FileMetadata
 from splitscan.errors import IngestError, SourceError, SourceMissingError, UsageError, Where, bad_option
 from splitscan.jobs.destination import History, SortedFiles
+from splitscan.jobs.division import Division, NamedJob, Runner
+from splitscan.jobs.file_source import EvolvedSource, Source
 from splitscan.jobs.ledger import LedgerFile, SourceTable, describe_columns, field_ids, identify, table_path
 from splitscan.jobs.part_writing import PartWriter
 from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.source import Division, EvolvedSource, NamedJob, PlannedDivision, Runner, Source
 from splitscan.jobs.staging import BlockKey, OutputPart, PartTarget, Staging
 from splitscan.options.sources import Snapshot
 from splitscan.redaction import redact
@@ -176,7 +177,7 @@ class TableIngestSource(Source):
 
     def settled(
         self, found: SortedFiles, there: pa.Schema | None, mode: SchemaEvolution, destination: str
-    ) -> EvolvedSource[Source]:
+    ) -> EvolvedSource:
         """The columns of the destination first where others are added, then the new ones; elsewhere as they are."""
         if mode.keeps_columns:
             raise bad_option(
@@ -235,7 +236,7 @@ class TableIngestSource(Source):
         plan, is_new = self._kept(target.open_staging(), runner.min_tasks)
         if plan is None:
             return None
-        division = PlannedDivision(
+        division = Division(
             plan.blocks,
             lambda blocks: [(block,) for block in blocks],
             partial(runner.run, partial(write_rows, spec, plan)),
@@ -269,7 +270,7 @@ class TableIngestSource(Source):
             return plan, True
         return SavedPlan.from_json(staging.storage.read_bytes(name)), False  # a twin of this run was faster
 
-    def _can_be_finished(self, plan: SavedPlan, division: PlannedDivision, staging: Staging) -> bool:
+    def _can_be_finished(self, plan: SavedPlan, division: Division, staging: Staging) -> bool:
         if self.scan.has_version(plan.version):
             return True
         finished = sum(len(report.blocks) for report in division.finished(staging))

@@ -11,9 +11,9 @@ import pytest
 from splitscan.api.files import Scan
 from splitscan.content.storage.destination import LocalStorage
 from splitscan.errors import IngestError
+from splitscan.jobs.division import Runner
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.settings import IngestSettings
-from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, run_ingest
 
 ROWS = 100

@@ -12,12 +12,12 @@ from pyiceberg.catalog.sql import SqlCatalog
 from splitscan.api.files import Scan
 from splitscan.api.rejects import list_rejects
 from splitscan.errors import IngestError, SourceChangedError, UsageError
-from splitscan.jobs import accounting, verify
+from splitscan.jobs import replacing, verify
 from splitscan.jobs.destination import open_destination
+from splitscan.jobs.division import Runner
 from splitscan.jobs.file_source import FileSource
 from splitscan.jobs.ledger_files import parse_ledger, read_ledgers, render_ledger
 from splitscan.jobs.settings import IngestSettings, Layout, OnChanged, SchemaEvolution
-from splitscan.jobs.source import Runner
 from splitscan.jobs.steps import IngestTarget, plan_ingest, run_ingest
 
 KINDS = ["flat", "jobs", "delta", "iceberg"]
@@ -215,7 +215,7 @@ def test_the_ledger_says_what_left_and_is_read_back(world):
 
 @pytest.mark.parametrize("batch_rows", [1, 3, 7])
 def test_rows_that_stay_are_found_wherever_batches_end(tmp_path, monkeypatch, batch_rows):
-    monkeypatch.setattr(accounting, "_BATCH_ROWS", batch_rows)
+    monkeypatch.setattr(replacing, "_BATCH_ROWS", batch_rows)
     world = World(tmp_path, "flat", ())
     for name, start in (("a", 0), ("b", 100), ("c", 200), ("d", 300)):
         world.write(name, range(start, start + 5))

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from splitscan.errors import InvariantError
-from splitscan.jobs.accounting import check_matches_plan, check_tiling, row_faults, tiling_faults
+from splitscan.jobs.division import check_matches_plan, check_tiling, row_faults, tiling_faults
 from splitscan.jobs.ledger import LedgerBlock, LedgerFile, RowRange, WrittenFile
 
 FILE = LedgerFile(0, "/in/a.csv", "30-0", 30, 0)

@@ -1,39 +1,222 @@
-"""The proof that blocks tile their files; and the owners of rows in data files, by which those of a file leave.
+"""Division of a job into tasks, who runs them, and the proof that they have read everything exactly once.
 
-Spans of the blocks of a file tile it exactly: no gap, no overlap, no block missing.
-
-A data file holds rows of several source files. Where the rows of some of them leave, the rest is written again: the
-same rows in the same order, in a file of the job that replaces. The ledger of that job says which versions left, which
-data files went with them, and into which file the rest of each went. So where every row is follows from the ledgers.
+The same files, cut into the same blocks, read with the same options, are the same job. Spans of the blocks of a file
+tile it: no gap, no overlap, no block missing.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+import json
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from splitscan.errors import IngestError, InvariantError, SourceMissingError, Where
-from splitscan.jobs.destination import Destination, FileState
+from splitscan.blocks import BlockMetadata, FileMetadata
+from splitscan.errors import InvariantError, SourceMissingError, Where
+from splitscan.jobs.destination import Growth
 from splitscan.jobs.ledger import (
-    Ledger,
     LedgerBlock,
     LedgerFile,
-    RemovedFile,
-    ReplacedFile,
     RowRange,
     SourceTable,
     WrittenFile,
+    describe_columns,
+    identify,
 )
-from splitscan.jobs.parquet import ParquetFileWriter, open_parquet_file
-from splitscan.jobs.settings import is_in_job_folder, parquet_name
-from splitscan.jobs.staging import PartTarget, Staging
-from splitscan.jobs.workplace import DestinationStorage, missing_error
+from splitscan.jobs.part_writing import WritePart, run_part
+from splitscan.jobs.record_json import describe_value
+from splitscan.jobs.settings import IngestSettings
+from splitscan.jobs.staging import BlockKey, OutputPart, PartReport, PartTarget, Staging, plan_parts, report_folders
+from splitscan.options import ReadOptions
+from splitscan.path_text import portable_path
+from splitscan.reading.spec import ScanSpec
 from splitscan.redaction import redact
-from splitscan.sizes import MIB, count_of
+from splitscan.scans import ScanPlanner
+from splitscan.scans.index import IndexTask, Summarised, index_here
+from splitscan.sizes import count_of
+
+if TYPE_CHECKING:
+    from splitscan.rebalance.report import RebalanceReport  # an optional room
+
+_LAYOUT = 2  # what is left in staging by a splitscan with another one belongs to another job
+
+# Options that choose files or shape tasks: what is read is in the plan, and how it is divided changes nothing.
+_WITHOUT_EFFECT = frozenset({
+    "storage_options", "task_bytes", "open_cost_bytes", "min_partitions", "path_glob_filter", "recursive_file_lookup",
+    "modified_before_us", "modified_after_us", "ignore_missing_files", "ignored_path_segment_regex",
+    "where", "sampling_bytes", "infer_schema", "sample_files", "provided_schema", "schema_mode", "schema_hints",
+    "schema_conflicts", "column_options", "rebalance", "dialect", "found_options",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ReadTasks:
+    """Tasks that are ready to run, and the folders of their reports: with their names, where these are known."""
+
+    run: Callable[[], list[PartReport]]
+    folders: Mapping[str, Set[str] | None]
+
+
+class Division:
+    """Division of the reading of a job into tasks: here parts of a plan, one task each.
+
+    ``blocks_total`` is ``None`` where blocks come into being while they are read. ``rebalance`` reports the claims,
+    where tasks claimed what they read.
+    """
+
+    blocks_total: int | None
+    rebalance: RebalanceReport | None = None
+
+    def __init__(
+        self,
+        plan: Mapping[BlockKey, BlockMetadata],
+        group: Callable[[Iterable[BlockMetadata]], Iterable[Sequence[BlockMetadata]]],
+        run: Callable[[PartTarget, Sequence[OutputPart]], Iterable[PartReport]],
+    ) -> None:
+        self._plan, self._group, self._run = plan, group, run
+        self.blocks_total = len(plan)
+
+    @property
+    def blocks(self) -> Sequence[BlockMetadata]:
+        """Blocks to be read, in order."""
+        return list(self._plan.values())
+
+    def finished(self, staging: Staging) -> list[PartReport]:
+        """Find the parts that earlier runs of the job have finished."""
+        return staging.finished(self._plan)
+
+    def tasks(self, finished: Sequence[PartReport], target: PartTarget) -> ReadTasks | None:
+        """Make tasks of what is missing; ``None`` if nothing is.
+
+        The whole plan is packed: a part is the same whatever is done of it.
+        """
+        done = {block.key for report in finished for block in report.blocks}
+        if len(done) == len(self._plan):
+            return None
+        parts = plan_parts(self._plan, self._group(self._plan.values()), done)
+        return ReadTasks(lambda: list(self._run(target, parts)), report_folders(parts))
+
+    def account(self, reports: Iterable[PartReport]) -> list[PartReport]:
+        """The reports in the order of the plan, their blocks numbered.
+
+        Raises:
+            InvariantError: ``[not-accounted]`` if they do not tell of every planned block once.
+        """
+        ordered = sorted(reports, key=lambda report: report.number)
+        planned = ((*key, block.start, block.stop) for key, block in self._plan.items())
+        check_matches_plan(planned, (block for report in ordered for block in report.blocks))
+        return ordered
+
+
+class Runner:
+    """Runs tasks: in this process, one after the other; others run them elsewhere."""
+
+    @property
+    def min_tasks(self) -> int:
+        """Number of tasks that can run at a time."""
+        return 1
+
+    def index(self, tasks: Sequence[IndexTask]) -> Iterable[Summarised]:
+        """Run the tasks of the boundary index, in order."""
+        return index_here(tasks)
+
+    def run(self, write_part: WritePart, target: PartTarget, parts: Sequence[OutputPart]) -> Iterable[PartReport]:
+        """Read and write parts, one task each; called in a thread of its own. *write_part* travels to the tasks."""
+        return [run_part(target, part, write_part) for part in parts]
+
+    def divide_claimed(
+        self, scan: ScanPlanner, files: Sequence[FileMetadata], blocks: Sequence[BlockMetadata] | None
+    ) -> Division | None:
+        """Let tasks claim what they read; ``None``, with a warning, if they cannot. Blocks are planned if not given."""
+        return None
+
+    def cancel(self) -> None:
+        """End running tasks soon; called from another thread."""
+
+
+@dataclass(frozen=True)
+class NamedJob:
+    """A job with a name, and with a plan that every run of it has.
+
+    *files* and *table* are what it reads, as the ledger has it. *give_back* is called when all was published: what was
+    held for reading is not needed any more.
+    """
+
+    target: PartTarget
+    division: Division
+    files: tuple[LedgerFile, ...]
+    table: SourceTable | None = None
+    give_back: Callable[[], None] = lambda: None
+
+
+def describe_read_options(options: ReadOptions) -> dict[str, Any]:
+    """Spell all options as JSON values; settings of the file system appear by name only.
+
+    Example:
+        >>> from splitscan.formats.registry import parse_options
+        >>> described = describe_read_options(parse_options("text", {"storageOptions": {"key": "k"}}))
+        >>> described["files"]["storage_options"], described["reading"]["mode"]
+        ({'key': '***'}, 'PERMISSIVE')
+    """
+    described: dict[str, Any] = describe_value(options)
+    del described["given"]  # what was left to its default is the same job
+    described["files"]["storage_options"] = dict.fromkeys(options.files.storage_options, "***")
+    return described
+
+
+def compute_job_id(
+    blocks: Iterable[BlockMetadata],
+    empty_files: Iterable[FileMetadata],
+    spec: ScanSpec,
+    settings: IngestSettings,
+    taken: Container[str] = (),
+    *,
+    claimed: bool = False,
+    growth: Mapping[str, Growth] | None = None,
+    ids: Sequence[str] = (),
+) -> str:
+    """Compute the identity of a job: 32 hexadecimal digits."""
+    described = describe_read_options(spec.options)
+    for section in described.values():
+        if isinstance(section, dict):
+            for name in _WITHOUT_EFFECT:
+                section.pop(name, None)
+    writing = (
+        settings.compression, settings.row_group_bytes, settings.row_group_rows, settings.source_digests,
+        *(settings.partition_by or ()),
+    )  # fmt: skip
+    digest = hashlib.sha256()
+    columns = [[str(column) for column in describe_columns(schema)] for schema in (spec.fields, spec.schema)]
+    rules = [sorted((str(k), str(v)) for k, v in (column.metadata or {}).items()) for column in spec.fields]
+    head = [_LAYOUT, described, columns, rules, repr(spec.framing), writing, pa.__version__, *filter(None, ids)]
+    head += filter(None, [spec.notices])  # what a block has noticed is part of its report
+    digest.update(json.dumps(head, sort_keys=True).encode("ascii"))
+    previous = None
+    for block in blocks:
+        if block.file is not previous:
+            previous = block.file
+            _add(digest, "file", *_identity(previous))
+            if growth and previous.path in growth:
+                _add(digest, "content", growth[previous.path].content)
+        _add(digest, block.start, block.stop)
+    if claimed:
+        _add(digest, "claimed")
+    for file in empty_files:
+        _add(digest, "empty", *_identity(file))
+    while (job_id := digest.hexdigest()[:32]) in taken:
+        _add(digest, "again")
+    return job_id
+
+
+def _identity(file: FileMetadata) -> tuple[str, str, str]:
+    return identify(file.path), file.fingerprint, portable_path(file.relative_path, file.path)
+
+
+def _add(digest: Any, *parts: object) -> None:
+    digest.update(json.dumps(parts).encode("ascii") + b"\n")
 
 
 def tiling_faults(file: LedgerFile, blocks: Sequence[LedgerBlock]) -> Iterator[str]:
@@ -215,177 +398,3 @@ def _unaccounted(path: str | None, seen: str, what: str = "byte") -> InvariantEr
         f"the blocks do not account for every {what} exactly once, so nothing was published", Where(path=path), seen,
         "run again; if it stays, report it with this message and the options", "not-accounted",
     )  # fmt: skip
-
-
-_BUFFER_BYTES = MIB
-_BATCH_ROWS = 65_536
-_NAME_DIGITS = 16
-_SHOWN_NAMES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Neighbouring rows of a data file that are of one source file: its job and index, and how many."""
-
-    owner: tuple[int, int]
-    rows: int
-
-
-class Contents:
-    """Contents of a destination by its ledgers: source files in their last versions, data files, owners of their rows.
-
-    Args:
-        ledgers: By sequence.
-    """
-
-    def __init__(self, ledgers: Iterable[Ledger] = ()) -> None:
-        self._runs: dict[str, list[_Run]] = {}
-        self._owners: dict[str, tuple[int, int]] = {}  # by the identity of the source file
-        self.replaced: set[tuple[int, int]] = set()
-        self.removed: dict[str, int] = {}
-        for ledger in ledgers:
-            self.add(ledger)
-
-    def add(self, ledger: Ledger) -> list[tuple[str, str]]:
-        """Add the next job. Returns what contradicts the ledgers before it: a name and a sentence for each."""
-        faults = []
-        left = {(each.sequence, each.file_index) for each in ledger.replaced}
-        faults += [(each.identity, "a job replaced a version that was not there") for each in ledger.replaced
-                   if self._owners.get(each.identity) != (each.sequence, each.file_index)]  # fmt: skip
-        rows = {each.name: each.rows for each in ledger.written}
-        for removed in ledger.removed:
-            kept = [run for run in self._runs.pop(removed.name, []) if run.owner not in left]
-            count = sum(run.rows for run in kept)
-            if count != (rows.get(removed.into, -1) if removed.into else 0):
-                faults.append((removed.name, f"{count} rows of it stay, and its ledger says otherwise"))
-            if removed.into:
-                self._runs[removed.into] = kept
-            self.removed[removed.name] = ledger.sequence
-        faults += [
-            (name, "rows of a version that was replaced are left in it")
-            for name, runs in self._runs.items()
-            if left and any(run.owner in left for run in runs)
-        ]
-        self.replaced |= left
-        self._own(ledger)
-        return faults
-
-    def _own(self, ledger: Ledger) -> None:
-        own: dict[str, list[tuple[RowRange, int]]] = {}
-        for block in ledger.blocks:
-            for rows in block.data:
-                own.setdefault(rows.name, []).append((rows, block.file_index))
-        for name, ranges in own.items():
-            ranges.sort(key=lambda each: each[0].start)
-            self._runs[name] = [_Run((ledger.sequence, index), rows.stop - rows.start) for rows, index in ranges]
-        for file in ledger.read_files():
-            if not file.content:
-                self._owners[file.identity] = (ledger.sequence, file.index)
-
-    def has_left(self, sequence: int, file_index: int) -> bool:
-        """Return whether the rows of a file that a job read were replaced by those of a later version."""
-        return (sequence, file_index) in self.replaced
-
-    def versions_of(self, identities: Iterable[str]) -> list[ReplacedFile]:
-        """The versions of source files that are in the destination, of those that are."""
-        found = ((identity, self._owners[identity]) for identity in identities if identity in self._owners)
-        return [ReplacedFile(sequence, index, identity) for identity, (sequence, index) in found]
-
-    def held(self, versions: Iterable[ReplacedFile]) -> Mapping[str, list[tuple[int, int]]]:
-        """The data files that hold rows of these versions, and which of their rows ``[start, stop)`` are of others."""
-        left = {(each.sequence, each.file_index) for each in versions}
-        return {
-            name: list(_others(runs, left))
-            for name, runs in sorted(self._runs.items())
-            if any(run.owner in left for run in runs)
-        }
-
-
-def _others(runs: Iterable[_Run], left: Set[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    start = 0
-    for run in runs:
-        if run.owner not in left:
-            yield start, start + run.rows
-        start += run.rows
-
-
-def write_rest(
-    destination: Destination, target: PartTarget, staging: Staging, held: Mapping[str, Sequence[tuple[int, int]]]
-) -> tuple[list[RemovedFile], list[WrittenFile]]:
-    """Write again, as files of the job that replaces, what stays of data files whose other rows leave."""
-    check_live(destination, held)
-    removed, written = [], []
-    for name, ranges in held.items():
-        rest = _copy(destination.place, target, staging, name, ranges) if ranges else None
-        removed.append(RemovedFile(name, "" if rest is None else rest.name))
-        written += [] if rest is None else [rest]
-    return removed, written
-
-
-def check_live(destination: Destination, names: Iterable[str]) -> None:
-    """Make sure that data files are as they were written, so that rows can leave with them: ``[rows-elsewhere]``."""
-    states = destination.audit([WrittenFile(name, 0, 0, "") for name in names])
-    elsewhere = sorted(name for name, state in states.items() if state is not FileState.LIVE)
-    if elsewhere:
-        shown = "; ".join(f"{name}: {states[name].value}" for name in elsewhere[:_SHOWN_NAMES])
-        raise rows_elsewhere(destination.place.destination.root, f"{count_of(len(elsewhere), 'data file')}; {shown}")
-
-
-def rows_elsewhere(where: str, seen: str) -> IngestError:
-    """The error for rows that are to leave, and are not where the ledgers say."""
-    return IngestError(
-        "a file cannot be replaced: somebody else has rewritten or removed rows of the table, so nobody can tell which "
-        "are of its first version", Where(path=where), seen,
-        "delete the old rows and insert the new ones with the table's own means, or ingest all files into a new "
-        "destination; without replace_changed, on_changed='skip' leaves the changed file alone", "rows-elsewhere",
-    )  # fmt: skip
-
-
-def _copy(
-    place: DestinationStorage, target: PartTarget, staging: Staging, name: str, ranges: Sequence[tuple[int, int]]
-) -> WrittenFile:
-    """Write rows of a data file into a file of the job; the same rows make the same file."""
-    digest = hashlib.sha256(repr((name, list(ranges))).encode("utf-8", "surrogatepass")).hexdigest()[:_NAME_DIGITS]
-    folders = name.split("/")[:-1]
-    folder = "".join(f"{each}/" for each in (folders[1:] if is_in_job_folder(name) else folders))
-    bare = parquet_name(target.job_id, digest, target.settings.compression)
-    schema = target.partitioning.file_schema(target.schema)
-    path, data = place.destination.path_of(name), ParquetFileWriter(staging, f"{folder}{bare}", schema, target.settings)
-    try:
-        with open_parquet_file(path, place.storage_options, _BUFFER_BYTES) as parquet, data:
-            for batch in _chosen(parquet, ranges):
-                data.write(_conform(batch, schema))
-    except SourceMissingError:
-        raise missing_error(name, place.destination.root) from None
-    if data.written is None or data.written.rows != sum(stop - start for start, stop in ranges):
-        raise rows_elsewhere(place.destination.root, f"{name} does not have the rows that its ledger says")
-    return data.written
-
-
-def _chosen(parquet: pq.ParquetFile, ranges: Sequence[tuple[int, int]]) -> Iterator[pa.RecordBatch]:
-    first = at = 0
-    for batch in parquet.iter_batches(_BATCH_ROWS):
-        stop = first + batch.num_rows
-        while at < len(ranges) and ranges[at][0] < stop:
-            begin, end = max(ranges[at][0], first), min(ranges[at][1], stop)
-            yield batch.slice(begin - first, end - begin)
-            if ranges[at][1] > stop:
-                break
-            at += 1
-        first = stop
-
-
-def _conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Give rows the columns of today: one that was added since is null."""
-    columns = [
-        batch.column(column.name).cast(column.type)
-        if column.name in batch.schema.names
-        else pa.nulls(batch.num_rows, column.type)
-        for column in schema
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def source_files(ledger: Ledger, contents: Contents) -> Iterator[LedgerFile]:
-    """The files that a job read and whose rows are still those in the destination."""
-    return (file for file in ledger.read_files() if not contents.has_left(ledger.sequence, file.index))
