@@ -32,8 +32,8 @@ from splitscan.jobs.ledger import (
     WrittenFile,
 )
 from splitscan.jobs.ledger_files import parse_ledger, render_ledger
-from splitscan.jobs.record_json import from_plain
 from splitscan.jobs.settings import Partitioning
+from splitscan.spelling import from_plain
 
 _NEWEST_FORMAT = 7
 _LISTS = {"files": LedgerFile, "written": WrittenFile, "replaced": ReplacedFile, "removed": RemovedFile}

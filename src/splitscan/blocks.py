@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from splitscan.errors import Where
-from splitscan.path_text import native_path, portable_path
 from splitscan.redaction import redact
+from splitscan.spelling import native_path, portable_path
 
 
 class ByteRange(NamedTuple):

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Self
 
 from splitscan.api.files import Scan, scan
-from splitscan.cli.output import show_name, show_values, write_note
+from splitscan.cli.terminal import show_name, show_values, write_note
 from splitscan.errors import SourceMissingError, bad_option
 from splitscan.formats.csv.options import DialectChoice
 from splitscan.formats.csv.sniffing.found import Confidence, Dialect

@@ -15,8 +15,9 @@ from splitscan.api.files import Scan
 from splitscan.blocks import Reject
 from splitscan.cli.arguments import ScanArguments, spell_hint
 from splitscan.cli.flags import READING, WRITTEN, Json, Sources, with_flags
-from splitscan.cli.output import write_json, write_line, write_note, write_rows
+from splitscan.cli.output import write_json, write_rows
 from splitscan.cli.program import command
+from splitscan.cli.terminal import write_line, write_note
 from splitscan.errors import Advice, RecordError
 from splitscan.formats.decoding.contract import type_name
 from splitscan.reading.new_columns import NewColumns

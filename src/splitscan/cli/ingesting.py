@@ -28,8 +28,9 @@ from splitscan.cli.flags import (
     flag,
     with_flags,
 )
-from splitscan.cli.output import show_text, write_json, write_rows
+from splitscan.cli.output import write_json, write_rows
 from splitscan.cli.program import REJECTS, TERMINATED, command
+from splitscan.cli.terminal import show_text
 from splitscan.errors import IngestError, bad_option
 from splitscan.jobs.settings import IngestSettings
 from splitscan.redaction import redact

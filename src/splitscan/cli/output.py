@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-import re
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import TextIOWrapper
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from splitscan.redaction import redact
+from splitscan.cli.terminal import C0, C1, has_unicode, show_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,51 +18,11 @@ if TYPE_CHECKING:
 _LEAST_COLUMN_CHARS = 10  # where columns would be narrower, each gets a line of its own
 _GAP_CHARS = 3  # between two columns
 _MOST_CELL_CHARS = 2000  # a table has no place for more
-_C0, _C1 = range(0x20), range(0x7F, 0xA0)  # characters that steer terminals, DEL among the second
-_REORDERING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # invisible, they make text look like another
-_CONTROLS = {
-    **{code: f"\\u{code:04x}" for code in (*_C1, *_REORDERING)},
-    **{code: chr(0x2400 + code) for code in _C0},
-    0x7F: "␡",
-}  # pictures where there are any
-_PICTURES = {**_CONTROLS, ord("\n"): "⏎"}
-_KEEP_LINES = {code: picture for code, picture in _CONTROLS.items() if code != ord("\n")}
 _ESCAPES = {
-    **{code: f"\\x{code:02x}" for code in (*_C0, *_C1)},
+    **{code: f"\\x{code:02x}" for code in (*C0, *C1)},
     **str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}),
 }
-_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in _C1}  # what JSON itself lets stand
-
-
-def show_values(name: str, *values: object) -> str | None:
-    """Values of one option for a message; ``None`` if one may be a secret, or hold some."""
-    texts = [f"?{name}={value}" for value in values]
-    is_plain = all(redact(text) == text and "{" not in text for text in texts)
-    return " and ".join(map(repr, values)) if is_plain else None
-
-
-def show_name(text: str) -> str:
-    """The name that a setting begins with, for messages: what comes after it may be a secret.
-
-    Example:
-        >>> show_name("header"), show_name("spark.secret.key: abc")
-        ("'header'", "'spark.secret.key...'")
-    """
-    name = re.match(r"[A-Za-z.]*", text)
-    return repr(text if name is None or name[0] == text else f"{name[0]}...")
-
-
-def write_anything(stream: object) -> None:
-    r"""Make *stream* write every text: what its encoding does not have, and bytes of names that are no UTF-8, as codes.
-
-    ``é`` is ``\xe9`` where output is ASCII. Streams that are no text files, as in tests, are left as they are.
-    """
-    if isinstance(stream, TextIOWrapper) and (not _has_unicode(stream) or stream.errors == "strict"):
-        stream.reconfigure(errors="backslashreplace")
-
-
-def _has_unicode(stream: object) -> bool:
-    return str(getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
+_JSON_ESCAPES = {code: f"\\u{code:04x}" for code in C1}  # what JSON itself lets stand
 
 
 def write_rows(
@@ -102,60 +59,8 @@ def write_rows(
 
 def write_json(value: Mapping[str, Any], indent: int | None = None) -> None:
     """Write one JSON object to standard output. Bytes are base64; dates and decimals are texts."""
-    text = json.dumps(value, ensure_ascii=not _has_unicode(sys.stdout), default=_json_value, indent=indent)
+    text = json.dumps(value, ensure_ascii=not has_unicode(sys.stdout), default=_json_value, indent=indent)
     sys.stdout.write(text.translate(_JSON_ESCAPES) + "\n")
-
-
-def show_text(text: str, *, keep_lines: bool = False) -> str:
-    r"""Make any text harmless for a terminal: control characters become pictures or codes, a line break becomes ⏎.
-
-    Example:
-        >>> show_text("two\nlines, \x1b[31mred")
-        'two⏎lines, ␛[31mred'
-    """
-    return text.translate(_KEEP_LINES if keep_lines else _PICTURES)
-
-
-def fold(line: str, width: int, indent: str) -> str:
-    """Break a line between words where a terminal would break inside one; paths and other long words stay whole.
-
-    Example:
-        >>> print(fold("  fix:   set mode, or leave it out", 20, " " * 9))
-          fix:   set mode,
-                 or leave it
-                 out
-    """
-    shown: list[str] = []
-    room = width
-    while len(line) > room:
-        blank = line.rfind(" ", 1 if shown else len(indent), room + 1)
-        blank = line.find(" ", room) if blank < 0 else blank
-        if blank < 0:
-            break
-        shown.append(line[:blank])
-        line = line[blank + 1 :]
-        room = width - len(indent)
-    return f"\n{indent}".join([*shown, line])
-
-
-def write_note(text: str) -> None:
-    """Write a sentence to standard error, on a terminal without words that its edge breaks."""
-    shown = show_text(text)
-    if sys.stderr.isatty():
-        shown = fold(shown, shutil.get_terminal_size().columns, "")
-    sys.stderr.write(f"{shown}\n")
-
-
-def write_line(*parts: tuple[str, str]) -> None:
-    """Write one line of texts, each with its style, to standard output; only a terminal has styles."""
-    shown = [(show_text(text), style) for text, style in parts]
-    if not sys.stdout.isatty():
-        sys.stdout.write("".join(text for text, _ in shown) + "\n")
-        return
-    from rich.console import Console  # noqa: PLC0415 -- only a terminal pays for it
-    from rich.text import Text  # noqa: PLC0415
-
-    Console(highlight=False).print(Text.assemble(*shown), soft_wrap=True)
 
 
 def _write_table(

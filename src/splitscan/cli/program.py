@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from splitscan import __version__, startup
-from splitscan.cli.output import fold, show_text, write_anything
+from splitscan.cli.terminal import fold, show_text, write_anything
 from splitscan.errors import Advice, IngestError, SplitscanError, UsageError
 
 REJECTS = 8

@@ -30,9 +30,9 @@ from splitscan.cli.flags import (
     is_spooled,
     with_flags,
 )
-from splitscan.cli.output import show_text, write_json, write_note, write_rows
+from splitscan.cli.output import write_json, write_rows
 from splitscan.cli.program import command
-from splitscan.cli.progress import ShowsProgress, choose_progress
+from splitscan.cli.terminal import ShowsProgress, choose_progress, show_text, write_note
 from splitscan.errors import SchemaError, bad_option
 from splitscan.formats.csv.sniffing.found import Dialect, shown
 from splitscan.formats.decoding.contract import format_ddl

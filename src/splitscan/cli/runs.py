@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Self
 from splitscan.api.files import Scan
 from splitscan.api.ingest_page import check_page_file, write_page
 from splitscan.cli.arguments import ScanArguments, spell_hint
-from splitscan.cli.output import show_text, write_json
-from splitscan.cli.progress import ShowsProgress, choose_progress
+from splitscan.cli.output import write_json
 from splitscan.cli.session import Session, choose_remote, local_slots, start_session, under_spark_submit
 from splitscan.cli.summary import describe_window, ingest_as_json, render_window, write_ingest, write_plan
+from splitscan.cli.terminal import ShowsProgress, choose_progress, show_text
 from splitscan.content.storage import Storage
 from splitscan.errors import SourceMissingError, SplitscanError, StreamError, Where
 from splitscan.jobs.destination import open_destination

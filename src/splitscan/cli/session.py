@@ -25,8 +25,9 @@ from urllib.parse import urlsplit
 import typer
 
 from splitscan.cli.flags import Json
-from splitscan.cli.output import show_name, write_json
+from splitscan.cli.output import write_json
 from splitscan.cli.program import command, debugging
+from splitscan.cli.terminal import show_name
 from splitscan.errors import SplitscanError, UsageError, bad_option
 from splitscan.redaction import redact
 from splitscan.sizes import MIB

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from splitscan.cli.output import show_text, write_line
-from splitscan.cli.progress import format_seconds
+from splitscan.cli.terminal import format_seconds, show_text, write_line
 from splitscan.jobs.reports import Finding, IngestPlan, IngestReport, VerifyReport
 from splitscan.jobs.watching import WatchedWindow
 from splitscan.sizes import count_of, format_size, show_bytes, show_speed

@@ -30,7 +30,7 @@ from splitscan.formats.framing.frames import Frames
 from splitscan.options import ColumnOptions, ReadOptions
 from splitscan.options.read import column_options_of
 from splitscan.options.table import ValueRefusedError, python_twin
-from splitscan.path_text import as_text
+from splitscan.spelling import as_text
 
 
 @dataclass(frozen=True, slots=True)

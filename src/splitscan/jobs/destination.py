@@ -22,8 +22,8 @@ from splitscan.jobs.ledger_files import announced_table, check_named, list_ledge
 from splitscan.jobs.settings import IngestSettings, Partitioning, first_of
 from splitscan.jobs.staging import Staging
 from splitscan.jobs.workplace import Announce, DestinationStorage, open_destination_storage
-from splitscan.path_text import portable_path
 from splitscan.sizes import count_of
+from splitscan.spelling import portable_path
 
 _SHOWN_PATHS = 5
 _log = logging.getLogger(__name__)

@@ -27,16 +27,15 @@ from splitscan.jobs.ledger import (
     identify,
 )
 from splitscan.jobs.part_writing import WritePart, run_part
-from splitscan.jobs.record_json import describe_value
 from splitscan.jobs.settings import IngestSettings
 from splitscan.jobs.staging import BlockKey, OutputPart, PartReport, PartTarget, Staging, plan_parts, report_folders
 from splitscan.options import ReadOptions
-from splitscan.path_text import portable_path
 from splitscan.reading.spec import ScanSpec
 from splitscan.redaction import redact
 from splitscan.scans import ScanPlanner
 from splitscan.scans.index import IndexTask, Summarised, index_here
 from splitscan.sizes import count_of
+from splitscan.spelling import describe_value, portable_path
 
 if TYPE_CHECKING:
     from splitscan.rebalance.report import RebalanceReport  # an optional room

@@ -20,7 +20,6 @@ from splitscan.jobs.destination import Growth, History, SortedFiles
 from splitscan.jobs.division import Division, NamedJob, Runner, compute_job_id, describe_read_options
 from splitscan.jobs.ledger import LedgerFile, field_ids, identify
 from splitscan.jobs.part_writing import write_files
-from splitscan.jobs.record_json import Json
 from splitscan.jobs.schema_evolution import columns_left_out, names_columns, settle_columns, with_new_columns
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.staging import BlockKey, PartTarget
@@ -31,6 +30,7 @@ from splitscan.reading.new_columns import EVERY_RECORD, SOME_RECORDS, NewColumns
 from splitscan.scans import ScanPlanner
 from splitscan.scans.dialects import contradiction
 from splitscan.scans.index import fill_index
+from splitscan.spelling import Json
 from splitscan.streaming.windows import Window
 
 _CHECK_THREADS = 8  # one look at every source after the last read; mostly waiting for the storage

@@ -18,10 +18,9 @@ import pyarrow as pa
 
 from splitscan.blocks import UNKNOWN_END, Damage
 from splitscan.content.storage import is_content_digest
-from splitscan.jobs.record_json import Json, Spelling, damaged
 from splitscan.jobs.settings import Partitioning, is_partition_folder
-from splitscan.path_text import native_path, portable_path
 from splitscan.redaction import redact
+from splitscan.spelling import Json, Spelling, damaged, native_path, portable_path
 
 OUR_FOLDER = "_splitscan"
 LEDGER_FOLDER = f"{OUR_FOLDER}/ledger"

@@ -28,8 +28,8 @@ from splitscan.jobs.ledger import (
     ReplacedFile,
     WrittenFile,
 )
-from splitscan.jobs.record_json import Json, damaged, from_plain, read_object, to_plain
 from splitscan.jobs.settings import is_job_file, is_partition_folder, job_folder
+from splitscan.spelling import Json, damaged, from_plain, read_object, to_plain
 
 LEDGER_VERSION = 1
 

@@ -18,8 +18,8 @@ from splitscan.blocks import BlockMetadata, read_blocks, write_blocks
 from splitscan.content.storage import Storage, open_storage
 from splitscan.errors import IngestError, SourceMissingError
 from splitscan.jobs.ledger import REJECT_FOLDER, LedgerBlock, WrittenFile
-from splitscan.jobs.record_json import from_plain, read_object, to_plain
 from splitscan.jobs.settings import IngestSettings, Partitioning
+from splitscan.spelling import from_plain, read_object, to_plain
 
 REPORT_VERSION = 3
 

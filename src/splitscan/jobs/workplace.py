@@ -26,8 +26,8 @@ from splitscan.content.storage.destination import make_folder, sync_path
 from splitscan.errors import IngestError, SplitscanError, Where
 from splitscan.jobs.ledger import OUR_FOLDER, STAGING_FOLDER, Ledger, WrittenFile, check_written_name
 from splitscan.jobs.ledger_files import read_ledger
-from splitscan.jobs.record_json import from_plain, read_object, to_plain
 from splitscan.jobs.staging import Staging
+from splitscan.spelling import from_plain, read_object, to_plain
 
 _log = logging.getLogger(__name__)
 

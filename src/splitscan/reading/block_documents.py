@@ -20,7 +20,6 @@ from splitscan.errors import InvariantError
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.framing.encodings import code_tables
 from splitscan.formats.registry import format_of
-from splitscan.path_text import as_text
 from splitscan.reading.block_request import BlockRequest
 from splitscan.reading.contents import in_content, open_file, preamble_for
 from splitscan.reading.decoders import check_header
@@ -29,6 +28,7 @@ from splitscan.reading.framework.columns import inner_fields, is_required_somewh
 from splitscan.reading.oddities import SAID
 from splitscan.reading.partitions import Grain, grain_of, metadata_field, metadata_scalar
 from splitscan.reading.spec import Constant, Head, ScanDocument, ScanSpec
+from splitscan.spelling import as_text
 
 
 def scan_document(spec: ScanSpec) -> ScanDocument | None:

@@ -21,8 +21,8 @@ from splitscan.content.archives.member import in_directories
 from splitscan.errors import SchemaError, Where, quote_bytes
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.decoding.conversions import Rules, convert
-from splitscan.path_text import as_text
 from splitscan.redaction import redact
+from splitscan.spelling import as_text
 
 _TEXT = pa.string()
 _DIRECTORY = re.compile(r"dir(0|[1-9][0-9]{0,3})", re.IGNORECASE)

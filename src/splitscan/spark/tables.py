@@ -21,7 +21,6 @@ from pyspark.sql.types import StructType
 from splitscan.errors import bad_option
 from splitscan.formats.decoding.ddl import as_schema
 from splitscan.jobs.ledger import KeyRange
-from splitscan.jobs.record_json import from_plain, read_object, to_plain
 from splitscan.rebalance.claim_log import PositionSpace
 from splitscan.rebalance.claim_values import Chunk, ChunkStats, NextChunk, Segment
 from splitscan.rebalance.client import Claims
@@ -30,6 +29,7 @@ from splitscan.spark.coordination import RegisteredScan, find_jvm, reachable, re
 from splitscan.spark.jobs import default_parallelism, task_frame
 from splitscan.spark.operators import BatchFunction, as_applied
 from splitscan.spark.session import arrow_schema, check_interpreter, for_spark, spark_schema
+from splitscan.spelling import from_plain, read_object, to_plain
 from splitscan.tables import DatabaseScan, KeyPartition, TableSpec, TableVersion, key_pieces, read_pieces
 
 _Register: TypeAlias = Callable[[Sequence[Segment], Sequence[tuple[int, int]]], RegisteredScan | None]

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 from splitscan.blocks import BLOCK_FIELDS, BlockMetadata, FileMetadata, plain_block, plain_file, read_block, read_file
 from splitscan.errors import StreamError, UsageError, Where
-from splitscan.path_text import native_path, portable_path
 from splitscan.redaction import redact
+from splitscan.spelling import native_path, portable_path
 
 _OFFSET_VERSION = 1
 _LOG_FORMAT = 1  # of the text; a reader refuses one that it does not know

@@ -27,12 +27,12 @@ from splitscan.jobs.division import Division, NamedJob, Runner
 from splitscan.jobs.file_source import EvolvedSource, Source
 from splitscan.jobs.ledger import LedgerFile, SourceTable, describe_columns, field_ids, identify, table_path
 from splitscan.jobs.part_writing import PartWriter
-from splitscan.jobs.record_json import Json, from_plain, read_object, to_plain
 from splitscan.jobs.settings import SchemaEvolution
 from splitscan.jobs.staging import BlockKey, OutputPart, PartTarget, Staging
 from splitscan.options.sources import Snapshot
 from splitscan.redaction import redact
 from splitscan.scans.schema import shown_type
+from splitscan.spelling import Json, from_plain, read_object, to_plain
 from splitscan.tables.address import Relation
 from splitscan.tables.planning import TablePlan, TableSpec, TableVersion, checked_name
 from splitscan.tables.session import NOBODY

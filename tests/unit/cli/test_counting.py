@@ -6,8 +6,8 @@ from contextlib import nullcontext
 import pytest
 
 from splitscan.api.files import Scan
-from splitscan.cli.progress import ShowsProgress
 from splitscan.cli.reading import count_rows
+from splitscan.cli.terminal import ShowsProgress
 
 RECORDS = 3000
 

@@ -10,7 +10,8 @@ import threading
 import pytest
 
 from splitscan.cli import main
-from splitscan.cli.output import show_text, write_anything, write_rows
+from splitscan.cli.output import write_rows
+from splitscan.cli.terminal import show_text, write_anything
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from splitscan.cli.progress import Pace, ProgressBar, ProgressLines, ShowsProgress, choose_progress, format_seconds
+from splitscan.cli.terminal import Pace, ProgressBar, ProgressLines, ShowsProgress, choose_progress, format_seconds
 from splitscan.jobs.reports import IngestProgress, Phase
 
 

@@ -17,8 +17,8 @@ from splitscan.errors import IngestError, SchemaError, SourceError, UsageError
 from splitscan.jobs import IngestSettings, SchemaEvolution, verify
 from splitscan.jobs.ledger import KeyRange, SourceTable
 from splitscan.jobs.ledger_files import parse_ledger, render_ledger
-from splitscan.jobs.record_json import from_plain, to_plain
 from splitscan.jobs.steps import IngestTarget, run_ingest
+from splitscan.spelling import from_plain, to_plain
 from splitscan.tables import ingest_source as table_source
 from splitscan.tables import read_pieces
 from splitscan.tables.ingest_source import SavedPlan, TableIngestSource

@@ -1,23 +1,123 @@
-"""How far an ingest is: a bar on a terminal, a line now and then anywhere else. Always on standard error."""
+"""Words on a terminal: harmless texts, notes, and how far an ingest is. Progress is always on standard error.
+
+A terminal has a bar for it, anything else a line now and then.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
+import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Self, TextIO
 
+from splitscan.redaction import redact
 from splitscan.sizes import count_of, show_bytes
 
 if TYPE_CHECKING:
     from splitscan.jobs.reports import IngestProgress
 
+C0, C1 = range(0x20), range(0x7F, 0xA0)  # characters that steer terminals, DEL among the second
+_REORDERING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # invisible, they make text look like another
+_CONTROLS = {
+    **{code: f"\\u{code:04x}" for code in (*C1, *_REORDERING)},
+    **{code: chr(0x2400 + code) for code in C0},
+    0x7F: "␡",
+}  # pictures where there are any
+_PICTURES = {**_CONTROLS, ord("\n"): "⏎"}
+_KEEP_LINES = {code: picture for code, picture in _CONTROLS.items() if code != ord("\n")}
 _LINE_SECONDS = 5.0
 _BAR_CHARS = (10, 40)
 _TEXT_CHARS = 74  # what stands beside the bar
+
+
+def show_values(name: str, *values: object) -> str | None:
+    """Values of one option for a message; ``None`` if one may be a secret, or hold some."""
+    texts = [f"?{name}={value}" for value in values]
+    is_plain = all(redact(text) == text and "{" not in text for text in texts)
+    return " and ".join(map(repr, values)) if is_plain else None
+
+
+def show_name(text: str) -> str:
+    """The name that a setting begins with, for messages: what comes after it may be a secret.
+
+    Example:
+        >>> show_name("header"), show_name("spark.secret.key: abc")
+        ("'header'", "'spark.secret.key...'")
+    """
+    name = re.match(r"[A-Za-z.]*", text)
+    return repr(text if name is None or name[0] == text else f"{name[0]}...")
+
+
+def write_anything(stream: object) -> None:
+    r"""Make *stream* write every text: what its encoding does not have, and bytes of names that are no UTF-8, as codes.
+
+    ``é`` is ``\xe9`` where output is ASCII. Streams that are no text files, as in tests, are left as they are.
+    """
+    if isinstance(stream, TextIOWrapper) and (not has_unicode(stream) or stream.errors == "strict"):
+        stream.reconfigure(errors="backslashreplace")
+
+
+def has_unicode(stream: object) -> bool:
+    """Return whether a stream can write every text."""
+    return str(getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
+
+
+def show_text(text: str, *, keep_lines: bool = False) -> str:
+    r"""Make any text harmless for a terminal: control characters become pictures or codes, a line break becomes ⏎.
+
+    Example:
+        >>> show_text("two\nlines, \x1b[31mred")
+        'two⏎lines, ␛[31mred'
+    """
+    return text.translate(_KEEP_LINES if keep_lines else _PICTURES)
+
+
+def fold(line: str, width: int, indent: str) -> str:
+    """Break a line between words where a terminal would break inside one; paths and other long words stay whole.
+
+    Example:
+        >>> print(fold("  fix:   set mode, or leave it out", 20, " " * 9))
+          fix:   set mode,
+                 or leave it
+                 out
+    """
+    shown: list[str] = []
+    room = width
+    while len(line) > room:
+        blank = line.rfind(" ", 1 if shown else len(indent), room + 1)
+        blank = line.find(" ", room) if blank < 0 else blank
+        if blank < 0:
+            break
+        shown.append(line[:blank])
+        line = line[blank + 1 :]
+        room = width - len(indent)
+    return f"\n{indent}".join([*shown, line])
+
+
+def write_note(text: str) -> None:
+    """Write a sentence to standard error, on a terminal without words that its edge breaks."""
+    shown = show_text(text)
+    if sys.stderr.isatty():
+        shown = fold(shown, shutil.get_terminal_size().columns, "")
+    sys.stderr.write(f"{shown}\n")
+
+
+def write_line(*parts: tuple[str, str]) -> None:
+    """Write one line of texts, each with its style, to standard output; only a terminal has styles."""
+    shown = [(show_text(text), style) for text, style in parts]
+    if not sys.stdout.isatty():
+        sys.stdout.write("".join(text for text, _ in shown) + "\n")
+        return
+    from rich.console import Console  # noqa: PLC0415 -- only a terminal pays for it
+    from rich.text import Text  # noqa: PLC0415
+
+    Console(highlight=False).print(Text.assemble(*shown), soft_wrap=True)
 
 
 class _Advice(logging.Handler):

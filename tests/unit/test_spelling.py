@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from splitscan.path_text import native_path, portable_path
+from splitscan.spelling import native_path, portable_path
 
 NAMES = [b"plain.txt", "é😀.txt".encode(), b"torn\xff\xc3.txt", b"latin\xe9.txt"]
 
