@@ -28,8 +28,6 @@ from splitscan.tables.ingest_source import TableIngestSource
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
     from pyspark.sql import DataFrame, SparkSession
 
-    from splitscan.jobs import IngestSettings
-    from splitscan.jobs.reports import OnProgress
     from splitscan.jobs.watching import WatchedWindow
     from splitscan.rebalance.report import RebalanceReport
 
@@ -201,9 +199,7 @@ def watch(  # noqa: PLR0913 -- each is an argument that a user sets
         UsageError: If an argument has no meaning; at once, before the first window.
         SplitscanError: What planning or ingesting a window fails with. Nothing is lost: the next watch does it again.
     """
-    from splitscan.api.jobs import warn_of_rejects  # noqa: PLC0415 - Spark is optional
     from splitscan.jobs.watching import Watch  # noqa: PLC0415 - what plans windows is loaded by who needs it
-    from splitscan.spark.ingest_runner import SparkRunner  # noqa: PLC0415 - Spark is optional
     from splitscan.spark.session import in_session_zone  # noqa: PLC0415 - Spark is optional
 
     stream, named = parse_stream_options(options)

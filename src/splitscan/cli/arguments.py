@@ -188,7 +188,7 @@ class ScanArguments:
     schema: str | None = None
     options: Sequence[str] | None = None
     columns: str | None = None
-    block_size: str | None = None
+    block_size: str | int | None = None
     limit: int | None = None
     where: str | None = None
     sep: str | None = None

@@ -120,7 +120,7 @@ class IngestRun:
         if self._given.arguments.has_block_size or slots is None or claimed:
             return self._scan
         size_bytes = choose_block_bytes(sum(file.size_bytes for file in self._scan.files()), slots)
-        return replace(self._arguments, block_size=str(size_bytes)).build_scan()
+        return replace(self._arguments, block_size=size_bytes).build_scan()
 
 
 def choose_block_bytes(total_bytes: int, slots: int) -> int:

@@ -37,7 +37,7 @@ from splitscan.formats.decoding.contract import VARIANT, is_variant
 from splitscan.jobs.destination import FileState
 from splitscan.jobs.parquet import WITHOUT_NAN
 from splitscan.jobs.settings import Partitioning, SchemaEvolution
-from splitscan.jobs.table import TableDestination
+from splitscan.jobs.table import TableDestination, nullable
 from splitscan.jobs.table_format import (
     CommitContext,
     CommitStamp,
@@ -46,7 +46,6 @@ from splitscan.jobs.table_format import (
     check_new_columns,
     delta_settings,
     new_columns,
-    nullable,
     unfit_error,
 )
 from splitscan.jobs.workplace import DestinationStorage

@@ -41,7 +41,7 @@ from splitscan.jobs.destination import FileState
 from splitscan.jobs.iceberg_catalogs import Registration, find_registered, register_in
 from splitscan.jobs.ledger import describe_columns, field_ids, with_id
 from splitscan.jobs.settings import SchemaEvolution
-from splitscan.jobs.table import TableDestination
+from splitscan.jobs.table import TableDestination, nullable
 from splitscan.jobs.table_format import (
     CommitContext,
     CommitStamp,
@@ -49,7 +49,6 @@ from splitscan.jobs.table_format import (
     TableSnapshot,
     check_new_columns,
     new_columns,
-    nullable,
     schema_error,
     unfit_error,
 )

@@ -20,7 +20,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 import pyarrow as pa
 
 from splitscan.content.storage import open_source, redact
-from splitscan.errors import IngestError, SourceMissingError, Where, bad_option
+from splitscan.errors import IngestError, SchemaError, SourceMissingError, Where, bad_option
+from splitscan.formats.decoding.contract import holds_variant, type_name
 from splitscan.jobs.destination import Destination, FileState, History
 from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns, field_ids
 from splitscan.jobs.ledger_files import (
@@ -39,14 +40,7 @@ from splitscan.jobs.parquet import read_footer
 from splitscan.jobs.replacing import rows_elsewhere
 from splitscan.jobs.settings import IngestSettings, Partitioning, choose_partitioning, job_prefix
 from splitscan.jobs.staging import Staging
-from splitscan.jobs.table_format import (
-    CommitContext,
-    CommitStamp,
-    NewFile,
-    TableSnapshot,
-    check_types,
-    is_failure,
-)
+from splitscan.jobs.table_format import CommitContext, CommitStamp, NewFile, TableSnapshot, is_failure
 from splitscan.jobs.workplace import Announce, missing_error, move_in, move_in_rest, unfinished_moves
 from splitscan.sizes import count_of
 
@@ -346,6 +340,38 @@ class TableDestination(Destination):
             Where(path=self.place.destination.root), f"the table's last job is {number}, the last ledger's {last}",
             "bring the table back to its newest version, or ingest into a new destination", "table-behind",
         )  # fmt: skip
+
+
+def check_types(schema: pa.Schema, table_format: str, where: str, *, variants: bool = False) -> None:
+    """Make sure that a table format has all types of a schema, with *variants* that of variants too."""
+    for column in schema:
+        if not _fits(column.type) or (holds_variant(column.type) and not variants):
+            raise SchemaError(
+                f"no reader of a table of format {table_format} expects such a type",
+                Where(path=where, column=column.name), type_name(column.type),
+                "give the column another type in the schema: as a string it keeps what is written", "table-type",
+            )  # fmt: skip
+
+
+def _fits(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_struct(kind):
+        return all(_fits(field.type) for field in kind)
+    if types.is_map(kind):
+        return _fits(kind.key_type) and _fits(kind.item_type)
+    if types.is_list(kind):
+        return _fits(kind.value_type)
+    if types.is_timestamp(kind):
+        return bool(kind.unit == "us" and kind.tz in {None, "UTC"})
+    return bool(
+        types.is_signed_integer(kind) or types.is_float32(kind) or types.is_float64(kind) or types.is_boolean(kind)
+        or types.is_string(kind) or types.is_binary(kind) or types.is_date32(kind) or types.is_decimal128(kind)
+    )  # fmt: skip
+
+
+def nullable(schema: pa.Schema) -> pa.Schema:
+    """Let each column hold nulls: another writer's rows may lack them."""
+    return pa.schema([pa.field(column.name, column.type) for column in schema])
 
 
 def _prepared_name(stamp: CommitStamp) -> str:

@@ -1,4 +1,4 @@
-"""A version of a table of any format, and what the formats share: types, refusals, new columns, settings of S3."""
+"""A version of a table of any format, and what the formats share: refusals, new columns, settings of S3."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from splitscan.errors import IngestError, SchemaError, Where, quote_difference, quote_list
-from splitscan.formats.decoding.contract import holds_variant, type_name
 from splitscan.jobs.destination import FileState
 from splitscan.jobs.ledger import WrittenFile
 from splitscan.jobs.settings import Partitioning, SchemaEvolution
@@ -124,38 +123,6 @@ def is_failure(error: Exception) -> bool:
     """
     library = type(error).__module__.partition(".")[0]
     return isinstance(error, OSError) or library not in {"builtins", "splitscan"}
-
-
-def check_types(schema: pa.Schema, table_format: str, where: str, *, variants: bool = False) -> None:
-    """Make sure that a table format has all types of a schema, with *variants* that of variants too."""
-    for column in schema:
-        if not _fits(column.type) or (holds_variant(column.type) and not variants):
-            raise SchemaError(
-                f"no reader of a table of format {table_format} expects such a type",
-                Where(path=where, column=column.name), type_name(column.type),
-                "give the column another type in the schema: as a string it keeps what is written", "table-type",
-            )  # fmt: skip
-
-
-def _fits(kind: pa.DataType) -> bool:
-    types = pa.types
-    if types.is_struct(kind):
-        return all(_fits(field.type) for field in kind)
-    if types.is_map(kind):
-        return _fits(kind.key_type) and _fits(kind.item_type)
-    if types.is_list(kind):
-        return _fits(kind.value_type)
-    if types.is_timestamp(kind):
-        return bool(kind.unit == "us" and kind.tz in {None, "UTC"})
-    return bool(
-        types.is_signed_integer(kind) or types.is_float32(kind) or types.is_float64(kind) or types.is_boolean(kind)
-        or types.is_string(kind) or types.is_binary(kind) or types.is_date32(kind) or types.is_decimal128(kind)
-    )  # fmt: skip
-
-
-def nullable(schema: pa.Schema) -> pa.Schema:
-    """Let each column hold nulls: another writer's rows may lack them."""
-    return pa.schema([pa.field(column.name, column.type) for column in schema])
 
 
 def new_columns(

@@ -150,7 +150,7 @@ def size(minimum: int = 1, maximum: int = _LARGEST) -> OptionKind:
         if not isinstance(value, str | int):
             raise ValueRefusedError
         try:
-            size_bytes = parse_size(value)
+            size_bytes = value if type(value) is int else parse_size(value)
         except ValueError:  # a UsageError is one too; thousands of digits are no number for Python itself
             raise ValueRefusedError from None
         if not minimum <= size_bytes <= maximum:

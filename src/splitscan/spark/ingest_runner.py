@@ -111,40 +111,29 @@ class SparkRunner(ClaimRunner):
         return RebalanceReport(session_coordinator(self._spark).record(scan))
 
     def cancel(self) -> None:
-        if self._started is None:
-            return
-        context = self._context()
-        if context is None:
-            self._spark.interruptTag(self._tag)
-        else:
-            context.cancelJobsWithTag(self._tag)
+        if self._started is not None:
+            self._tagging()[2](self._tag)
 
     def _context(self) -> SparkContext | None:
         from splitscan.spark.contexts import classic_context  # noqa: PLC0415 -- Spark is optional
 
         return classic_context(self._spark)
 
-    def _add_tag(self) -> None:
+    def _tagging(self) -> tuple[Callable[[str], object], Callable[[str], object], Callable[[str], object]]:
+        """Return how jobs get a tag, lose it, and are cancelled by it."""
         # measured: a classic session does not find the jobs that another thread tagged through it; the context does
         context = self._context()
         if context is None:
-            self._spark.addTag(self._tag)
-        else:
-            context.addJobTag(self._tag)
-
-    def _remove_tag(self) -> None:
-        context = self._context()
-        if context is None:
-            self._spark.removeTag(self._tag)
-        else:
-            context.removeJobTag(self._tag)
+            return self._spark.addTag, self._spark.removeTag, self._spark.interruptTag
+        return context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
 
     def _run(self, job: Callable[[], T]) -> T:
         """Run a Spark job that :meth:`cancel` can find; its errors become ours."""
         from splitscan.spark.session import check_interpreter  # noqa: PLC0415 -- Spark is optional
 
         check_interpreter(self._spark)
-        self._add_tag()
+        add_tag, remove_tag, _ = self._tagging()
+        add_tag(self._tag)
         try:
             return job()
         except SplitscanError as error:
@@ -155,7 +144,7 @@ class SparkRunner(ClaimRunner):
                 f"{error.fix}: finished tasks are kept", error.reason_code,
             ) from error  # fmt: skip
         finally:
-            self._remove_tag()
+            remove_tag(self._tag)
 
 
 def _ingest(write_part: WritePart, target: PartTarget, payload: bytes) -> str:

@@ -9,7 +9,7 @@ import pytest
 from splitscan.api.files import Scan
 from splitscan.errors import SchemaError
 from splitscan.jobs.settings import IngestSettings, SchemaEvolution
-from splitscan.jobs.table_format import check_types
+from splitscan.jobs.table import check_types
 from splitscan.jobs.watching import Watch
 from splitscan.options.stream import parse_stream_options
 
