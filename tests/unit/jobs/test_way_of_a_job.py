@@ -64,7 +64,7 @@ command(out + "/loaded too")
 print(json.dumps({"driver": traced(lambda: ingest(out + "/a")), "command": traced(lambda: command(out + "/b"))}))
 """
 
-LIMITS = {"none": {"driver": 56, "command": 66}, "delta": {"driver": 58, "command": 68}}  # modules
+LIMITS = {"none": {"driver": 52, "command": 60}, "delta": {"driver": 53, "command": 61}}  # modules
 
 
 @pytest.mark.slow  # each starts a process
