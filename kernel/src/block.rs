@@ -20,31 +20,16 @@ use crate::{BlockFailed, Unsupported};
 /// Rows, records that were given up, and the offset and code of the first of those.
 type Counted = (u64, u64, Option<(u64, &'static str)>);
 
-/// What a call of Python raised, until it is raised again.
-pub type Raised = Arc<Mutex<Option<PyErr>>>;
-
 /// An open file of Python: local ones are read here; what fails, and all others, by Python.
 pub struct PySource {
     file: Option<LocalFile>,
     source: Py<PyAny>,
-    raised: Raised,
 }
 
 impl PySource {
     /// Of an open file of Python, and what is read of it without Python.
-    pub fn new(source: Py<PyAny>, file: Option<LocalFile>, raised: Raised) -> PySource {
-        PySource {
-            file,
-            source,
-            raised,
-        }
-    }
-
-    fn ask<T>(&self, ask: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, HostError> {
-        Python::attach(ask).map_err(|error| {
-            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            HostError::Said("Python has raised".into())
-        })
+    pub fn new(source: Py<PyAny>, file: Option<LocalFile>) -> PySource {
+        PySource { file, source }
     }
 
     fn of_content<T>(&self, name: &str) -> Option<T>
@@ -65,13 +50,13 @@ impl ReadAt for PySource {
             return Ok(into.len());
         }
         let wanted = into.len();
-        let bytes: PyBackedBytes = self.ask(|py| {
-            let read = self
-                .source
-                .bind(py)
-                .call_method1("read_at", (offset, wanted))?;
-            Ok(read.extract()?)
-        })?;
+        let bytes: PyResult<PyBackedBytes> = Python::attach(|py| {
+            let source = self.source.bind(py);
+            Ok(source
+                .call_method1("read_at", (offset, wanted))?
+                .extract()?)
+        });
+        let bytes = bytes.map_err(|error| HostError::Raised(Arc::new(error)))?;
         let read = bytes.len().min(wanted);
         into.iter_mut()
             .zip(bytes.iter())
@@ -96,7 +81,6 @@ impl ReadAt for PySource {
 #[pyclass(name = "BlockReader")]
 pub struct PyBlockReader {
     reader: Mutex<BlockReader>,
-    raised: Raised,
 }
 
 #[pymethods]
@@ -111,13 +95,11 @@ impl PyBlockReader {
         source: Py<PyAny>,
         descriptor: Option<RawFd>,
     ) -> PyResult<PyBlockReader> {
-        let raised = Raised::default();
         let file = descriptor.map(duplicate).transpose()?;
-        let source = PySource::new(source, file, raised.clone());
+        let source = PySource::new(source, file);
         let reader = BlockReader::open(scan, block, Box::new(source));
         Ok(PyBlockReader {
             reader: Mutex::new(reader.map_err(|error| failed(&error))?),
-            raised,
         })
     }
 
@@ -134,7 +116,7 @@ impl PyBlockReader {
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let reader = self.reader();
         let found = detached(py, 0, || reader.next_batch())?;
-        let Some(found) = found.map_err(|error| self.raise(&error))? else {
+        let Some(found) = found.map_err(|error| failed(&error))? else {
             return Ok(None);
         };
         let schema = self.reader().schema().clone();
@@ -145,7 +127,7 @@ impl PyBlockReader {
     fn count(&mut self, py: Python<'_>) -> PyResult<Counted> {
         let reader = self.reader();
         let counted = detached(py, 0, || reader.count())?;
-        let counted = counted.map_err(|error| self.raise(&error))?;
+        let counted = counted.map_err(|error| failed(&error))?;
         Ok((counted.rows, counted.given_up, counted.first))
     }
 
@@ -219,15 +201,6 @@ impl PyBlockReader {
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn raise(&self, error: &BlockError) -> PyErr {
-        let raised = self
-            .raised
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        raised.unwrap_or_else(|| failed(error))
-    }
 }
 
 fn duplicate(descriptor: RawFd) -> PyResult<LocalFile> {
@@ -238,9 +211,18 @@ fn duplicate(descriptor: RawFd) -> PyResult<LocalFile> {
     Ok(LocalFile::from(file))
 }
 
-/// Kind, rule, place, what was seen, how to mend it, code; and the raw bytes of the record that ends a scan in mode
-/// FAILFAST, of which the rule says the reason.
+/// What a call of Python has raised, if that ended the reading.
+pub fn raised(error: &BlockError) -> Option<PyErr> {
+    let raised = error.raised.as_ref()?.downcast_ref::<PyErr>()?;
+    Some(Python::attach(|py| raised.clone_ref(py)))
+}
+
+/// What Python has raised; or kind, rule, place, what was seen, how to mend it, code, and the raw bytes of the record
+/// that ends a scan in mode FAILFAST, of which the rule is the reason.
 pub fn failed(error: &BlockError) -> PyErr {
+    if let Some(raised) = raised(error) {
+        return raised;
+    }
     let reject = error.reject.as_deref();
     BlockFailed::new_err((
         error.kind.name(),

@@ -7,14 +7,13 @@ use pyo3::types::PyBytes;
 use splitscan_kernel_core::block::{Content, ReadAt, SeekPoint};
 
 use crate::BlockFailed;
-use crate::block::{PySource, Raised};
+use crate::block::{PySource, raised};
 use crate::guard::detached;
 
 /// A compressed file, read at offsets of what it holds.
 #[pyclass(name = "Content")]
 pub struct PyContent {
     content: Mutex<Content>,
-    raised: Raised,
 }
 
 #[pymethods]
@@ -27,8 +26,7 @@ impl PyContent {
         points: Vec<(u64, u64, Option<String>)>,
         max_ratio: u64,
     ) -> PyResult<PyContent> {
-        let raised = Raised::default();
-        let file = Box::new(PySource::new(source, None, raised.clone()));
+        let file = Box::new(PySource::new(source, None));
         let points: Vec<_> = points
             .into_iter()
             .map(|(bits, content, state)| SeekPoint(bits, content, state))
@@ -37,7 +35,6 @@ impl PyContent {
         let content = content.ok_or_else(|| crate::Unsupported::new_err(codec.to_string()))?;
         Ok(PyContent {
             content: Mutex::new(content),
-            raised,
         })
     }
 
@@ -54,13 +51,8 @@ impl PyContent {
         let mut bytes = vec![0; length];
         let read = detached(py, 0, || content.read_at(offset, &mut bytes))?;
         let read = read.map_err(|error| {
-            let raised = self
-                .raised
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
-            raised.unwrap_or_else(|| {
-                let error = error.at(offset);
+            let error = error.at(offset);
+            raised(&error).unwrap_or_else(|| {
                 let notes: Vec<_> = error.place.notes.clone();
                 let place = (error.place.offset, notes);
                 BlockFailed::new_err((error.kind.name(), error.rule, place, error.seen, error.code))

@@ -78,7 +78,7 @@ mod splitscan_kernel {
         module.add("KernelBug", module.py().get_type::<KernelBug>())?;
         module.add("BlockFailed", module.py().get_type::<BlockFailed>())?;
         module.add("Unsupported", module.py().get_type::<Unsupported>())?;
-        module.add("SEAM", 26)?;
+        module.add("SEAM", 27)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

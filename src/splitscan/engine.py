@@ -16,7 +16,7 @@ from types import ModuleType
 
 from splitscan.errors import UsageError
 
-SEAM = 26  # what the kernel must speak: raised with every change of a name, an argument or a meaning
+SEAM = 27  # what the kernel must speak: raised with every change of a name, an argument or a meaning
 
 DOCUMENT_VERSION = 1
 """Version of the documents in JSON that the kernel is told of a scan, a block and inference."""

@@ -21,6 +21,24 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
 
 /// A text in quotes, as people see it.
 pub(crate) fn quoted(text: &str) -> String {
+    in_quotes(text, show)
+}
+
+/// The first bytes in quotes, as Python shows bytes: `most` of them, and how many there are if that is more.
+pub(crate) fn quoted_bytes(data: &[u8], most: usize) -> String {
+    let head = data.get(..most).unwrap_or(data);
+    let text: String = head.iter().copied().map(char::from).collect();
+    let shown = in_quotes(&text, |symbol, to| match symbol {
+        '\0'..='\x7f' => show(symbol, to),
+        _ => to.push_str(&format!("\\x{:02x}", symbol as u32)),
+    });
+    match data.len() {
+        length if length > most => format!("b{shown}... ({length} bytes)"),
+        _ => format!("b{shown}"),
+    }
+}
+
+fn in_quotes(text: &str, show: impl Fn(char, &mut String)) -> String {
     let mark = if text.contains('\'') && !text.contains('"') {
         '"'
     } else {
@@ -97,6 +115,13 @@ impl Members {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_shown_as_python_shows_them() {
+        assert_eq!(quoted_bytes(b"a'\t\x00\xe9\\", 80), r#"b"a'\t\x00\xe9\\""#);
+        assert_eq!(quoted_bytes(b"\"'", 2), r#"b'"\''"#);
+        assert_eq!(quoted_bytes(b"abcdef", 3), "b'abc'... (6 bytes)");
+    }
 
     #[test]
     fn members_are_in_the_order_of_fields_and_escaped() {

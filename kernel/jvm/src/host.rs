@@ -1,8 +1,8 @@
 //! What the host of a task does for it: whether the task was killed, and files that are not on mounted file systems.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use jni::objects::{Global, JClass, JObject, JString, JValue};
+use jni::objects::{Global, JClass, JObject, JString, JValue, JValueOwned};
 use jni::{Env, JavaVM, jni_sig, jni_str};
 use splitscan_kernel_core::block::{HostError, LocalFile, ReadAt};
 
@@ -39,14 +39,14 @@ pub trait Host: Send + Sync {
     /// Open a file in place of the one before, if it is the one that was planned.
     ///
     /// # Errors
-    /// What people read.
-    fn open(&self, file: &Remote<'_>) -> Result<(), String>;
+    /// What people read, or that the task was killed.
+    fn open(&self, file: &Remote<'_>) -> Result<(), Fault>;
 
     /// Fill with the bytes of the open file from an offset on.
     ///
     /// # Errors
-    /// What people read.
-    fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), String>;
+    /// As of `open`.
+    fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), Fault>;
 }
 
 impl Java {
@@ -62,18 +62,24 @@ impl Java {
         })
     }
 
-    /// What a method of `HadoopFiles` says went wrong.
+    /// Call a method of `HadoopFiles`, which answers what went wrong. If an exception is pending, the task ends with that.
     fn call(
         &self,
-        call: impl FnOnce(&mut Env<'_>, &JObject<'_>) -> Result<Option<String>, Fault>,
-    ) -> Result<(), String> {
-        let said = self
-            .java
-            .with_local_frame(LOCALS, |env| call(env, self.files.as_ref()));
+        call: impl for<'local> FnOnce(
+            &mut Env<'local>,
+            &JObject<'_>,
+        ) -> jni::errors::Result<JValueOwned<'local>>,
+    ) -> Result<(), Fault> {
+        let said = self.java.with_local_frame(LOCALS, |env| {
+            let said = call(env, self.files.as_ref())?.l()?;
+            let said = (!said.is_null()).then(|| env.cast_local::<JString>(said));
+            said.map(|said| said?.try_to_string(env)).transpose()
+        });
         match said {
             Ok(None) => Ok(()),
-            Ok(Some(text)) => Err(text),
-            Err(fault) => Err(fault.to_string()), // or an exception is pending: the task ends with it
+            _ if self.is_interrupted() => Err(Fault::Interrupted),
+            Ok(Some(text)) => Err(Fault::Said(text)),
+            Err(error) => Err(Fault::from(error)),
         }
     }
 }
@@ -87,7 +93,7 @@ impl Host for Java {
         asked.unwrap_or(true) // an exception is pending: the task ends with it
     }
 
-    fn open(&self, file: &Remote<'_>) -> Result<(), String> {
+    fn open(&self, file: &Remote<'_>) -> Result<(), Fault> {
         self.call(|env, files| {
             let texts = [file.path, file.shown, file.fingerprint];
             let [path, shown, fingerprint] = texts.map(|text| env.new_string(text));
@@ -102,32 +108,20 @@ impl Host for Java {
             let kind = jni_sig!(
                 "(Ljava/lang/String;Ljava/lang/String;JJLjava/lang/String;)Ljava/lang/String;"
             );
-            let said = env.call_method(files, jni_str!("open"), kind, &arguments)?;
-            text_of(env, said.l()?)
+            env.call_method(files, jni_str!("open"), kind, &arguments)
         })
     }
 
-    fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), String> {
+    fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), Fault> {
         self.call(|env, files| {
             // SAFETY: the buffer is borrowed until the call returns, and Java does not keep it.
             let buffer = unsafe { env.new_direct_byte_buffer(into.as_mut_ptr(), into.len()) }?;
             let arguments = [JValue::Long(offset as i64), JValue::Object(&buffer)];
             let kind = jni_sig!("(JLjava/nio/ByteBuffer;)Ljava/lang/String;");
-            let said = env.call_method(files, jni_str!("read"), kind, &arguments)?;
-            text_of(env, said.l()?)
+            env.call_method(files, jni_str!("read"), kind, &arguments)
         })
     }
 }
-
-fn text_of(env: &mut Env<'_>, text: JObject<'_>) -> Result<Option<String>, Fault> {
-    if text.is_null() {
-        return Ok(None);
-    }
-    Ok(Some(env.cast_local::<JString>(text)?.try_to_string(env)?))
-}
-
-/// What the host said of a read that failed, until it is said again.
-pub type Failed = Arc<Mutex<Option<String>>>;
 
 /// A file of a task; its bytes end where the task is killed.
 pub struct TaskFile {
@@ -137,14 +131,12 @@ pub struct TaskFile {
     pub local: Option<LocalFile>,
     /// Bytes that were there when it was planned; of a local file as many are read as there are.
     pub size: u64,
-    /// Takes what the host says.
-    pub failed: Failed,
 }
 
 impl ReadAt for TaskFile {
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, HostError> {
         if self.host.is_interrupted() {
-            return Err(HostError::Said("the task was killed".into()));
+            return Err(HostError::Raised(Arc::new(Fault::Interrupted)));
         }
         if let Some(file) = &mut self.local {
             return file.read_at(offset, into);
@@ -152,13 +144,10 @@ impl ReadAt for TaskFile {
         let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let wanted = left.min(into.len());
         let into = into.get_mut(..wanted).unwrap_or_default();
-        if into.is_empty() {
-            return Ok(0);
+        if !into.is_empty() {
+            let read = self.host.read(offset, into);
+            read.map_err(|fault| HostError::Raised(Arc::new(fault)))?;
         }
-        self.host.read(offset, into).map_err(|text| {
-            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
-            HostError::Said(text)
-        })?;
         Ok(wanted)
     }
 }

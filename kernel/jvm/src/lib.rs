@@ -114,7 +114,7 @@ fn bug(text: &str) -> Fault {
 }
 
 /// Why there is no batch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Fault {
     /// A fault as people read it.
     Said(String),

@@ -20,13 +20,17 @@ from splitscan.errors import InvariantError
 from splitscan.formats.decoding.contract import type_name
 from splitscan.formats.framing.encodings import code_tables
 from splitscan.formats.registry import format_of
+from splitscan.options import ReadOptions
 from splitscan.reading.block_request import BlockRequest
 from splitscan.reading.contents import in_content, open_file, preamble_for
 from splitscan.reading.decoders import check_header
 from splitscan.reading.envelopes import OffsetValues
 from splitscan.reading.framework.columns import inner_fields, is_required_somewhere
-from splitscan.reading.oddities import SAID
+from splitscan.reading.given_up import DELIVERED, LOST
+from splitscan.reading.new_columns import how_to_read_them
+from splitscan.reading.oddities import SAID, words_of
 from splitscan.reading.partitions import Grain, grain_of, metadata_field, metadata_scalar
+from splitscan.reading.rejects import remedies
 from splitscan.reading.spec import Constant, Head, ScanDocument, ScanSpec
 from splitscan.spelling import as_text
 
@@ -110,7 +114,30 @@ def scan_document_with_metadata(spec: ScanSpec) -> str | None:
         }
         for name in METADATA_MEMBERS
     ]
-    return json.dumps({**json.loads(document.text), "metadata": members, "oddities": SAID})
+    words = words_of_tasks(spec.options)
+    return json.dumps({**json.loads(document.text), "metadata": members, "words": words})
+
+
+def words_of_tasks(options: ReadOptions) -> dict[str, Any]:
+    """What a host says of records in place of Python.
+
+    They are its warnings of one record and of several, for ``records`` and ``first``, where and what the first is; and
+    what can be done where a record ends a scan.
+    """
+    broken = {
+        name: [f"{words}; the first begins at {{first}}. {said.advice}" for words in (said.one, said.several)]
+        for name, said in {"lost": LOST, "delivered": DELIVERED}.items()
+    }
+    new = (
+        "columns that no sample has shown, and they are not read; the first, {first}. "
+        f"To read them, {how_to_read_them(options)}"
+    )
+    warnings = {
+        **{code: words_of(code) for code in SAID},
+        **broken,
+        "new-columns": (f"{{records}} record has {new}", f"{{records}} records have {new}"),
+    }
+    return {"warnings": warnings, "remedies": remedies()}
 
 
 def _metadata_constants(block: BlockMetadata) -> dict[str, Constant]:

@@ -23,9 +23,33 @@ _REASONS = {
     "unfinished-record": "a bracket is opened and never closed",
 }
 
-_HOW_TO_SEE_THEM = Advice("scan.rejects() lists them, rejectReasonColumn=_reject_reason says why in each row")
-_HOW_TO_SEE_MESSAGES = Advice("rejectReasonColumn=_reject_reason says why in each row")
-_WHAT_ELSE_IS_DONE = Advice("mode=FAILFAST stops there, and an ingest keeps them as rejects")
+_BEGINS = "begins at byte"
+_WITH_NULLS = "breaks a rule, and has nulls where its values do not fit"
+
+
+class BrokenRecords(NamedTuple):
+    """What is said of records that break a rule: of one, of several, and what to do."""
+
+    one: str
+    several: str
+    advice: Advice
+
+
+LOST = BrokenRecords(
+    "1 record is no row",
+    "{records} records are no rows",
+    Advice("mode=FAILFAST stops there, and an ingest keeps them as rejects"),
+)
+"""Of those that are no rows."""
+
+DELIVERED = BrokenRecords(
+    f"1 record {_WITH_NULLS}",
+    f"each of {{records}} records {_WITH_NULLS}",
+    Advice("scan.rejects() lists them, rejectReasonColumn=_reject_reason says why in each row"),
+)
+"""Of those that are rows."""
+
+_DELIVERED_MESSAGES = DELIVERED._replace(advice=Advice("rejectReasonColumn=_reject_reason says why in each row"))
 
 GIVEN_UP = frozenset(_REASONS)
 """Codes of records of record formats that are given up because their end is not known, or too far."""
@@ -92,9 +116,7 @@ class RejectCounter:
         self, options: ReadOptions, on_new_columns: OnNewColumns | None = None, *, of_messages: bool = False
     ) -> None:
         self._options, self._on_new_columns = options, on_new_columns
-        self._begins, self._advice = "begins at byte", _HOW_TO_SEE_THEM
-        if of_messages:
-            self._begins, self._advice = "has offset", _HOW_TO_SEE_MESSAGES
+        self._begins, self._said = ("has offset", _DELIVERED_MESSAGES) if of_messages else (_BEGINS, DELIVERED)
         self._records = self._delivered = 0
         self._first: Reject | None = None
         self._first_delivered: Reject | None = None
@@ -133,14 +155,11 @@ class RejectCounter:
         """Log warnings of what there is to warn of, and hand over columns to who takes them."""
         if self._first is not None:
             first = self._first
-            _warn(self._options, self._records, first.path, first.offset, f"{first.reason} [{first.code}]")
+            _warn(LOST, self._records, _BEGINS, first.path, first.offset, f"{first.reason} [{first.code}]")
         if self._first_delivered is not None:
-            broken, first = self._delivered, self._first_delivered
-            _LOG.warning(
-                "%s, and has nulls where its values do not fit; the first %s %d of %s: %s. %s",
-                "1 record breaks a rule" if broken == 1 else f"each of {broken} records breaks a rule",
-                self._begins, first.offset, redact(first.path), f"{first.reason} [{first.code}]", self._advice,
-            )  # fmt: skip
+            first = self._first_delivered
+            reason = f"{first.reason} [{first.code}]"
+            _warn(self._said, self._delivered, self._begins, first.path, first.offset, reason)
         if self._oddities:
             _warn_of(total_oddities(self._oddities))
         if self._noticed:
@@ -156,7 +175,7 @@ def report_given_up(counted: RowCount, options: ReadOptions) -> int:
     """Log warnings of records that were given up while rows were counted, and of odd ones; the number of rows."""
     if counted.code is not None:
         reason = counted.reason or reason_of(counted.code, options.reading.max_record_bytes)
-        _warn(options, counted.given_up, counted.path, counted.offset, f"{reason} [{counted.code}]")
+        _warn(LOST, counted.given_up, _BEGINS, counted.path, counted.offset, f"{reason} [{counted.code}]")
     _warn_of(counted.odd)
     return counted.rows
 
@@ -166,8 +185,6 @@ def _warn_of(oddities: Iterable[OddRecords]) -> None:
         _LOG.warning("%s", Advice(str(each)))
 
 
-def _warn(options: ReadOptions, records: int, path: str, offset: int, reason: str) -> None:
-    which = "1 record is no row" if records == 1 else f"{records} records are no rows"
-    _LOG.warning(
-        "%s; the first begins at byte %d of %s: %s. %s", which, offset, redact(path), reason, _WHAT_ELSE_IS_DONE,
-    )  # fmt: skip
+def _warn(said: BrokenRecords, records: int, begins: str, path: str, offset: int, reason: str) -> None:
+    which = said.one if records == 1 else said.several.format(records=records)
+    _LOG.warning("%s; the first %s %d of %s: %s. %s", which, begins, offset, redact(path), reason, said.advice)

@@ -207,8 +207,7 @@ class KernelBlockReader(FileBlockReader):
         offset, column, row = place
         where = self._block.where(offset, column, row)
         if broken is not None:
-            reason = rule.removesuffix(" (mode=FAILFAST)")
-            reject = Reject(self._block.file.path, offset or 0, 0, code, reason, bytes(broken), delivered=False)
+            reject = Reject(self._block.file.path, offset or 0, 0, code, rule, bytes(broken), delivered=False)
             return failed_fast(reject, where)
         return _KINDS[kind](rule, where, seen or None, fix or None, code)
 

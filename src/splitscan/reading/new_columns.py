@@ -97,7 +97,7 @@ class NewColumns:
         _LOG.warning(
             "records have columns that no sample has shown, and they are not read: %s; the first, %s, is at byte %d of "
             "%s. To read them, %s",
-            self, where.column, where.offset, where.path, Advice(_how_to_read_them(options)),
+            self, where.column, where.offset, where.path, Advice(how_to_read_them(options)),
         )  # fmt: skip
 
     def error(self, options: ReadOptions) -> SchemaError:
@@ -106,7 +106,7 @@ class NewColumns:
             "records have columns that no sample has shown, and what is written would not have them",
             self.first,
             str(self),
-            f"{_how_to_read_them(options)}; or choose the columns to write, and others are left out",
+            f"{how_to_read_them(options)}; or choose the columns to write, and others are left out",
             "new-columns",
         )
 
@@ -115,7 +115,8 @@ OnNewColumns: TypeAlias = Callable[[NewColumns], None]
 """Given the columns that records have and the scan does not."""
 
 
-def _how_to_read_them(options: ReadOptions) -> str:
+def how_to_read_them(options: ReadOptions) -> str:
+    """Options that samples could show such columns with."""
     bytes_, files = format_size(options.reading.sampling_bytes), options.schema.sample_files
     return f"raise sampleBytes (now {bytes_}) or sampleFiles (now {files}), or give a schema that has them"
 

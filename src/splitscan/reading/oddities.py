@@ -48,6 +48,13 @@ SAID = {
 """By code: of one and of several, what is odd, and what to do."""
 
 
+def words_of(code: str) -> tuple[str, str]:
+    """A warning of one record and of several with an oddity, for ``records`` and ``first``, where the first is."""
+    one, several, what, then = SAID[code]
+    said = f"{what}, the first at {{first}}; {then} [{code}]"
+    return f"{{records}} {one} {said}", f"{{records}} {several} {said}"
+
+
 class OddRecords(NamedTuple):
     """Records of a scan that have one oddity, and where the first is: in the content of its file."""
 
@@ -59,10 +66,8 @@ class OddRecords(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{redact(self.path)}, {self.unit} {self.offset}"
-        one, several, what, then = SAID[self.code]
-        return (
-            f"{self.records} {one if self.records == 1 else several} {what}, the first at {place}; {then} [{self.code}]"
-        )
+        one, several = words_of(self.code)
+        return (one if self.records == 1 else several).format(records=self.records, first=place)
 
 
 def total_oddities(parts: Iterable[OddRecords]) -> tuple[OddRecords, ...]:

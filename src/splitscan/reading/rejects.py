@@ -84,14 +84,25 @@ _REMEDIES = {
 """What is rather wrong than the record, by code."""
 
 
+def remedies() -> dict[str, str]:
+    """What can be done where mode FAILFAST ends a scan, by the code of the record; by an empty one for all others."""
+    return {code: _remedy(code) for code in ("", *_REMEDIES)}
+
+
+def _remedy(code: str) -> str:
+    return (
+        f"{_REMEDIES.get(code, 'correct the record')}, or set mode=PERMISSIVE to keep what fits of it, "
+        "mode=DROPMALFORMED to go on without it"
+    )
+
+
 def failed_fast(reject: Reject, where: Where) -> RecordError:
     """The error that a reject is in mode FAILFAST."""
     return RecordError(
         f"{reject.reason} (mode=FAILFAST)",
         where,
         seen=quote_bytes(reject.raw),
-        fix=f"{_REMEDIES.get(reject.code, 'correct the record')}, or set mode=PERMISSIVE to keep what fits of it, "
-        "mode=DROPMALFORMED to go on without it",
+        fix=_remedy(reject.code),
         code=reject.code,
     )
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::error::{BlockError, Kind};
 use super::inflate::{Decoder, InsideGzip, decoder_of};
 use super::source::{HostError, ReadAt};
+use crate::quoting::quoted_bytes;
 
 const FED_BYTES: usize = 128 * 1024; // at a time: what an error says of its place depends on it
 const FIRST_READ_BYTES: usize = 256 * 1024; // doubled with every read, because a read may be a request
@@ -270,7 +271,7 @@ impl Stream {
         } else {
             "something that is no member follows the last one"
         };
-        Err(self.error(rule, quoted(self.pending())))
+        Err(self.error(rule, quoted_bytes(self.pending(), QUOTED_BYTES)))
     }
 
     fn decode(&mut self, file: &mut dyn ReadAt, room: &mut [u8]) -> Result<usize, BlockError> {
@@ -368,13 +369,5 @@ fn signatures_of(codec: &str) -> Vec<Vec<u8>> {
             .map(|header| header.to_be_bytes().to_vec())
             .collect(),
         _ => Vec::new(),
-    }
-}
-
-fn quoted(data: &[u8]) -> String {
-    let shown = data.get(..QUOTED_BYTES).unwrap_or(data).escape_ascii();
-    match data.len() {
-        length if length > QUOTED_BYTES => format!("b'{shown}'... ({length} bytes)"),
-        _ => format!("b'{shown}'"),
     }
 }

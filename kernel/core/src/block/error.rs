@@ -1,8 +1,11 @@
 //! What can go wrong with a block, in the words of splitscan: a rule, a place, what was seen, how to mend it.
 
+use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
 use super::rejects::Reject;
+use crate::quoting::quoted;
 
 /// Who can act; names of the exceptions of the Python package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +70,10 @@ pub struct BlockError {
     pub fix: String,
     /// Stable identifier, a heading of `docs/errors.md`.
     pub code: &'static str,
-    /// In mode FAILFAST, the record that ends the scan.
+    /// In mode FAILFAST, the record that ends the scan: the rule is its reason, and hosts say what can be done.
     pub reject: Option<Box<Reject>>,
+    /// What a callback of the host raised, for the host to raise it again.
+    pub raised: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl BlockError {
@@ -81,6 +86,7 @@ impl BlockError {
             fix: String::new(),
             code,
             reject: None,
+            raised: None,
         }
     }
 
@@ -121,17 +127,38 @@ impl BlockError {
     }
 }
 
+impl fmt::Display for Where {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = Some(self.path.clone()).filter(|path| !path.is_empty());
+        let column = self.column.as_deref().map(quoted);
+        let parts = [
+            path,
+            self.offset.map(|offset| format!("byte {offset}")),
+            self.row.map(|row| format!("row {row}")),
+            column.map(|column| format!("column {column}")),
+            self.block
+                .map(|(start, stop)| format!("in block [{start}, {stop})")),
+        ];
+        let notes = self.notes.iter();
+        let notes = notes.map(|(name, value)| format!("{name}={value}"));
+        let parts: Vec<String> = parts.into_iter().flatten().chain(notes).collect();
+        to.write_str(&parts.join(", "))
+    }
+}
+
+/// In the layout that errors of the Python package have.
 impl fmt::Display for BlockError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "{} [{}]; at {}", self.rule, self.code, self.place.path)?;
-        if let Some(offset) = self.place.offset {
-            write!(to, ", byte {offset}")?;
-        }
-        if !self.seen.is_empty() {
-            write!(to, "; seen: {}", self.seen)?;
-        }
-        if !self.fix.is_empty() {
-            write!(to, "; to mend it: {}", self.fix)?;
+        write!(to, "{} [{}]", self.rule, self.code)?;
+        let place = self.place.to_string();
+        for (name, text) in [
+            ("where: ", &place),
+            ("seen:  ", &self.seen),
+            ("fix:   ", &self.fix),
+        ] {
+            if !text.is_empty() {
+                write!(to, "\n  {name}{text}")?;
+            }
         }
         Ok(())
     }

@@ -22,7 +22,9 @@ use super::source::ReadAt;
 use super::spec::{BlockSpec, Format, Head, Mode, ScanSpec, UNKNOWN_END};
 use crate::charsets::Charset;
 use crate::parsed::Parsed;
+use crate::quoting::quoted_bytes;
 
+const QUOTED_BYTES: usize = 80; // of a record that ends a scan
 const FEW_BYTES: u64 = 64 * 1024; // of the first read where a limit perhaps ends it
 const LOOK_BYTES: u64 = 4096; // first look; doubled while it does not decide
 const LONGEST_LOOK_BYTES: u64 = 1 << 20; // from here on the look slides along a record that has no end in sight
@@ -428,15 +430,14 @@ impl BlockReader {
         if self.spec.mode == Mode::FailFast
             && let Some(first) = rejects.first().cloned()
         {
-            let rule = format!("{} (mode=FAILFAST)", self.rows.words().reason(&first));
-            let mut error = BlockError::new(Kind::Record, first.code, rule).at(first.offset);
-            error.seen = String::from_utf8_lossy(
-                first.raw.get(..80.min(first.raw.len())).unwrap_or_default(),
-            )
-            .into();
-            error.fix = "correct the record, or set mode=PERMISSIVE or mode=DROPMALFORMED".into();
-            error.reject = Some(Box::new(first));
-            return Err(error);
+            let reason = self.rows.words().reason(&first);
+            let seen = quoted_bytes(&first.raw, QUOTED_BYTES);
+            return Err(BlockError {
+                reject: Some(Box::new(first.clone())),
+                ..BlockError::new(Kind::Record, first.code, reason)
+                    .at(first.offset)
+                    .seen(seen)
+            });
         }
         self.rejects.extend(rejects);
         if let Some(error) = lacking {

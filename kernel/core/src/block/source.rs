@@ -1,17 +1,21 @@
 //! Where bytes come from.
 
+use std::any::Any;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::error::{BlockError, Kind};
 
 /// Why a source gives no bytes.
 #[derive(Clone, Debug)]
 pub enum HostError {
-    /// What the system says, or a host: that keeps what its own callback raised, and raises that.
+    /// What the system says.
     Said(String),
+    /// What a callback of the host raised.
+    Raised(Arc<dyn Any + Send + Sync>),
     /// A compressed file is damaged.
     Block(Box<BlockError>),
 }
@@ -19,13 +23,15 @@ pub enum HostError {
 impl HostError {
     /// The error of a reader that wanted bytes from `offset` on.
     pub fn at(self, offset: u64) -> BlockError {
+        let failed = BlockError::new(Kind::Source, "reader-failed", "a block could not be read")
+            .at(offset)
+            .fix("check that the file can be read");
         match self {
-            HostError::Said(seen) => {
-                BlockError::new(Kind::Source, "reader-failed", "a block could not be read")
-                    .at(offset)
-                    .seen(seen)
-                    .fix("check that the file can be read")
-            }
+            HostError::Said(seen) => failed.seen(seen),
+            HostError::Raised(raised) => BlockError {
+                raised: Some(raised),
+                ..failed
+            },
             HostError::Block(error) => *error,
         }
     }
@@ -69,6 +75,34 @@ impl LocalFile {
     /// Those of the system.
     pub fn open(path: &Path) -> io::Result<LocalFile> {
         File::open(path).map(LocalFile)
+    }
+
+    /// Open a file, if it is the version that was planned.
+    ///
+    /// # Errors
+    /// If it is not there, cannot be opened, or is another version.
+    pub fn open_planned(path: &Path, planned: &str) -> Result<LocalFile, BlockError> {
+        let failed = |error: io::Error| {
+            let code = match error.kind() {
+                io::ErrorKind::NotFound => "source-missing",
+                _ => "source-error",
+            };
+            BlockError::new(Kind::Source, code, "a file that was planned cannot be read")
+                .seen(error.to_string())
+                .fix("see that it is there on every machine that runs tasks, and plan again")
+        };
+        let file = LocalFile::open(path).map_err(failed)?;
+        let found = file.fingerprint().map_err(failed)?;
+        if found != planned {
+            let rule = "the file changed after it was planned (onFileChange=fail)";
+            let error = BlockError::new(Kind::SourceChanged, "source-changed", rule);
+            return Err(error
+                .seen(format!("fingerprint {found}; planned {planned}"))
+                .fix(
+                    "plan again, or set option onFileChange=ignore to read whatever is there now",
+                ));
+        }
+        Ok(file)
     }
 
     /// The identity that the Python package gives this version of the file: size, and modification time.
