@@ -1,9 +1,10 @@
-//! The answer of a parser.
+//! Parsers, and their answer.
 
 use arrow_array::ArrayRef;
 
 use crate::fault::Fault;
 use crate::frames::Frames;
+use crate::lines::Bounds;
 
 /// Why a parser stopped where it did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,21 @@ pub enum Stopped {
     Long,
     /// The next record may not fit into the columns of this batch.
     Bytes,
+}
+
+/// Finds records and converts their values, in one pass.
+pub trait Parse {
+    /// Read records of `data` that no later byte can change. It begins with one, or outside of all.
+    ///
+    /// # Errors
+    /// None, if the parser is one that finds its records: what is not supported was refused when it was made.
+    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, String>;
+
+    /// Read records whose contents are known; those of lines are in UTF-8.
+    ///
+    /// # Errors
+    /// If a record is not in the data.
+    fn parse_framed(&self, data: &[u8], frames: Frames) -> Result<Parsed, String>;
 }
 
 /// Records as columns, and what is wrong with them. Every column has `rows` rows, one for each record of `frames`.

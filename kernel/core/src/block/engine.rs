@@ -17,19 +17,30 @@ use crate::csv::{self, Dialect, Grammar, Layout, Limits, Mark, Meaning, Object, 
 use crate::frames::{Counted, Frames};
 use crate::lines::grammar::Grammar as LineGrammar;
 use crate::lines::{Bounds, records, text};
-use crate::parsed::{Parsed, Stopped};
+use crate::parsed::{Parse, Parsed, Stopped};
 use crate::rules::Rules;
 
 const LOOK_BYTES: usize = 64 * 1024; // in which some records are looked for
 
 /// What finds and decodes the records of one file.
 pub(super) trait Engine: Send {
+    /// What reads records in one pass, and notices what each has besides if that is wanted and the format shows it.
+    fn parser(&self, _notices: bool) -> Option<&dyn Parse> {
+        None
+    }
+
     /// Read records of `data`, which begins with one; see [`Bounds`].
-    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError>;
+    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
+        let parser = self.parser(false).ok_or_else(no_parser)?;
+        parser.parse(data, bounds).map_err(BlockError::invariant)
+    }
 
     /// Read them, and add a column with what in each has no column, or does not fit it; `None` where nothing has.
     fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        self.parse(data, bounds)
+        match self.parser(true) {
+            Some(parser) => parser.parse(data, bounds).map_err(BlockError::invariant),
+            None => self.parse(data, bounds),
+        }
     }
 
     /// Find those records, and decode nothing.
@@ -39,10 +50,15 @@ pub(super) trait Engine: Send {
 
     /// Read records of UTF-8 that were found before, and notice what each has besides if that is wanted; those without
     /// room in a column are left out.
-    fn parse_framed(&self, _: &[u8], _: Frames, _notices: bool) -> Result<Parsed, BlockError> {
-        Err(BlockError::invariant(
-            "records of this format are found and read at once",
-        ))
+    fn parse_framed(
+        &self,
+        data: &[u8],
+        frames: Frames,
+        notices: bool,
+    ) -> Result<Parsed, BlockError> {
+        let parser = self.parser(notices).ok_or_else(no_parser)?;
+        let parsed = parser.parse_framed(data, frames);
+        parsed.map_err(BlockError::invariant)
     }
 
     /// The records at the front of `data`.
@@ -425,6 +441,10 @@ impl Engine for Text {
     fn lines(&self) -> Option<&Lines> {
         Some(&self.lines)
     }
+}
+
+fn no_parser() -> BlockError {
+    BlockError::invariant("records of this format are found and read at once")
 }
 
 fn limits(bounds: Bounds) -> Limits {

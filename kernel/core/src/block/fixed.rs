@@ -14,7 +14,7 @@ use crate::fixed::{Framing, Layout, Parser};
 use crate::frames::{Counted, Frames};
 use crate::lines::grammar::Grammar;
 use crate::lines::{Bounds, equal_frames, fixed, records};
-use crate::parsed::Parsed;
+use crate::parsed::{Parse, Parsed};
 use crate::rules::Rules;
 
 /// The engine of records that are one value each.
@@ -132,14 +132,8 @@ struct FixedLines {
 }
 
 impl Engine for FixedLines {
-    fn parse_framed(&self, data: &[u8], frames: Frames, _: bool) -> Result<Parsed, BlockError> {
-        let parsed = self.parser.parse_framed(data, frames);
-        parsed.map_err(BlockError::invariant)
-    }
-
-    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        let parsed = self.parser.parse(data, bounds);
-        parsed.map_err(BlockError::invariant)
+    fn parser(&self, _: bool) -> Option<&dyn Parse> {
+        Some(&self.parser)
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {

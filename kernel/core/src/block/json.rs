@@ -4,7 +4,6 @@ use arrow_schema::SchemaRef;
 use memchr::{memchr_iter, memmem};
 
 use super::engine::{Engine, Skipping};
-use super::error::BlockError;
 use super::lines::Lines;
 use super::spec::{self, JsonSpec, ValuesShape};
 use crate::charsets::Charset;
@@ -13,9 +12,8 @@ use crate::frames::{Counted, Frames};
 use crate::json::lines::{blank_bytes, count_lines, frame_lines};
 use crate::json::path::Past;
 use crate::json::{self, Framing, Parser, Path, Shape};
-use crate::lines::Bounds;
 use crate::lines::grammar::Grammar;
-use crate::parsed::Parsed;
+use crate::parsed::Parse;
 use crate::rules::Rules;
 
 /// A record, or what is between brackets, never ends.
@@ -86,24 +84,8 @@ struct Parsers {
 }
 
 impl Parsers {
-    fn of(&self, notices: bool) -> &Parser {
+    fn of(&self, notices: bool) -> &dyn Parse {
         if notices { &self.noticing } else { &self.plain }
-    }
-
-    fn read(&self, data: &[u8], bounds: Bounds, notices: bool) -> Result<Parsed, BlockError> {
-        let parsed = self.of(notices).parse(data, bounds);
-        parsed.map_err(BlockError::invariant)
-    }
-
-    fn read_framed(
-        &self,
-        data: &[u8],
-        frames: &Frames,
-        notices: bool,
-    ) -> Result<Parsed, BlockError> {
-        let parser = self.of(notices);
-        let parsed = parser.parse_framed(data, &frames.starts, &frames.stops);
-        parsed.map_err(BlockError::invariant)
     }
 }
 
@@ -114,21 +96,8 @@ struct JsonLines {
 }
 
 impl Engine for JsonLines {
-    fn parse_framed(
-        &self,
-        data: &[u8],
-        frames: Frames,
-        notices: bool,
-    ) -> Result<Parsed, BlockError> {
-        self.parsers.read_framed(data, &frames, notices)
-    }
-
-    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        self.parsers.read(data, bounds, false)
-    }
-
-    fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        self.parsers.read(data, bounds, true)
+    fn parser(&self, notices: bool) -> Option<&dyn Parse> {
+        Some(self.parsers.of(notices))
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {
@@ -165,21 +134,8 @@ struct Values {
 }
 
 impl Engine for Values {
-    fn parse_framed(
-        &self,
-        data: &[u8],
-        frames: Frames,
-        notices: bool,
-    ) -> Result<Parsed, BlockError> {
-        self.parsers.read_framed(data, &frames, notices)
-    }
-
-    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        self.parsers.read(data, bounds, false)
-    }
-
-    fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        self.parsers.read(data, bounds, true)
+    fn parser(&self, notices: bool) -> Option<&dyn Parse> {
+        Some(self.parsers.of(notices))
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {

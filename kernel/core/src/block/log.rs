@@ -16,7 +16,7 @@ use crate::frames::{Counted, Frames};
 use crate::lines::grammar::Grammar;
 use crate::lines::{Bounds, Taking, text};
 use crate::log::{RecordPattern, Starts};
-use crate::parsed::{Parsed, Stopped};
+use crate::parsed::{Parse, Parsed, Stopped};
 use crate::rules::Rules;
 
 struct Log {

@@ -3,14 +3,12 @@
 use arrow_schema::SchemaRef;
 
 use super::engine::{Engine, Skipping};
-use super::error::BlockError;
 use super::json::UNFINISHED;
 use super::spec::XmlSpec;
 use crate::charsets::Charset;
 use crate::filling::Rescue;
 use crate::frames::{Counted, Frames};
-use crate::lines::Bounds;
-use crate::parsed::Parsed;
+use crate::parsed::Parse;
 use crate::rules::Rules;
 use crate::xml::{self, Parser, RowTag};
 
@@ -48,25 +46,8 @@ struct Xml {
 }
 
 impl Engine for Xml {
-    fn parse_framed(
-        &self,
-        data: &[u8],
-        frames: Frames,
-        notices: bool,
-    ) -> Result<Parsed, BlockError> {
-        let parser = if notices { &self.noticing } else { &self.plain };
-        let parsed = parser.parse_framed(data, &frames.starts, &frames.stops);
-        parsed.map_err(BlockError::invariant)
-    }
-
-    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        let parsed = self.plain.parse(data, bounds);
-        parsed.map_err(BlockError::invariant)
-    }
-
-    fn notice(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, BlockError> {
-        let parsed = self.noticing.parse(data, bounds);
-        parsed.map_err(BlockError::invariant)
+    fn parser(&self, notices: bool) -> Option<&dyn Parse> {
+        Some(if notices { &self.noticing } else { &self.plain })
     }
 
     fn frame(&self, data: &[u8], at_end: bool) -> Frames {

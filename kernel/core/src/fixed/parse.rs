@@ -15,7 +15,7 @@ use crate::kinds::kind_name;
 use crate::lines::grammar::Grammar;
 use crate::lines::{Bounds, Records, Taking, equal_pieces};
 use crate::log::RecordPattern;
-use crate::parsed::{Parsed, Stopped};
+use crate::parsed::{Parse, Parsed, Stopped};
 use crate::quoting::Members;
 use crate::rules::Rules;
 
@@ -120,9 +120,10 @@ impl Parser {
             schema,
         })
     }
+}
 
-    /// Read records of `data`, which begins with one: those that no later byte can change.
-    pub fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, String> {
+impl Parse for Parser {
+    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, String> {
         let mut taking = Taking::new(bounds);
         match &self.framing {
             Framing::Lines(grammar) => {
@@ -136,8 +137,7 @@ impl Parser {
         self.fill(data, found.frames, found.stopped)
     }
 
-    /// Read records whose contents are known; those of lines are in UTF-8.
-    pub fn parse_framed(&self, data: &[u8], frames: Frames) -> Result<Parsed, String> {
+    fn parse_framed(&self, data: &[u8], frames: Frames) -> Result<Parsed, String> {
         let range = |(&start, &stop): (&i64, &i64)| {
             let range = usize::try_from(start).ok()?..usize::try_from(stop).ok()?;
             data.get(range)
@@ -148,7 +148,9 @@ impl Parser {
             false => Err("a record is not in the data".into()),
         }
     }
+}
 
+impl Parser {
     fn fill(
         &self,
         data: &[u8],

@@ -14,7 +14,7 @@ use crate::filling::Rescue;
 use crate::frames::Frames;
 use crate::lines::grammar::Grammar;
 use crate::lines::{Bounds, Records};
-use crate::parsed::{Parsed, Stopped};
+use crate::parsed::{Parse, Parsed, Stopped};
 use crate::rules::{Rules, Variants};
 use crate::windows::{Windows, push_framed};
 
@@ -86,12 +86,10 @@ impl Parser {
             },
         )
     }
+}
 
-    /// Read records of `data`, which begins with one: those that no later byte can change.
-    ///
-    /// # Errors
-    /// None: what is not supported was refused when the parser was made.
-    pub fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, String> {
+impl Parse for Parser {
+    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, String> {
         let mut rows = self.rows()?;
         let mut windows = Windows::new(data);
         let mut frames = Frames::default();
@@ -151,19 +149,11 @@ impl Parser {
         })
     }
 
-    /// Read records whose contents are known: `data[starts[i]..stops[i]]`.
-    ///
-    /// # Errors
-    /// If a record is not in the data.
-    pub fn parse_framed(
-        &self,
-        data: &[u8],
-        starts: &[i64],
-        stops: &[i64],
-    ) -> Result<Parsed, String> {
+    fn parse_framed(&self, data: &[u8], frames: Frames) -> Result<Parsed, String> {
         let mut rows = self.rows()?;
         let has_room = |rows: &Rows<'_>, bytes| rows.has_room(bytes);
-        let (frames, stopped) = push_framed(&mut rows, data, starts, stops, has_room)?;
+        let (frames, stopped) =
+            push_framed(&mut rows, data, &frames.starts, &frames.stops, has_room)?;
         Ok(Parsed {
             frames,
             stopped,

@@ -12,7 +12,7 @@ use super::scan::Scanner;
 use crate::filling::Rescue;
 use crate::frames::Frames;
 use crate::lines::Bounds;
-use crate::parsed::{Parsed, Stopped};
+use crate::parsed::{Parse, Parsed, Stopped};
 use crate::rules::{Rules, Variants};
 use crate::windows::{Windows, push_framed};
 
@@ -68,12 +68,10 @@ impl Parser {
             self.rescue.as_ref(),
         )
     }
+}
 
-    /// Read records of `data`, which begins outside of all: those that no later byte can change.
-    ///
-    /// # Errors
-    /// None: what is not supported was refused when the parser was made.
-    pub fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, String> {
+impl Parse for Parser {
+    fn parse(&self, data: &[u8], bounds: Bounds) -> Result<Parsed, String> {
         let mut rows = self.rows()?;
         let mut windows = Windows::new(data);
         let mut scanner = Scanner::new(&self.tag, data, 0);
@@ -125,19 +123,11 @@ impl Parser {
         })
     }
 
-    /// Read records whose contents are known: `data[starts[i]..stops[i]]`.
-    ///
-    /// # Errors
-    /// If a record is not in the data.
-    pub fn parse_framed(
-        &self,
-        data: &[u8],
-        starts: &[i64],
-        stops: &[i64],
-    ) -> Result<Parsed, String> {
+    fn parse_framed(&self, data: &[u8], frames: Frames) -> Result<Parsed, String> {
         let mut rows = self.rows()?;
         let has_room = |rows: &Rows<'_>, bytes| rows.has_room(bytes);
-        let (frames, stopped) = push_framed(&mut rows, data, starts, stops, has_room)?;
+        let (frames, stopped) =
+            push_framed(&mut rows, data, &frames.starts, &frames.stops, has_room)?;
         Ok(Parsed {
             frames,
             stopped,
