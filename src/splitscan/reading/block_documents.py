@@ -119,10 +119,10 @@ def scan_document_with_metadata(spec: ScanSpec) -> str | None:
 
 
 def words_of_tasks(options: ReadOptions) -> dict[str, Any]:
-    """What a host says of records in place of Python.
+    """Words of a host that speaks in place of Python.
 
-    They are its warnings of one record and of several, for ``records`` and ``first``, where and what the first is; and
-    what can be done where a record ends a scan.
+    They are its warnings of one record and of several, for ``records`` and ``first``, which one the first is; and
+    remedies where a record ends a scan.
     """
     broken = {
         name: [f"{words}; the first begins at {{first}}. {said.advice}" for words in (said.one, said.several)]

@@ -27,22 +27,22 @@ _BEGINS = "begins at byte"
 _WITH_NULLS = "breaks a rule, and has nulls where its values do not fit"
 
 
-class BrokenRecords(NamedTuple):
-    """What is said of records that break a rule: of one, of several, and what to do."""
+class RejectWords(NamedTuple):
+    """Warnings of records that break a rule: of one, of several, and what to do."""
 
     one: str
     several: str
     advice: Advice
 
 
-LOST = BrokenRecords(
+LOST = RejectWords(
     "1 record is no row",
     "{records} records are no rows",
     Advice("mode=FAILFAST stops there, and an ingest keeps them as rejects"),
 )
 """Of those that are no rows."""
 
-DELIVERED = BrokenRecords(
+DELIVERED = RejectWords(
     f"1 record {_WITH_NULLS}",
     f"each of {{records}} records {_WITH_NULLS}",
     Advice("scan.rejects() lists them, rejectReasonColumn=_reject_reason says why in each row"),
@@ -185,6 +185,6 @@ def _warn_of(oddities: Iterable[OddRecords]) -> None:
         _LOG.warning("%s", Advice(str(each)))
 
 
-def _warn(said: BrokenRecords, records: int, begins: str, path: str, offset: int, reason: str) -> None:
+def _warn(said: RejectWords, records: int, begins: str, path: str, offset: int, reason: str) -> None:
     which = said.one if records == 1 else said.several.format(records=records)
     _LOG.warning("%s; the first %s %d of %s: %s. %s", which, begins, offset, redact(path), reason, said.advice)

@@ -85,7 +85,7 @@ _REMEDIES = {
 
 
 def remedies() -> dict[str, str]:
-    """What can be done where mode FAILFAST ends a scan, by the code of the record; by an empty one for all others."""
+    """Remedies where mode FAILFAST ends a scan, by the code of the record; by an empty one for all others."""
     return {code: _remedy(code) for code in ("", *_REMEDIES)}
 
 
