@@ -160,6 +160,28 @@ def test_an_error_begins_with_its_rule_and_says_where(spark: SparkSession, tmp_p
     assert not any("aborted" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("1\nx'\u00e9\n", {}),
+        ("1,2\n", {}),
+        ('1\n"2\n', {"multi_line": True}),
+        ("1\n" + "9" * 100 + "\n", {"max_record_bytes": 50}),
+    ],
+)
+def test_a_record_that_ends_a_scan_is_told_as_python_tells_it(
+    spark: SparkSession, tmp_path: Path, text: str, options: dict[str, Any]
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    scan = ss.scan_csv(path, "k int", dialect="spark", mode="FAILFAST", **options)
+    with pytest.raises(ss.RecordError) as told:
+        scan.to_arrow()
+    with pytest.raises(Exception, match="mode=FAILFAST") as caught:
+        scan.to_spark(spark).collect()
+    assert str(caught.value).splitlines()[:4] == str(told.value).splitlines()
+
+
 def test_sparks_ui_says_what_was_read(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("1,2\nx,3\n4\n")

@@ -96,7 +96,7 @@ def why_not(
 def connector_frame(
     scan: ScanPlanner, spark: SparkSession, schema: StructType, documents: TaskDocuments
 ) -> DataFrame | None:
-    """A DataFrame of a scan for which :func:`why_python` has no reason; ``None`` where no jar comes to the session.
+    """A DataFrame of a scan for which :func:`why_python` has no reason; ``None`` where no jar that reads comes to it.
 
     Args:
         scan: What is read.
@@ -107,7 +107,7 @@ def connector_frame(
     Raises:
         UsageError: ``[other-connector]`` if a jar of another version is attached already.
     """
-    if not attach(spark):
+    if not attach(spark) or why_no_jar(spark) is not None:
         return None
     tasks = map(documents.write, scan.plan_tasks(default_parallelism(spark), spark_indexer(spark)))
     reader = spark.read.format(SOURCE).schema(schema).option("tasks", "\n".join(tasks))

@@ -9,7 +9,7 @@ import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from py4j.java_gateway import JavaClass, get_java_class
 from py4j.protocol import Py4JError
@@ -32,7 +32,9 @@ SETTING = "spark.splitscan.connector"
 _log = logging.getLogger(__name__)
 
 _TAKES_NONE = "the session takes no more jars: name the jar in spark.jars when it is made"
-_SENT: WeakSet[SparkSession] = WeakSet()  # sessions of Spark Connect that have the jar
+_SENT: WeakKeyDictionary[SparkSession, str | None] = WeakKeyDictionary()
+"""Sessions of Spark Connect that the jar was sent to, and why the server did not take it, if it did not."""
+
 _PACKAGE = "splitscan.connector"
 SOURCE = f"{_PACKAGE}.PlanSource"
 """Name by which Spark finds the data source of a plan."""
@@ -41,7 +43,9 @@ _GROWING_LOADER = "org.apache.spark.util.MutableURLClassLoader"
 
 
 def why_no_jar(spark: SparkSession) -> str | None:
-    """Why the connector cannot come to a session, or ``None`` if it can.
+    """Why the connector cannot come to a session, or cannot read there, or ``None`` if it can.
+
+    That it cannot read is known once it was attached.
 
     Raises:
         UsageError: ``[bad-option]`` for a setting that is neither true nor false.
@@ -51,9 +55,11 @@ def why_no_jar(spark: SparkSession) -> str | None:
     if connector_jar() is None:
         return "splitscan was installed without its jar"
     context = classic_context(spark)
-    if context is not None and _attached(context) is None and _growing_loader(_jvm(context)) is None:
-        return _TAKES_NONE
-    return None
+    if context is None:
+        return _SENT.get(spark)
+    if _attached(context) is not None:
+        return _why_not_here(context)
+    return _TAKES_NONE if _growing_loader(_jvm(context)) is None else None
 
 
 def is_switched_on(setting: str | None) -> bool:
@@ -121,6 +127,12 @@ def attach(spark: SparkSession, python: Any = None) -> bool:
     return True
 
 
+def _why_not_here(context: SparkContext) -> str | None:
+    """Why tasks of the JVM itself cannot load the library, in one line; ``None`` if they can, or run elsewhere."""
+    said = getattr(_jvm(context), f"{_PACKAGE}.Kernel").whyNot(context._jsc.sc())  # noqa: SLF001 - as elsewhere here
+    return None if said is None else str(said)
+
+
 def why_unseen(spark: SparkSession, file: FileMetadata) -> str | None:
     """Why Hadoop of a session does not see a file as it was listed, or ``None`` if it does."""
     context = classic_context(spark)
@@ -142,14 +154,14 @@ def _send_to_executors(context: SparkContext, jar: str) -> None:
 
 def _add_to_server(spark: SparkSession, jar: Path) -> str | None:
     """Send the jar to a server of Spark Connect, once for a session; why it did not take it, if it did not."""
-    if spark in _SENT:
-        return None
-    try:
-        spark.addArtifacts(str(jar))
-        _SENT.add(spark)
-    except (PySparkException, RuntimeError) as error:
-        return f"the server takes no jar: {str(error).partition(chr(10))[0]}"
-    return None
+    if spark not in _SENT:
+        try:
+            spark.addArtifacts(str(jar))
+            _SENT[spark] = None
+        except (PySparkException, RuntimeError) as error:
+            _SENT[spark] = f"the server takes no jar: {str(error).partition(chr(10))[0]}"
+            _log.warning("%s; Python workers read for Spark", _SENT[spark])
+    return _SENT[spark]
 
 
 def _answer_with(context: SparkContext, python: Any) -> None:

@@ -1,6 +1,7 @@
 package splitscan.connector;
 
 import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 
 /**
@@ -19,6 +20,11 @@ public final class Kernel {
   private static final AtomicInteger OPEN = new AtomicInteger();
 
   private Kernel() {}
+
+  /** Why the tasks of a session that runs them in this JVM cannot read, in one line; null if they can, or run elsewhere. */
+  public static String whyNot(SparkContext context) {
+    return Library.whyNot(context);
+  }
 
   /** How many readers of this class loader are open: none, where no task runs. */
   public static int openReaders() {

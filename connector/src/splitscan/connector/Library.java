@@ -10,6 +10,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.spark.SparkContext;
 
 /**
  * Loads the native library that the jar carries.
@@ -21,6 +23,8 @@ final class Library {
   /** Names a library to load in place of the one in the jar: a copy for each class loader is made of it, too. */
   static final String VARIABLE = "SPLITSCAN_CONNECTOR_LIBRARY";
 
+  private static final System.Logger LOG = System.getLogger("splitscan");
+  private static final AtomicBoolean SAID = new AtomicBoolean();
   private static final String FAILURE = tryToLoad(); // null where it is loaded; another attempt would not go better
 
   private Library() {}
@@ -30,6 +34,21 @@ final class Library {
     if (FAILURE != null) {
       throw new ScanException(FAILURE);
     }
+  }
+
+  /**
+   * Why the tasks of a session cannot read with it, in one line, where they run in this JVM: a warning says it once. Null
+   * if they can, or run elsewhere: then each of their machines tells.
+   */
+  static String whyNot(SparkContext context) {
+    if (!context.isLocal() || FAILURE == null) {
+      return null;
+    }
+    String reason = FAILURE.replaceAll("\\s*\n\\s*", "; ");
+    if (SAID.compareAndSet(false, true)) {
+      LOG.log(System.Logger.Level.WARNING, "Python workers read for Spark: " + reason);
+    }
+    return reason;
   }
 
   /** Loads a copy from the first folder where that works; null, or what went wrong. */

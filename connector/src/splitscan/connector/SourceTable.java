@@ -4,6 +4,7 @@ import java.util.AbstractSet;
 import java.util.EnumSet;
 import java.util.Iterator;
 import java.util.Set;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.catalog.MetadataColumn;
 import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
@@ -95,10 +96,11 @@ final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadata
   @Override
   public synchronized ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
     if (plan == null && python == null) {
-      Question.Answer answer = question.ask("plan", schema);
+      String failure = Library.whyNot(SparkSession.active().sparkContext());
+      Question.Answer answer = question.ask(failure == null ? "plan" : "python", schema);
       if (answer.isPython()) {
         python = pythonTable();
-        reason = answer.rest();
+        reason = failure == null ? answer.rest() : failure;
       } else {
         plan =
             Plan.of(
