@@ -22,6 +22,7 @@ public final class Planner {
   public static void attachedBy(String executable, BiFunction<String, SparkSession, String> python) {
     interpreter = executable;
     driver = python == null ? driver : python;
+    FirstQuery.prepare();
   }
 
   /** Starts the process that will be asked, while Spark does other things; what goes wrong is said when it is asked. */
