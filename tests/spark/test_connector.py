@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -339,17 +340,45 @@ def test_another_version_that_is_attached_is_refused(
         scan.to_spark(spark)
 
 
-def test_each_class_loader_has_the_native_library(spark: SparkSession) -> None:
-    """A JVM refuses one file of a library for two of them."""
-    gateway: Any = spark.sparkContext._gateway
+def _by_new_loader(gateway: Any, name: str, method: str, *kinds: str) -> Any:
+    """Call a static method of a class that no class loader has loaded yet, with null for each parameter."""
     jvm = gateway.jvm
     urls = gateway.new_array(jvm.java.net.URL, 1)
     urls[0] = jvm.java.io.File(str(connector_jar())).toURI().toURL()
+    loader = jvm.java.net.URLClassLoader(urls, jvm.java.lang.ClassLoader.getSystemClassLoader())
+    parameters = gateway.new_array(jvm.java.lang.Class, len(kinds))
+    for i, kind in enumerate(kinds):
+        parameters[i] = loader.loadClass(kind)
+    found = loader.loadClass(f"splitscan.connector.{name}").getMethod(method, parameters)
+    return found.invoke(None, gateway.new_array(jvm.java.lang.Object, len(kinds)))
+
+
+def test_each_class_loader_has_the_native_library(spark: SparkSession) -> None:
+    """A JVM refuses one file of a library for two of them."""
     for _ in range(2):
-        loader = jvm.java.net.URLClassLoader(urls, jvm.java.lang.ClassLoader.getSystemClassLoader())
-        kernel = loader.loadClass("splitscan.connector.Kernel")
-        method = kernel.getMethod("nativeBytes", gateway.new_array(jvm.java.lang.Class, 0))
-        assert method.invoke(None, gateway.new_array(jvm.java.lang.Object, 0)) == 0
+        assert _by_new_loader(spark.sparkContext._gateway, "Kernel", "nativeBytes") == 0
+
+
+def test_a_jvm_gets_ready_for_its_first_query_without_a_job(spark: SparkSession) -> None:
+    context: Any = spark.sparkContext
+
+    def seen() -> tuple[Any, ...]:
+        queries = spark._jsparkSession.sharedState().statusStore().executionsCount()
+        return context.statusTracker().getJobIdsForGroup(), queries
+
+    def wait() -> None:
+        until = time.monotonic() + 60
+        while "splitscan-first-query" in threads.getAllStackTraces().keySet().toString() and time.monotonic() < until:
+            time.sleep(0.01)
+
+    threads = context._jvm.java.lang.Thread
+    assert connector.attach(spark)
+    wait()
+    before, rdd = seen(), context.emptyRDD().id()
+    _by_new_loader(context._gateway, "Planner", "attachedBy", "java.lang.String", "java.util.function.BiFunction")
+    wait()
+    assert context.emptyRDD().id() > rdd + 1, "no query was made ready"
+    assert seen() == before
 
 
 _READS = """

@@ -40,7 +40,7 @@ final class FirstQuery {
       if (session.sparkContext().isLocal()) { // else executors load it, and not this JVM
         Library.load();
       }
-    } catch (RuntimeException | LinkageError error) {
+    } catch (Exception | LinkageError error) { // Scala declares nothing, and throws what is checked
       LOG.log(System.Logger.Level.DEBUG, "not ready yet; a query will meet this again", error);
     }
   }
