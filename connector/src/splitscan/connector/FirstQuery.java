@@ -8,8 +8,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Loads into a JVM, while Python gets ready to plan, what the first query would wait for: classes of Spark's planner, its
- * compiler, and the kernel.
+ * Loads into a JVM, while Python gets ready to plan, what the first query would wait for: classes of Spark's planner
+ * and of its compiler, and the kernel.
  *
  * <p>A scan is planned and compiled that nobody runs: no job, no event, no file comes of it.
  */
