@@ -7,11 +7,34 @@ from pathlib import Path
 import pytest
 
 import splitscan
+from splitscan.jar import connector_jar
+from splitscan.spark.connector import SETTING
 from splitscan.streaming.status import read_status
 
 from ..unit.streaming.following import write
 
 pytestmark = pytest.mark.slow
+
+ENGINES = ["python", pytest.param("connector", marks=pytest.mark.skipif(not connector_jar(), reason="no connector"))]
+
+
+@pytest.fixture(params=ENGINES)
+def reader(request):
+    """Who reads streams of files: Python workers, or Spark's JVM."""
+    return request.param
+
+
+@pytest.fixture
+def spark(spark, reader):
+    """The session of all tests, in which *reader* reads."""
+    read_by(spark, reader)
+    yield spark
+    spark.conf.unset(SETTING)
+
+
+def read_by(spark, reader):
+    spark.conf.set(SETTING, str(reader == "connector").lower())
+    splitscan.register(spark)
 
 
 def lines(name, count):

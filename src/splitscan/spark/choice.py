@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from splitscan.blocks import FileMetadata
 from splitscan.content.archives.opening import MemberSource
 from splitscan.content.codecs.source import codec_of
-from splitscan.content.storage import redact
+from splitscan.content.storage import locate, redact
 from splitscan.errors import SplitscanError
 from splitscan.formats.framing.encodings import LOOKED_AT_BYTES
 from splitscan.jar import connector_jar
@@ -88,9 +88,34 @@ def why_not(
     """
     if rebalance:
         return "rebalance=True"
-    if spec.looks_around and not all(map(is_at_hand, scan.files())):
+    reason, files = _why_no_document(spec), spec.options.files
+    if reason is not None:
+        return reason
+    if files.ignore_missing_files or files.ignore_corrupt_files or files.on_file_change is not OnFileChange.FAIL:
+        return "files may be missing, damaged, or change"
+    remote = sum(not _is_mounted(file) for file in scan.files())
+    if remote > _MOST_REMOTE:
+        return f"{remote} files of a store would have to be looked at; {_MOST_REMOTE} are"
+    return why_not_these(scan.files(), spec, partial(_why_not_this, spec=spec, documents=documents), why_unseen)
+
+
+def why_not_these(files: Sequence[FileMetadata], spec: ScanSpec, look: Looker, why_unseen: Looker) -> str | None:
+    """Why files are not for the connector that reads their scan, or ``None`` if they are.
+
+    Args:
+        files: The files.
+        spec: What every task must know.
+        look: Says it of one file, after a look at its first bytes, as :func:`look_at` does.
+        why_unseen: Says why Hadoop does not see a file as it was listed, or ``None`` if it does.
+    """
+    if spec.looks_around and not all(map(is_at_hand, files)):
         return "tasks find the values of recordPathColumns where files are compressed or on other machines"
-    return _why_no_document(spec) or _why_not_these(scan, spec, documents, why_unseen)
+    remote = [file for file in files if not _is_mounted(file)]
+    reason = _why_not_remote(remote, spec, why_unseen)
+    if reason is not None or not remote:
+        return reason or next(filter(None, map(look, files)), None)
+    with ThreadPoolExecutor(_LOOKERS) as pool:
+        return next(filter(None, pool.map(look, files)), None)
 
 
 def connector_frame(
@@ -128,23 +153,8 @@ def plan_lines(scan: ScanPlanner, spec: ScanSpec) -> list[str]:
         str(size_bytes),
         str(-1 if limit is None else limit),
         _LINES.sub(" ", name),
-        "local" if all(map(_is_mounted, scan.files())) else "hadoop",
+        "local" if all(locate(root).is_local for root in scan.roots) else "hadoop",
     ]
-
-
-def _why_not_these(scan: ScanPlanner, spec: ScanSpec, documents: TaskDocuments, why_unseen: Looker) -> str | None:
-    files = scan.options.files
-    if files.ignore_missing_files or files.ignore_corrupt_files or files.on_file_change is not OnFileChange.FAIL:
-        return "files may be missing, damaged, or change"
-    remote = [file for file in scan.files() if not _is_mounted(file)]
-    reason = _why_not_remote(remote, spec, why_unseen)
-    if reason is not None:
-        return reason
-    look = partial(_why_not_this, spec=spec, documents=documents)
-    if not remote:
-        return next(filter(None, map(look, scan.files())), None)
-    with ThreadPoolExecutor(_LOOKERS) as pool:
-        return next(filter(None, pool.map(look, scan.files())), None)
 
 
 def _is_mounted(file: FileMetadata) -> bool:
@@ -167,26 +177,33 @@ def _why_not_remote(remote: Sequence[FileMetadata], spec: ScanSpec, why_unseen: 
         stores.setdefault((scheme, store), file)
     if remote and spec.options.files.storage_options:
         return "storageOptions are not for Hadoop"
-    if len(remote) > _MOST_REMOTE:
-        return f"{len(remote)} files of a store would have to be looked at; {_MOST_REMOTE} are"
     return next(filter(None, map(why_unseen, stores.values())), None)
 
 
 def _why_not_this(file: FileMetadata, spec: ScanSpec, documents: TaskDocuments) -> str | None:
+    try:
+        return look_at(file, spec, documents)
+    except SplitscanError as error:
+        return f"{redact(file.path)}: {getattr(error, 'rule', str(error))}"
+
+
+def look_at(file: FileMetadata, spec: ScanSpec, documents: TaskDocuments) -> str | None:
+    """Why a file is not for the connector by its name and first bytes, or ``None`` if it is.
+
+    Raises:
+        SplitscanError: If it cannot be read by anybody, as far as its head tells.
+    """
     path, files, format = file.path, spec.options.files, spec.record_format
     if not path.isprintable():
         return f"{redact(path)!r} is no path for the connector"
-    try:
-        with closing(open_file(file, files, format)) as source:
-            if isinstance(getattr(source, "file", source), MemberSource):
-                return f"{redact(path)} is in an archive"
-            codec = codec_of(source)
-            if codec is not None and (codec not in CODECS_OF_TASKS or spec.looks_around):
-                return f"{redact(path)} is compressed in {codec}"
-            refuse_no_text(path, format, source.read_at(0, LOOKED_AT_BYTES))
-            documents.look_at(file, source)
-    except SplitscanError as error:
-        return f"{redact(path)}: {getattr(error, 'rule', str(error))}"
+    with closing(open_file(file, files, format)) as source:
+        if isinstance(getattr(source, "file", source), MemberSource):
+            return f"{redact(path)} is in an archive"
+        codec = codec_of(source)
+        if codec is not None and (codec not in CODECS_OF_TASKS or spec.looks_around):
+            return f"{redact(path)} is compressed in {codec}"
+        refuse_no_text(path, format, source.read_at(0, LOOKED_AT_BYTES))
+        documents.look_at(file, source)
     return None
 
 

@@ -34,6 +34,7 @@ from splitscan.scans.counting import rows_by_index
 from splitscan.scans.index import is_worth_summarising
 from splitscan.spark.choice import Looker, plan_lines, why_not
 from splitscan.spark.connector import check_version, is_switched_on
+from splitscan.spark.connector_stream import ConnectorStream
 from splitscan.spark.session import in_zone
 from splitscan.spark.source import SplitscanDataSource, path_not_found
 
@@ -159,7 +160,7 @@ def _comparable(scalar: pa.Scalar) -> Any:
     return value.encode() if isinstance(value, str) else value
 
 
-VERSION = 4
+VERSION = 5
 """Of questions and answers; the connector has the same."""
 
 _COUNT = -2  # in place of a limit: rows are counted, and nothing else is done with them
@@ -184,6 +185,7 @@ class Planner:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], Any] = {}
+        self._streams: dict[str, ConnectorStream] = {}  # of queries that run
         self._lock = threading.Lock()
 
     def answer(
@@ -225,10 +227,14 @@ class Planner:
                 fix="install one version of splitscan, and attach its jar", code="other-connector",
             )  # fmt: skip
         check_version(asked["connector"])
-        if asked["about"] == "python" or not is_switched_on(asked["setting"]):
+        if asked["about"] == "python" or not ("stream" in asked or is_switched_on(asked["setting"])):
             return "python", []
         if asked["about"] == "schema":
             return self._schema(asked)
+        if asked["about"] == "stream":
+            return self._decide_stream(asked, why_unseen)
+        if "stream" in asked:
+            return "stream", self._answer_of_stream(asked, why_unseen)
         decided: _Decided | str = self._take("scan", asked) or self._decide(asked, why_unseen)
         if isinstance(decided, str) and asked["about"] == "tasks":
             raise UsageError(
@@ -259,16 +265,45 @@ class Planner:
 
     def _decide(self, asked: Mapping[str, Any], why_unseen: Looker) -> _Decided | str:
         """Plan for the connector, or the reason why it does not read."""
-        source = self._take("source", asked) or SplitscanDataSource(asked["options"])
+        source = self._source(asked)
         if source.reads_other:
             return "it does not read files"
-        if asked["inferred"] == "true":
-            source.schema()
-        scan, spec = source.for_schema(StructType.fromJson(json.loads(asked["schema"])))
-        scan, spec = in_zone(scan, asked["timeZone"]), in_zone(spec, asked["timeZone"])
+        scan, spec = _scan_of(source, asked)
         documents = TaskDocuments(spec)
         reason = why_not(scan, spec, documents, why_unseen, rebalance=spec.options.files.rebalance)
         return reason or _Decided(scan, spec, documents)
+
+    def _decide_stream(self, asked: Mapping[str, Any], why_unseen: Looker) -> tuple[str, Sequence[str]]:
+        source = self._source(asked)
+        if source.reads_other:
+            return "python", ["it does not read files"]
+        scan, spec = _scan_of(source, asked)
+        stream = ConnectorStream(scan, spec, source.stream_options)
+        reason = stream.why_not(why_unseen)
+        if reason is not None:
+            return "python", [reason]
+        self._keep("source", asked, source)
+        return "plan", stream.plan_lines()
+
+    def _answer_of_stream(self, asked: Mapping[str, Any], why_unseen: Looker) -> Sequence[str]:
+        """Answer for the stream of a query, which is made with the first question, and again in another process."""
+        with self._lock:
+            stream = self._streams.get(asked["stream"])
+        if asked["about"] == "stop":
+            self._streams.pop(asked["stream"], None)
+            if stream is not None:
+                stream.close()
+            return []
+        if stream is None:
+            source = self._source(asked)
+            self._keep("source", asked, source)
+            stream = ConnectorStream(*_scan_of(source, asked), source.stream_options)
+            with self._lock:
+                self._streams[asked["stream"]] = stream
+        return stream.answer(asked, why_unseen)
+
+    def _source(self, asked: Mapping[str, Any]) -> SplitscanDataSource:
+        return self._take("source", asked) or SplitscanDataSource(asked["options"])
 
     def _keep(self, what: str, asked: Mapping[str, Any], found: Any) -> None:
         with self._lock:
@@ -279,6 +314,13 @@ class Planner:
     def _take(self, what: str, asked: Mapping[str, Any]) -> Any:
         with self._lock:
             return self._kept.pop((what, asked["id"]), None)
+
+
+def _scan_of(source: SplitscanDataSource, asked: Mapping[str, Any]) -> tuple[ScanPlanner, ScanSpec]:
+    if asked["inferred"] == "true":
+        source.schema()
+    scan, spec = source.for_schema(StructType.fromJson(json.loads(asked["schema"])))
+    return in_zone(scan, asked["timeZone"]), in_zone(spec, asked["timeZone"])
 
 
 def _tasks(

@@ -16,7 +16,7 @@ from splitscan.content.storage import locate, redact
 from splitscan.errors import SchemaError, SourceMissingError, SplitscanError, UsageError, bad_option
 from splitscan.formats.decoding.contract import format_ddl
 from splitscan.formats.registry import named_format
-from splitscan.options.stream import parse_stream_options
+from splitscan.options.stream import StreamOptions, parse_stream_options
 from splitscan.options.table import show_value
 from splitscan.reading.block_documents import for_tasks
 from splitscan.reading.spec import ScanSpec
@@ -139,13 +139,7 @@ class SplitscanDataSource(DataSource):
         self._check_taken()
         if self._other is not None:
             return self._other.stream_reader(schema)
-        if self._sniffed is not None:
-            raise bad_option(
-                "option dialect=auto has no meaning for a stream: files that come later may look otherwise",
-                "readStream with dialect=auto",
-                "run 'splitscan sniff' on files that are there, and give the options that it names",
-            )
-        return SplitscanStreamReader(*self.for_schema(schema), self._stream)
+        return SplitscanStreamReader(*self.for_schema(schema), self.stream_options)
 
     def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
         """There is none.
@@ -172,6 +166,21 @@ class SplitscanDataSource(DataSource):
         """True if it reads something else than files."""
         self._check_taken()
         return self._other is not None
+
+    @property
+    def stream_options(self) -> StreamOptions:
+        """How files are followed.
+
+        Raises:
+            UsageError: ``[bad-option]`` if an option of the scan has no meaning for a stream.
+        """
+        if self._sniffed is not None:
+            raise bad_option(
+                "option dialect=auto has no meaning for a stream: files that come later may look otherwise",
+                "readStream with dialect=auto",
+                "run 'splitscan sniff' on files that are there, and give the options that it names",
+            )
+        return self._stream
 
     def for_schema(self, schema: StructType) -> tuple[ScanPlanner, ScanSpec]:
         """Scan of files by Spark's final schema, and its specification for every task.

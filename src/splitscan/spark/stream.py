@@ -108,14 +108,7 @@ class SplitscanStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 -- Spark's name
         """The backlog, which Spark shows as ``sources[0].latestOffset`` of its progress."""
-        planner = self._plan()
-        backlog = planner.backlog
-        return {
-            "w": planner.window,
-            "backlogFiles": backlog.files,
-            "backlogBlocks": backlog.blocks,
-            "backlogBytes": backlog.size_bytes,
-        }
+        return self._plan().report()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The tasks of the windows between two offsets, from the window log alone."""

@@ -6,7 +6,7 @@ import logging
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.content.archives.opening import is_member
@@ -63,7 +63,7 @@ class StreamPlanner:
         self._options = options
         self._patience_seconds = patience_seconds
         self._id = secrets.token_hex(4)
-        self._scanner = DirectoryScanner(self._list_files, options.scan_interval_ms / 1000)
+        self._scanner = DirectoryScanner(self.list_files, options.scan_interval_ms / 1000)
         self._finder: CompleteFiles | GrowingFiles = (
             CompleteFiles(scan, options, whole=whole_files)
             if options.file_mode is FileMode.COMPLETE
@@ -197,6 +197,11 @@ class StreamPlanner:
         """Number of the last window that was planned, as far as this planner knows."""
         return self._state.window
 
+    def report(self) -> dict[str, int]:
+        """The backlog as JSON values, for those who watch a query."""
+        files, blocks, size_bytes = astuple(self.backlog)
+        return {"w": self.window, "backlogFiles": files, "backlogBlocks": blocks, "backlogBytes": size_bytes}
+
     def _find(self) -> None:
         listing = self._frozen or self._scanner.latest(self._patience_seconds)
         if listing.serial == self._seen:
@@ -247,7 +252,7 @@ class StreamPlanner:
     def _shape(self) -> Mapping[str, str]:
         return {"recordFormat": self._scan.options.record_format, "fileMode": self._options.file_mode.value}
 
-    def _list_files(self) -> Sequence[FileMetadata]:
+    def list_files(self) -> Sequence[FileMetadata]:
         """All files that are wanted; whatever vanishes meanwhile is not there."""
         options = replace(self._scan.options.files, ignore_missing_files=True)
         try:

@@ -29,7 +29,7 @@ public final class DefaultSource implements TableProvider, DataSourceRegister {
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
     asked = new Question(options.asCaseSensitiveMap(), true);
-    Question.Answer answer = asked.ask("schema", null);
+    Question.Answer answer = asked.ask("schema", null, Map.of());
     if (answer.isPython()) {
       python = PythonSource.provider();
       return PythonSource.schema(python, new CaseInsensitiveStringMap(asked.options()));

@@ -4,10 +4,11 @@ import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.util.SerializableConfiguration;
 
@@ -22,7 +23,7 @@ import org.apache.spark.util.SerializableConfiguration;
  * @param fileColumns columns with one value for a file, by which files can be left out; empty where all are planned
  * @param planned documents of the tasks' blocks, for conditions of files in JSON and a number of rows, which Spark may
  *     want less of, or {@link PlanScan#COUNT}
- * @param stream what reads the same as a stream; null if nothing does
+ * @param stream makes the stream of a query, of what reads its tasks; null where only a batch is read
  */
 record Plan(
     String spec,
@@ -32,7 +33,7 @@ record Plan(
     SerializableConfiguration hadoop,
     Set<String> fileColumns,
     BiFunction<String, Long, String[]> planned,
-    Supplier<Scan> stream) {
+    Function<PartitionReaderFactory, MicroBatchStream> stream) {
   private static final int FACTS = 5; // lines before those of columns
 
   /** A plan that {@code scan.to_spark} made. */
@@ -47,7 +48,10 @@ record Plan(
   }
 
   /** A plan as Python answers, of which tasks and a stream follow when they are wanted. */
-  static Plan of(String[] lines, BiFunction<String, Long, String[]> planned, Supplier<Scan> stream) {
+  static Plan of(
+      String[] lines,
+      BiFunction<String, Long, String[]> planned,
+      Function<PartitionReaderFactory, MicroBatchStream> stream) {
     Set<String> fileColumns = Arrays.stream(lines).skip(FACTS).collect(Collectors.toSet());
     var hadoop =
         lines[4].equals("hadoop")

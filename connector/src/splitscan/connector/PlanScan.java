@@ -33,7 +33,6 @@ final class PlanScan implements SupportsReportStatistics, SupportsRuntimeV2Filte
   private final Predicate[] conditions;
   private final long limit;
   private Predicate[] found = {}; // conditions that another part of the query has found
-  private Scan stream; // what reads instead, where Spark has made this for a stream
 
   PlanScan(StructType schema, StructType wanted, Plan plan, Predicate[] conditions, long limit) {
     this.schema = schema;
@@ -59,7 +58,7 @@ final class PlanScan implements SupportsReportStatistics, SupportsRuntimeV2Filte
   // Otherwise Spark plans the partitions twice, to ask each for its way.
   @Override
   public ColumnarSupportMode columnarSupportMode() {
-    return stream == null ? ColumnarSupportMode.SUPPORTED : stream.columnarSupportMode();
+    return ColumnarSupportMode.SUPPORTED;
   }
 
   /** The bytes of the files, by the share of the wanted columns in a row. */
@@ -93,19 +92,14 @@ final class PlanScan implements SupportsReportStatistics, SupportsRuntimeV2Filte
     return this;
   }
 
-  /** Spark makes a scan before it says that it is for a stream. */
   @Override
   public MicroBatchStream toMicroBatchStream(String checkpointLocation) {
-    if (plan.stream() == null) {
-      return SupportsReportStatistics.super.toMicroBatchStream(checkpointLocation);
-    }
-    stream = plan.stream().get();
-    return stream.toMicroBatchStream(checkpointLocation);
+    return plan.stream().apply(createReaderFactory());
   }
 
   @Override
   public CustomMetric[] supportedCustomMetrics() {
-    return stream == null ? ScanMetric.all() : stream.supportedCustomMetrics();
+    return ScanMetric.all();
   }
 
   @Override

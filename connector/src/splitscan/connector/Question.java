@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.StructType;
  * @param inferred whether Python finds the schema; else the user gave one
  */
 record Question(String id, Map<String, String> options, boolean inferred) {
-  private static final int VERSION = 4; // of questions and answers
+  private static final int VERSION = 5; // of questions and answers
   private static final String SETTING = "spark.splitscan.connector";
   private static final String ZONE = "spark.sql.session.timeZone";
   private static final String OF_TABLE = "option."; // how the catalog spells an option
@@ -53,31 +53,24 @@ record Question(String id, Map<String, String> options, boolean inferred) {
     }
   }
 
-  /** Asks Python about all files and rows. */
-  Answer ask(String about, StructType schema) {
-    return ask(about, schema, FileConditions.NONE, PlanScan.NO_LIMIT);
-  }
-
   /**
    * Asks Python.
    *
-   * @param about {@code schema}, {@code plan}, {@code tasks}, or {@code python} for the Python source to be ready
+   * @param about {@code schema}, {@code plan}, {@code tasks}, {@code stream}, one of the questions of {@link PlanStream},
+   *     or {@code python} for the Python source to be ready
    * @param schema the final schema, or null where it is asked for
-   * @param conditions which files are wanted, as {@link FileConditions} writes them
-   * @param limit how many rows are wanted at most, {@link PlanScan#NO_LIMIT}, or {@link PlanScan#COUNT}
+   * @param details what else there is to know, by name
    */
-  Answer ask(String about, StructType schema, String conditions, long limit) {
+  Answer ask(String about, StructType schema, Map<String, String> details) {
     SparkSession session = SparkSession.active();
     String slots = session.conf().get(PARALLELISM, null);
-    var question = new TreeMap<String, String>();
+    var question = new TreeMap<>(details);
     question.put("version", Integer.toString(VERSION));
     question.put("connector", Question.class.getPackage().getImplementationVersion());
     question.put("about", about);
     question.put("id", id);
     question.put("inferred", Boolean.toString(inferred));
     question.put("schema", schema == null ? "" : schema.json());
-    question.put("conditions", conditions);
-    question.put("limit", Long.toString(limit));
     question.put("setting", session.conf().get(SETTING, ""));
     question.put("timeZone", session.conf().get(ZONE));
     question.put(

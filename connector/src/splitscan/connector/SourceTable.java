@@ -3,6 +3,7 @@ package splitscan.connector;
 import java.util.AbstractSet;
 import java.util.EnumSet;
 import java.util.Iterator;
+import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.catalog.MetadataColumn;
@@ -11,7 +12,6 @@ import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
-import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
@@ -19,8 +19,8 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * What a user named by options. Python says with the first query who reads it, once for all queries of a DataFrame;
- * streams, and the error that nothing is written, are Python's.
+ * What a user named by options. Python says with the first query who reads it, once for all queries of a DataFrame,
+ * and has the error that nothing is written.
  */
 final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadataColumns {
   private static final Set<TableCapability> CAPABILITIES =
@@ -97,7 +97,8 @@ final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadata
   public synchronized ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
     if (plan == null && python == null) {
       String failure = Library.whyNot(SparkSession.active().sparkContext());
-      Question.Answer answer = question.ask(failure == null ? "plan" : "python", schema);
+      String kind = failure != null ? "python" : isStream ? "stream" : "plan";
+      Question.Answer answer = question.ask(kind, schema, Map.of());
       if (answer.isPython()) {
         python = pythonTable();
         reason = failure == null ? answer.rest() : failure;
@@ -105,39 +106,31 @@ final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadata
         plan =
             Plan.of(
                 answer.lines(),
-                (conditions, limit) -> question.ask("tasks", schema, conditions, limit).lines(),
-                this::stream);
+                (conditions, limit) -> tasks(conditions, limit),
+                readers -> new PlanStream(question, schema, readers));
       }
     }
-    return plan == null
-        ? new PythonScanBuilder(pythonBuilder(), schema, reason)
-        : new PlanScanBuilder(schema, plan);
+    if (plan != null) {
+      return new PlanScanBuilder(schema, plan);
+    }
+    var own = new CaseInsensitiveStringMap(question.options());
+    return new PythonScanBuilder(((SupportsRead) python).newScanBuilder(own), schema, reason);
   }
 
   @Override
   public synchronized WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    return ((SupportsWrite) readyPython()).newWriteBuilder(info);
-  }
-
-  /** A stream begins as a scan, and Spark says only then that it is one. */
-  private synchronized Scan stream() {
-    readyPython();
-    return pythonBuilder().build();
-  }
-
-  private Table readyPython() {
     if (python == null) {
-      question.ask("python", schema);
+      question.ask("python", schema, Map.of());
       python = pythonTable();
     }
-    return python;
+    return ((SupportsWrite) python).newWriteBuilder(info);
+  }
+
+  private String[] tasks(String conditions, long limit) {
+    return question.ask("tasks", schema, Map.of("conditions", conditions, "limit", Long.toString(limit))).lines();
   }
 
   private Table pythonTable() {
     return PythonSource.table(schema, question.options(), question.inferred());
-  }
-
-  private ScanBuilder pythonBuilder() {
-    return ((SupportsRead) python).newScanBuilder(new CaseInsensitiveStringMap(question.options()));
   }
 }
