@@ -4,6 +4,7 @@
 //! Java. There is no global state but the number of
 //! bytes that are held: a reader is an address that Java holds.
 
+mod grown;
 mod host;
 mod lend;
 mod memory;

@@ -14,6 +14,7 @@ use splitscan_kernel_core::block::{
 };
 
 use crate::Fault;
+use crate::grown;
 use crate::host::{Host, Remote, TaskFile};
 use crate::lend::{lend, lend_struct, list};
 use crate::memory::Bytes;
@@ -325,7 +326,12 @@ impl TaskReader {
         let (path, fingerprint) = (text(0), text(3));
         let size = file[1].as_u64().unwrap_or_default();
         let local = if path.starts_with('/') {
-            let file = LocalFile::open_planned(Path::new(path), fingerprint);
+            let path = Path::new(path);
+            let file = if grown::is_of_a_part(fingerprint) {
+                grown::open(path, fingerprint)
+            } else {
+                LocalFile::open_planned(path, fingerprint)
+            };
             Some(file.map_err(|error| self.fault(error))?)
         } else {
             self.host.open(&Remote {
@@ -381,6 +387,14 @@ impl Words {
         let remedy = self.remedies.get(code).or_else(|| self.remedies.get(""));
         remedy.cloned().unwrap_or_default()
     }
+}
+
+fn replaced(shown: &str, size: u64) -> Fault {
+    Fault::Said(format!(
+        "the file is no longer the one that was planned: it was replaced, not appended to [source-changed]\n  where: \
+         {shown}\n  seen:  the first {size} bytes are others now\n  fix:   put the file back as it was, or start with \
+         another checkpoint"
+    ))
 }
 
 /// The part of a record that no column takes; `None` where values alone do not fit.

@@ -261,7 +261,8 @@ class ScanPlanner:
 
     def with_files(self, files: Sequence[FileMetadata]) -> Self:
         """A copy of only these of its files; they are not listed again, and only they have a say in the schema."""
-        is_same = self.file_set.is_listed and tuple(files) == self.file_set.files
+        known = self.file_set
+        is_same = known.is_listed and bool(known.listed) and tuple(files) == known.files
         return self if is_same else self._on(self.file_set.only(files))
 
     def with_schema(self, schema: pa.Schema) -> Self:

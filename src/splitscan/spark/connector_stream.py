@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from splitscan.content.storage import locate
 from splitscan.errors import UsageError
 from splitscan.options.stream import FileMode, StreamOptions
 from splitscan.reading.block_documents import TaskDocuments
@@ -38,8 +39,9 @@ class ConnectorStream:
         Args:
             why_unseen: Says why Hadoop does not see a file as it was listed, or ``None`` if it does.
         """
-        if self._options.file_mode is FileMode.APPEND:
-            return "files grow"
+        is_local = all(locate(root).is_local for root in self._scan.roots)
+        if self._options.file_mode is FileMode.APPEND and not is_local:
+            return "files grow on other machines"
         self._scan = self._scan.with_files(self._planner.list_files())
         return why_not(self._scan, self._spec, TaskDocuments(self._spec), why_unseen)
 

@@ -82,17 +82,8 @@ impl LocalFile {
     /// # Errors
     /// If it is not there, cannot be opened, or is another version.
     pub fn open_planned(path: &Path, planned: &str) -> Result<LocalFile, BlockError> {
-        let failed = |error: io::Error| {
-            let code = match error.kind() {
-                io::ErrorKind::NotFound => "source-missing",
-                _ => "source-error",
-            };
-            BlockError::new(Kind::Source, code, "a file that was planned cannot be read")
-                .seen(error.to_string())
-                .fix("see that it is there on every machine that runs tasks, and plan again")
-        };
-        let file = LocalFile::open(path).map_err(failed)?;
-        let found = file.fingerprint().map_err(failed)?;
+        let file = LocalFile::open(path).map_err(LocalFile::unreadable)?;
+        let found = file.fingerprint().map_err(LocalFile::unreadable)?;
         if found != planned {
             let rule = "the file changed after it was planned (onFileChange=fail)";
             let error = BlockError::new(Kind::SourceChanged, "source-changed", rule);
@@ -103,6 +94,18 @@ impl LocalFile {
                 ));
         }
         Ok(file)
+    }
+
+    /// What is said where a file that was planned cannot be read.
+    #[must_use]
+    pub fn unreadable(error: io::Error) -> BlockError {
+        let code = match error.kind() {
+            io::ErrorKind::NotFound => "source-missing",
+            _ => "source-error",
+        };
+        BlockError::new(Kind::Source, code, "a file that was planned cannot be read")
+            .seen(error.to_string())
+            .fix("see that it is there on every machine that runs tasks, and plan again")
     }
 
     /// The identity that the Python package gives this version of the file: size, and modification time.
