@@ -26,6 +26,7 @@ COPIED, ARRIVALS = "unit/streaming/test_copied_files.py", "unit/streaming/test_a
 WATCH, GROWTH = "unit/jobs/test_watching.py", "unit/jobs/test_watching_growth.py"
 SPARK, KAFKA, ROWS = "spark/test_stream.py", "spark/test_kafka.py", "spark/test_operators.py"
 KILLED, WATCH_KILLED = "fault/test_stream_killed.py", "fault/test_watch_killed.py"
+CONNECTOR = "spark/test_connector_stream.py"
 CLUSTER, KAFKA_KILLED = "fault/test_stream_on_a_cluster.py", "fault/test_kafka_killed.py"
 MODEL = "property/test_stream_model.py"
 
@@ -134,11 +135,21 @@ FAULTS = {
         SPARK: "test_manifests_are_followed_as_the_documentation_says",
         KAFKA: "test_a_topic_of_paths_is_split_and_read",
     }),
+    19: Fault("another reader after a restart, or files that the one there is cannot read", {
+        CONNECTOR: "test_a_checkpoint_goes_from_one_reader_to_the_other_and_back "
+        "test_a_batch_that_failed_is_the_same_whoever_reads_it_again "
+        "test_a_window_that_was_planned_and_never_told_of_is_the_next_one "
+        "test_a_file_for_python_that_comes_later_is_read_after_a_restart", KILLED: ANY_KILL,
+    }),
+    20: Fault("planners of the connector that die, or would outlive their query", {
+        CONNECTOR: "test_a_process_plans_where_no_driver_does_and_another_one_goes_on "
+        "test_nothing_is_left_of_queries_that_end_fail_or_are_stopped",
+    }),
 }  # fmt: skip
 
 
 def test_every_fault_is_there_once_and_in_order():
-    assert list(FAULTS) == list(range(1, 19))
+    assert list(FAULTS) == list(range(1, 21))
 
 
 @pytest.mark.parametrize("number", FAULTS)

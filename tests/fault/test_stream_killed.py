@@ -20,15 +20,17 @@ import pytest
 pytestmark = [pytest.mark.fault, pytest.mark.slow, pytest.mark.spark]
 
 KILLS = int(os.environ.get("SPLITSCAN_STREAM_KILLS", "2"))
+READERS = ("connector", "python")  # in turns, over one checkpoint
 
 DRIVER = r"""
 import json, sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import splitscan
 from pyspark.sql import SparkSession
 
-source, folder, sink, mode = sys.argv[1:]
+source, folder, sink, mode, reader = sys.argv[1:]
 out, checkpoint = f"{folder}/out", f"{folder}/ck"
 builder = SparkSession.builder.master("local[2]")
 for name, value in {
@@ -37,6 +39,8 @@ for name, value in {
 }.items():
     builder = builder.config(name, value)
 spark = builder.getOrCreate()
+if reader == "connector":
+    splitscan.register(spark)
 frame = (
     spark.readStream.format("splitscan").option("recordFormat", "text").option("fileMode", "append")
     .option("stateLocation", f"{checkpoint}/splitscan").option("scanIntervalMillis", 0)
@@ -111,8 +115,8 @@ def start(tmp_path):
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONHASHSEED": "0"}
     running = []
 
-    def begin(source, sink, mode):
-        command = [sys.executable, str(script), str(source), str(tmp_path), sink, mode]
+    def begin(source, sink, mode, reader):
+        command = [sys.executable, str(script), str(source), str(tmp_path), sink, mode, reader]
         process = subprocess.Popen(
             command, env=environment, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
@@ -162,7 +166,7 @@ def test_a_stream_that_is_killed_loses_and_doubles_nothing(tmp_path, start, sink
     writer.start()
     batch = -1
     for kill in range(KILLS):
-        process = start(source, sink, "run")
+        process = start(source, sink, "run", READERS[kill % 2])
         batch = wait_for_batch(tmp_path, batch, process)
         time.sleep(rng.random())  # of a batch or two
         if kill % 2:
@@ -171,7 +175,7 @@ def test_a_stream_that_is_killed_loses_and_doubles_nothing(tmp_path, start, sink
         kill_group(process)
     writer.stopped.set()
     writer.join()
-    process = start(source, sink, "drain")
+    process = start(source, sink, "drain", READERS[KILLS % 2])
     _, errors = process.communicate(timeout=900)
     assert process.returncode == 0, errors.decode()[-4000:]
     values = json.loads((tmp_path / "values").read_text())

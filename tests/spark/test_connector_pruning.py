@@ -244,8 +244,9 @@ def test_where_python_reads_there_is_no_metadata_and_it_says_so(spark: SparkSess
     assert "files may be missing" in str(caught.value)
 
 
-def test_a_stream_has_no_metadata_and_says_so(spark: SparkSession, folder: Path) -> None:
-    stream = spark.readStream.format("splitscan").option("recordFormat", "csv").schema("k int, v int").load(str(folder))
+def test_a_stream_that_python_reads_has_no_metadata_and_says_so(spark: SparkSession, folder: Path) -> None:
+    reader = spark.readStream.format("splitscan").option("recordFormat", "csv").option("onFileChange", "ignore")
+    stream = reader.schema("k int, v int").load(str(folder))
     with pytest.raises(AnalysisException, match="_metadata"):
         stream.select("k", "_metadata.file_name")
 

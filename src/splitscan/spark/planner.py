@@ -231,29 +231,34 @@ class Planner:
             return "python", []
         if asked["about"] == "schema":
             return self._schema(asked)
-        if asked["about"] == "stream":
-            return self._decide_stream(asked, why_unseen)
         if "stream" in asked:
             return "stream", self._answer_of_stream(asked, why_unseen)
+        if asked["about"] == "tasks":
+            return "tasks", self._answer_tasks(asked, indexer, why_unseen)
+        return self._decide_stream(asked, why_unseen) if asked["about"] == "stream" else self._answer_plan(asked, why_unseen)
+
+    def _answer_plan(self, asked: Mapping[str, Any], why_unseen: Looker) -> tuple[str, Sequence[str]]:
+        decided = self._decide(asked, why_unseen)
+        if isinstance(decided, str):
+            return "python", [decided]
+        self._keep("scan", asked, decided)
+        return "plan", [*plan_lines(decided.scan, decided.spec), *file_columns(decided.spec)]
+
+    def _answer_tasks(self, asked: Mapping[str, Any], indexer: Indexer | None, why_unseen: Looker) -> Sequence[str]:
         decided: _Decided | str = self._take("scan", asked) or self._decide(asked, why_unseen)
-        if isinstance(decided, str) and asked["about"] == "tasks":
+        if isinstance(decided, str):
             raise UsageError(
                 "other files are there than when the query was planned", seen=decided,
                 fix="load the DataFrame again", code="source-changed",
             )  # fmt: skip
-        if isinstance(decided, str):
-            return "python", [decided]
-        if asked["about"] == "tasks":
-            self._keep("scan", asked, decided)
-            (scan, spec, documents), conditions = decided, asked["conditions"]
-            if conditions:
-                scan = scan.where_files(partial(may_hold, json.loads(conditions), spec))
-            elif int(asked["limit"]) == _COUNT:
-                rows, tasks = _count(scan, int(asked["slots"]), indexer)
-                return "tasks", [*([documents.write_rows(rows)] if rows else []), *map(documents.write, tasks)]
-            return "tasks", list(map(documents.write, _tasks(scan, spec, asked, indexer)))
         self._keep("scan", asked, decided)
-        return "plan", [*plan_lines(decided.scan, decided.spec), *file_columns(decided.spec)]
+        (scan, spec, documents), conditions = decided, asked["conditions"]
+        if conditions:
+            scan = scan.where_files(partial(may_hold, json.loads(conditions), spec))
+        elif int(asked["limit"]) == _COUNT:
+            rows, tasks = _count(scan, int(asked["slots"]), indexer)
+            return [*([documents.write_rows(rows)] if rows else []), *map(documents.write, tasks)]
+        return list(map(documents.write, _tasks(scan, spec, asked, indexer)))
 
     def _schema(self, asked: Mapping[str, Any]) -> tuple[str, Sequence[str]]:
         source = SplitscanDataSource(asked["options"])
@@ -290,8 +295,8 @@ class Planner:
         with self._lock:
             stream = self._streams.get(asked["stream"])
         if asked["about"] == "stop":
-            self._streams.pop(asked["stream"], None)
             if stream is not None:
+                del self._streams[asked["stream"]]
                 stream.close()
             return []
         if stream is None:

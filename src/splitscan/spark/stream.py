@@ -63,9 +63,10 @@ def check_streams() -> None:
     """
     if not _KNOWN:
         raise UsageError(
-            "streams of splitscan need PySpark 4.2 or newer: older ones cannot limit a batch of a Python data source",
+            "streams that Python reads need PySpark 4.2 or newer: older ones cannot limit a batch of a Python source",
             seen=f"readStream with PySpark {pyspark.__version__}",
-            fix="use PySpark 4.2 or newer, or run 'splitscan watch' or scheduled ingests, which need no stream",
+            fix="call splitscan.register(spark), for the connector to read it; or use PySpark 4.2 or newer, or run "
+            "'splitscan watch' or scheduled ingests, which need no stream",
             code="needs-newer-spark",
         )
 

@@ -1,5 +1,6 @@
 package splitscan.connector;
 
+import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
@@ -18,6 +19,14 @@ import org.apache.spark.util.SerializableConfiguration;
  */
 record BlocksReaderFactory(String spec, StructType wanted, long limit, SerializableConfiguration hadoop)
     implements PartitionReaderFactory {
+  /** The blocks of one task, as the document that Python wrote of them. */
+  record Task(String blocks) implements InputPartition {}
+
+  /** Tasks by their documents. */
+  static InputPartition[] tasks(String[] documents) {
+    return Arrays.stream(documents).map(Task::new).toArray(InputPartition[]::new);
+  }
+
   @Override
   public boolean supportColumnarReads(InputPartition partition) {
     return true;
@@ -26,7 +35,7 @@ record BlocksReaderFactory(String spec, StructType wanted, long limit, Serializa
   @Override
   public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
     var files = hadoop == null ? null : new HadoopFiles(hadoop.value());
-    return new BlocksReader(spec, ((BlocksPartition) partition).blocks(), wanted, limit, files);
+    return new BlocksReader(spec, ((Task) partition).blocks(), wanted, limit, files);
   }
 
   @Override

@@ -107,8 +107,7 @@ final class PlanScan implements SupportsReportStatistics, SupportsRuntimeV2Filte
     // _metadata says how files are cut, whatever the limit
     boolean showsBlocks = Arrays.asList(wanted.fieldNames()).contains(Metadata.NAME);
     String files = FileConditions.json(Stream.of(conditions, found).flatMap(Stream::of));
-    String[] tasks = plan.planned().apply(files, showsBlocks ? NO_LIMIT : limit);
-    return Arrays.stream(tasks).map(BlocksPartition::new).toArray(InputPartition[]::new);
+    return BlocksReaderFactory.tasks(plan.planned().apply(files, showsBlocks ? NO_LIMIT : limit));
   }
 
   @Override

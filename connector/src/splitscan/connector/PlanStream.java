@@ -1,6 +1,5 @@
 package splitscan.connector;
 
-import java.util.Arrays;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -80,8 +79,7 @@ final class PlanStream implements MicroBatchStream, SupportsTriggerAvailableNow 
 
   @Override
   public InputPartition[] planInputPartitions(Offset start, Offset end) {
-    String[] tasks = ask("window", start.json(), end.json());
-    return Arrays.stream(tasks).map(BlocksPartition::new).toArray(InputPartition[]::new);
+    return BlocksReaderFactory.tasks(ask("window", start.json(), end.json()));
   }
 
   @Override

@@ -1,8 +1,8 @@
 package splitscan.connector;
 
-import java.util.AbstractSet;
+import java.util.Arrays;
 import java.util.EnumSet;
-import java.util.Iterator;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.SparkSession;
@@ -36,6 +36,7 @@ final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadata
   private Table python;
   private String reason; // why Python reads
   private volatile boolean isStream;
+  private boolean showsMetadata; // of a stream
   private Plan plan;
 
   SourceTable(StructType schema, Question question) {
@@ -66,35 +67,41 @@ final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadata
    */
   @Override
   public Set<TableCapability> capabilities() {
-    return new AbstractSet<>() {
+    return new HashSet<>(question == null ? Set.of(TableCapability.BATCH_READ) : CAPABILITIES) {
       @Override
       public boolean contains(Object capability) {
         isStream |= capability == TableCapability.MICRO_BATCH_READ;
-        return question == null
-            ? capability == TableCapability.BATCH_READ
-            : CAPABILITIES.contains(capability);
-      }
-
-      @Override
-      public Iterator<TableCapability> iterator() {
-        return CAPABILITIES.iterator();
-      }
-
-      @Override
-      public int size() {
-        return CAPABILITIES.size();
+        return super.contains(capability);
       }
     };
   }
 
-  /** None of streams: Python reads them, and Spark would take the column from memory behind its rows. */
+  /** None of streams that Python reads: Spark would take the column from memory behind its rows. */
   @Override
-  public MetadataColumn[] metadataColumns() {
-    return isStream ? new MetadataColumn[0] : Metadata.COLUMNS;
+  public synchronized MetadataColumn[] metadataColumns() {
+    if (isStream) {
+      decide();
+      showsMetadata = plan != null && !Arrays.asList(schema.fieldNames()).contains(Metadata.NAME);
+    }
+    return isStream && python != null ? new MetadataColumn[0] : Metadata.COLUMNS;
   }
 
   @Override
   public synchronized ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+    decide();
+    if (plan == null) {
+      var own = new CaseInsensitiveStringMap(question.options());
+      return new PythonScanBuilder(((SupportsRead) python).newScanBuilder(own), schema, reason);
+    }
+    var builder = new PlanScanBuilder(schema, plan);
+    if (showsMetadata) { // Spark wants it perhaps, and asks no stream; if not, it takes the columns before it
+      builder.pruneColumns(schema.add(Metadata.NAME, Metadata.COLUMNS[0].dataType(), false));
+    }
+    return builder;
+  }
+
+  /** Asks Python who reads. */
+  private void decide() {
     if (plan == null && python == null) {
       String failure = Library.whyNot(SparkSession.active().sparkContext());
       String kind = failure != null ? "python" : isStream ? "stream" : "plan";
@@ -103,18 +110,9 @@ final class SourceTable implements SupportsRead, SupportsWrite, SupportsMetadata
         python = pythonTable();
         reason = failure == null ? answer.rest() : failure;
       } else {
-        plan =
-            Plan.of(
-                answer.lines(),
-                (conditions, limit) -> tasks(conditions, limit),
-                readers -> new PlanStream(question, schema, readers));
+        plan = Plan.of(answer.lines(), this::tasks, readers -> new PlanStream(question, schema, readers));
       }
     }
-    if (plan != null) {
-      return new PlanScanBuilder(schema, plan);
-    }
-    var own = new CaseInsensitiveStringMap(question.options());
-    return new PythonScanBuilder(((SupportsRead) python).newScanBuilder(own), schema, reason);
   }
 
   @Override
