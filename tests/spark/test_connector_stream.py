@@ -290,7 +290,6 @@ def test_a_file_that_changes_or_goes_after_its_window_was_planned_is_an_error(fo
         ({"rebalance": "true"}, "option rebalance has no meaning for a stream"),
         ({"dialect": "auto"}, "option dialect=auto has no meaning for a stream"),
         ({"archivePathFilter": "*"}, "archivePathFilter has no meaning for a stream"),
-        ({"fileMode": "append", "recordFormat": "slices"}, "needs a record format that can begin in the middle"),
     ],
 )
 def test_what_has_no_meaning_is_refused_in_the_same_words(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
+from threading import Lock
 from typing import Any
 
 from splitscan.content.storage import locate
@@ -25,13 +26,14 @@ class ConnectorStream:
         spec: What every task must know.
         options: How it is followed.
 
-    Thread safety: none; a query asks one question after the other.
+    Thread safety: questions are answered one after the other.
     """
 
     def __init__(self, scan: ScanPlanner, spec: ScanSpec, options: StreamOptions) -> None:
         self._scan, self._spec, self._options = scan, spec, options
         self._planner = StreamPlanner(scan, options)
         self._is_frozen = False
+        self._lock = Lock()
 
     def why_not(self, why_unseen: Looker) -> str | None:
         """Why Python reads this stream, or ``None`` where the connector does; the files that are there decide.
@@ -55,10 +57,13 @@ class ConnectorStream:
         Raises:
             UsageError: ``[unsupported-scan]`` if a file of a window is not for the connector.
         """
-        if asked["frozen"] == "true" and not self._is_frozen:
-            self._planner.freeze()
-            self._is_frozen = True
-        about = asked["about"]
+        with self._lock:
+            if asked["frozen"] == "true" and not self._is_frozen:
+                self._planner.freeze()
+                self._is_frozen = True
+            return self._answer(asked["about"], asked, why_unseen)
+
+    def _answer(self, about: str, asked: Mapping[str, Any], why_unseen: Looker) -> Sequence[str]:
         if about == "initial":
             return [json.dumps(self._planner.initial().to_json())]
         if about in {"latest", "all"}:

@@ -235,7 +235,8 @@ class Planner:
             return "stream", self._answer_of_stream(asked, why_unseen)
         if asked["about"] == "tasks":
             return "tasks", self._answer_tasks(asked, indexer, why_unseen)
-        return self._decide_stream(asked, why_unseen) if asked["about"] == "stream" else self._answer_plan(asked, why_unseen)
+        decide = self._decide_stream if asked["about"] == "stream" else self._answer_plan
+        return decide(asked, why_unseen)
 
     def _answer_plan(self, asked: Mapping[str, Any], why_unseen: Looker) -> tuple[str, Sequence[str]]:
         decided = self._decide(asked, why_unseen)
