@@ -169,17 +169,11 @@ class SplitscanDataSource(DataSource):
 
     @property
     def stream_options(self) -> StreamOptions:
-        """How files are followed.
-
-        Raises:
-            UsageError: ``[bad-option]`` if an option of the scan has no meaning for a stream.
-        """
+        """How files are followed; ``[bad-option]`` if an option of the scan has no meaning for a stream."""
         if self._sniffed is not None:
-            raise bad_option(
-                "option dialect=auto has no meaning for a stream: files that come later may look otherwise",
-                "readStream with dialect=auto",
-                "run 'splitscan sniff' on files that are there, and give the options that it names",
-            )
+            rule = "option dialect=auto has no meaning for a stream: files that come later may look otherwise"
+            fix = "run 'splitscan sniff' on files that are there, and give the options that it names"
+            raise bad_option(rule, "readStream with dialect=auto", fix)
         return self._stream
 
     def for_schema(self, schema: StructType) -> tuple[ScanPlanner, ScanSpec]:
