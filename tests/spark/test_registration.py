@@ -103,6 +103,32 @@ def test_answers_for_python_and_errors_are_answers(notes: str, others: dict[str,
     assert (found, said in "\n".join(lines)) == (kind, True), lines
 
 
+def test_questions_of_a_stream_need_nothing_that_was_asked_before(notes: str, tmp_path: Path) -> None:
+    schema = '{"type":"struct","fields":[{"name":"k","type":"string","nullable":true,"metadata":{}}]}'
+    options = {**_OPTIONS, "path": str(Path(notes).parent), "recordFormat": "csv", "stateLocation": str(tmp_path / "s")}
+    first = Planner()
+
+    def ask(planner: Planner, about: str, start: str = "", end: str = "") -> tuple[str, ...]:
+        of_query = {"stream": "1", "start": start, "end": end, "frozen": "false"}
+        kind, lines = _answer(planner, about, notes, schema=schema, options=options, **of_query)
+        assert kind == "stream", lines
+        return tuple(lines)
+
+    kind, lines = _answer(first, "stream", notes, schema=schema, options=options)
+    assert (kind, lines[3:]) == ("plan", [f"csv {Path(notes).parent}", "local"])
+    (start,) = ask(first, "initial")
+    (end,) = ask(first, "latest", start)
+    assert ask(first, "latest", end) == (end,)
+    tasks = ask(first, "window", start, end)
+    Path(notes).with_name("later.csv").write_text("k,v\n1,2\n")
+    assert tasks
+    assert ask(Planner(), "window", start, end) == tasks
+    assert ask(Planner(), "latest", start) == (end,)
+    assert ask(Planner(), "all", end) != (end,)
+    assert ask(first, "commit", end=end) == ask(first, "stop") == ask(first, "stop") == ()
+    assert not first._streams
+
+
 def test_a_process_answers_one_question_after_the_other_and_ends_with_the_last(notes: str) -> None:
     asked = [json.dumps(_question("plan", notes, options=options)) for options in ({}, {"path": "/é"})]  # type: ignore[arg-type]
     sent = b"".join(struct.pack(">i", len(text.encode())) + text.encode() for text in asked)
