@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -197,15 +196,6 @@ def test_what_only_python_reads_goes_on_to_python(
     assert "csv" not in _plan(frame).partition("BatchScan")[2]
     with pytest.raises(PySparkException, match=r"\[read-only\]"):
         frame.write.format("splitscan").mode("append").save(str(tmp_path / "out"))
-
-
-@pytest.mark.skipif(pyspark.__version__ < "4.2", reason="older PySpark cannot limit a batch of a stream")
-def test_streams_go_on_to_python(spark: SparkSession, notes: str, tmp_path: Path) -> None:
-    stream = spark.readStream.format("splitscan").options(**_OPTIONS, stateLocation=str(tmp_path / "state"))
-    query = stream.schema("k int, v string").load(str(Path(notes).parent)).writeStream.format("memory").queryName("s")
-    query = query.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start()
-    query.awaitTermination()
-    assert spark.sql("SELECT * FROM s").count() == 200
 
 
 def test_workers_need_no_python_for_what_the_connector_reads(
