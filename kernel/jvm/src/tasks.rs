@@ -389,14 +389,6 @@ impl Words {
     }
 }
 
-fn replaced(shown: &str, size: u64) -> Fault {
-    Fault::Said(format!(
-        "the file is no longer the one that was planned: it was replaced, not appended to [source-changed]\n  where: \
-         {shown}\n  seen:  the first {size} bytes are others now\n  fix:   put the file back as it was, or start with \
-         another checkpoint"
-    ))
-}
-
 /// The part of a record that no column takes; `None` where values alone do not fit.
 fn other_column(columns: &[(String, bool)], record: &Noticed) -> Option<String> {
     let kept: Map<String, Value> = serde_json::from_str(&record.kept).unwrap_or_default();

@@ -77,7 +77,9 @@ pub struct BlockError {
 }
 
 impl BlockError {
-    pub(super) fn new(kind: Kind, code: &'static str, rule: impl Into<String>) -> BlockError {
+    /// An error of a kind, with its code and the rule that was broken.
+    #[must_use]
+    pub fn new(kind: Kind, code: &'static str, rule: impl Into<String>) -> BlockError {
         BlockError {
             kind,
             rule: rule.into(),
@@ -90,12 +92,16 @@ impl BlockError {
         }
     }
 
-    pub(super) fn seen(mut self, seen: impl Into<String>) -> BlockError {
+    /// What was found instead.
+    #[must_use]
+    pub fn seen(mut self, seen: impl Into<String>) -> BlockError {
         self.seen = seen.into();
         self
     }
 
-    pub(super) fn fix(mut self, fix: impl Into<String>) -> BlockError {
+    /// What its user can do.
+    #[must_use]
+    pub fn fix(mut self, fix: impl Into<String>) -> BlockError {
         self.fix = fix.into();
         self
     }

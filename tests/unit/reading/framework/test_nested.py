@@ -243,7 +243,9 @@ def test_a_union_is_no_type_of_a_column() -> None:  # parity 79
         (POINT, (1, "a"), {"x": 1, "y": "a"}),
     ],
 )
-def test_members_of_python_values_are_found_without_regard_to_case(kind: pa.DataType, given: Any, expected: Any) -> None:
+def test_members_of_python_values_are_found_without_regard_to_case(
+    kind: pa.DataType, given: Any, expected: Any
+) -> None:
     found, rejects = load(lambda loader: loader.append({"m": [given]}), schema=pa.schema([("m", kind)]))
 
     assert found == [{"m": expected}]
