@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -98,8 +99,8 @@ def a_cut_may_lie_behind_an_escape(patch: pytest.MonkeyPatch) -> None:
 def the_index_is_off_by_one(patch: pytest.MonkeyPatch) -> None:
     index = reader_laws.index_file
 
-    def off_by_one(*args: Any, **limits: int) -> boundaries.FileIndex:
-        found = index(*args, **limits)
+    def off_by_one(*args: Any) -> boundaries.FileIndex:
+        found = index(*args)
         starts = [(block.first_record_start or 0) + (block.start > 0) for block in found.blocks]
         return replace(found, blocks=[b.starting_at(start) for b, start in zip(found.blocks, starts, strict=True)])
 
@@ -109,8 +110,8 @@ def the_index_is_off_by_one(patch: pytest.MonkeyPatch) -> None:
 def the_index_says_where_blocks_start(patch: pytest.MonkeyPatch) -> None:
     index = reader_laws.index_file
 
-    def of_blocks(*args: Any, **limits: int) -> boundaries.FileIndex:
-        found = index(*args, **limits)
+    def of_blocks(*args: Any) -> boundaries.FileIndex:
+        found = index(*args)
         return replace(found, blocks=[block.starting_at(block.start) for block in found.blocks])
 
     patch.setattr(reader_laws, "index_file", of_blocks)
@@ -123,7 +124,7 @@ def a_block_starts_with_a_record(patch: pytest.MonkeyPatch) -> None:
 def a_summary_is_believed_whatever_the_length_of_records(patch: pytest.MonkeyPatch) -> None:
     index = reader_laws.index_file
     patch.setattr(
-        reader_laws, "index_file", lambda *args, **limits: index(*args, **{**limits, "max_record_bytes": 1000})
+        reader_laws, "index_file", lambda records, *more: index(records._replace(max_record_bytes=1000), *more)
     )
 
 
@@ -149,7 +150,9 @@ def a_record_is_counted_in_the_summary_and_when_it_is_read(patch: pytest.MonkeyP
 
 
 def a_line_of_blanks_is_a_record(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(QuotedFormat, "_blanks_before", lambda self, units: 0)
+    gaps = vars(QuotedFormat)["_gaps"].func
+    with_one_blank = lambda self: gaps(replace(self, dialect=replace(self.dialect, sep=" ")))  # noqa: E731
+    patch.setattr(QuotedFormat, "_gaps", property(with_one_blank))
 
 
 def blanks_before_a_field_hide_its_quote(patch: pytest.MonkeyPatch) -> None:
@@ -157,8 +160,7 @@ def blanks_before_a_field_hide_its_quote(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_cut_may_lie_in_blanks(patch: pytest.MonkeyPatch) -> None:
-    unsafe = frozenset({CR, ord('"')})
-    patch.setattr(QuotedFormat, "_unsafe_units", unsafe)
+    patch.setattr(QuotedFormat, "_safe_unit", re.compile(rb'[^\r"]'))
     patch.setattr(CsvReferenceFraming, "_enter_outside", lambda *args: True)
     patch.setattr(framing, "framing_of", CsvReferenceFraming)
 
