@@ -11,8 +11,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
-from splitscan.errors import InvariantError
-from splitscan.formats.decoding.contract import Decoder
+from splitscan.errors import InvariantError, UsageError
+from splitscan.formats.decoding.contract import Decoder, type_name
 from splitscan.formats.framing.contract import Preamble, RecordFormat
 from splitscan.formats.framing.encodings import UTF_8, Encoding
 from splitscan.formats.framing.frames import Buffer, Frames
@@ -151,6 +151,24 @@ def spread(files: Sequence[FileMetadata], most: int) -> list[FileMetadata]:
 def one_value(kind: pa.DataType) -> FoundSchema:
     """The columns of records that are one value."""
     return FoundSchema(pa.schema([(VALUE, kind)]), NOTHING)
+
+
+def check_one_value(fields: pa.Schema, kinds: Sequence[pa.DataType]) -> None:
+    """Refuse columns of records that are one value each, but for one of some types, of any name.
+
+    Raises:
+        UsageError: ``[bad-schema]``.
+    """
+    if len(fields) == 0 or (len(fields) == 1 and fields.field(0).type in kinds):
+        return
+    names = [type_name(kind) for kind in kinds]
+    raise UsageError(
+        f"a record of this format is one value: it has one column, of type {' or '.join(names)}",
+        seen=", ".join(f"{field.name} {type_name(field.type)}" for field in fields),
+        fix=f"give the schema '{VALUE} {names[0]}', or none; for other types convert the column, or choose a format "
+        "whose records have columns",
+        code="bad-schema",
+    )
 
 
 class DroppedLines(Protocol):

@@ -323,7 +323,7 @@ def make_spec(
     fields = _own_fields(options, schema, others, declared=declared)
     if framing is None:  # the readers of a format of the user's own hand over values of any type
         check_types(fields, variants=options.format.has_variants)
-    format_of(options).check_schema(options.format, options, fields)
+        format_of(options).check_schema(options.format, options, fields)
     for name in (*told.values(), *found.fields.names, *envelope.names, *options.reading.metadata_columns):
         if name not in columns:
             columns.append(name)

@@ -90,3 +90,35 @@ def test_a_format_that_needs_arguments_is_passed_as_an_object(table: Path, kind:
     assert f"format={kind.__name__}(...)" in str(caught.value)
     if kind is Settings:
         assert ss.scan(table, format=Settings(3)).count() == 3
+
+
+@pytest.mark.parametrize("schema", ["value int", "a string, b string", "value string, _file_path string"])
+@pytest.mark.parametrize("options", [{"format": "text"}, {"format": "fixed", "record_length": 4}, {"format": "slices"}])
+def test_records_of_one_value_have_one_column_of_its_type(table: Path, options: Any, schema: str) -> None:
+    with pytest.raises(UsageError, match=r"one value.*\[bad-schema\]") as caught:
+        _ = ss.scan(table, schema=schema, **options).schema
+
+    assert caught.value.seen == schema
+    hinted = caught.value.fix.split("'")[1]
+    assert ss.scan(table, schema=hinted, **options).count() > 0
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("encoding", "shown"), [("UTF-8", "UTF-8"), ("windows-1252", "windows-1252"), ("UTF-16LE", "UTF-8")]
+)
+def test_lines_may_be_bytes(tmp_path: Path, encoding: str, shown: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("ä\nb\n".encode(encoding))
+
+    found = ss.scan(path, schema="line binary", format="text", encoding=encoding).to_arrow().to_pylist()
+
+    assert found == [{"line": text.encode(shown)} for text in "äb"]
+
+
+def test_columns_of_directories_are_no_columns_of_records(tmp_path: Path) -> None:
+    (tmp_path / "year=2024").mkdir()
+    (tmp_path / "year=2024" / "a.txt").write_text("x\n")
+
+    scan = ss.scan(tmp_path, schema="value string, year int", format="text")
+    assert scan.to_arrow().to_pylist() == [{"value": "x", "year": 2024}]

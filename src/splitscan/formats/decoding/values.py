@@ -110,7 +110,8 @@ class ValueDecoder:
     Guarantees: bytes that are not text in *encoding* become U+FFFD; nothing else is changed.
 
     Args:
-        encoding: Of text; ``None`` for bytes.
+        encoding: Of text; ``None`` for bytes as they are.
+        kind: What text becomes: strings, or their bytes in UTF-8.
         wanted: Whether the column is asked for at all.
         wording: Said of broken records of a known kind.
     """
@@ -118,6 +119,7 @@ class ValueDecoder:
     encoding: Encoding | None = None
     wanted: bool = True
     wording: FaultTemplate = SHORT_WORDING
+    kind: pa.DataType = field(default_factory=pa.string)
 
     def decode(self, data: memoryview, frames: Frames) -> Decoded:
         known = self.wording
@@ -129,7 +131,7 @@ class ValueDecoder:
         if self.wanted and self.encoding is None:
             columns = [pa.array(records_of(data, frames), pa.binary())]
         elif self.wanted and self.encoding is not None:
-            columns = [pa.array(map(self.encoding.text, records_of(data, frames)), pa.string())]
+            columns = [pa.array(map(self.encoding.text, records_of(data, frames)), pa.string()).cast(self.kind)]
         return Decoded(columns, len(frames), Faults(faults))
 
 

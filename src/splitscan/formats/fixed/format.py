@@ -22,7 +22,16 @@ from splitscan.formats.column_rules import (
     spelled_rescue,
     written_of,
 )
-from splitscan.formats.contract import NOTHING, BlockSpelling, Format, FoundSchema, Heads, Projection, one_value
+from splitscan.formats.contract import (
+    NOTHING,
+    BlockSpelling,
+    Format,
+    FoundSchema,
+    Heads,
+    Projection,
+    check_one_value,
+    one_value,
+)
 from splitscan.formats.decoding.contract import Decoder, Fault, FaultTemplate
 from splitscan.formats.decoding.ddl import parse_ddl
 from splitscan.formats.decoding.values import SHORT_WORDING, SPACE, PartsDecoder, ValueDecoder
@@ -86,6 +95,9 @@ class Fixed(Format[RecordOptions]):
     def block_spelling(self, own: RecordOptions, wanted: Projection) -> BlockSpelling:
         spelled = {"record_length": _length(own), "short_is_broken": self.format_class.rest_is_a_fault}
         return BlockSpelling({"fixed": spelled}, block_fields(wanted))
+
+    def check_schema(self, own: RecordOptions, options: ReadOptions, fields: pa.Schema) -> None:
+        check_one_value(fields, [pa.binary()])
 
     def infer(self, own: RecordOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         return one_value(pa.binary())

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from splitscan.blocks import FileMetadata
 from splitscan.formats.column_rules import block_fields
-from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Projection, one_value
+from splitscan.formats.contract import BlockSpelling, Format, FoundSchema, Heads, Projection, check_one_value, one_value
 from splitscan.formats.decoding.contract import Decoder
 from splitscan.formats.decoding.values import ValueDecoder
 from splitscan.formats.framing.contract import Preamble, RecordFormat, encoding_of
@@ -39,7 +39,7 @@ class TextOptions(EncodedOptions):
 
 
 class Text(Format[TextOptions]):
-    """Lines with any delimiter; the column is ``value: string``."""
+    """Lines with any delimiter; the column is ``value: string``, or binary: text of UTF-16 and UTF-32 is UTF-8 then."""
 
     options_class = TextOptions
 
@@ -48,12 +48,17 @@ class Text(Format[TextOptions]):
 
     def decoder(self, own: TextOptions, wanted: Projection, file: FileMetadata, preamble: Preamble) -> Decoder:
         encoding = encoding_of(preamble.format, resolve_encoding(own.encoding))
-        return ValueDecoder(encoding, wanted=bool(wanted.validated))
+        kind = next((column.type for column in wanted.decoded), pa.string())
+        as_written = pa.types.is_binary(kind) and encoding.unit_bytes == 1
+        return ValueDecoder(None if as_written else encoding, wanted=bool(wanted.validated), kind=kind)
 
     def block_spelling(self, own: TextOptions, wanted: Projection) -> BlockSpelling:
         fields = block_fields(wanted)
         spelled = {"line_sep": own.line_sep, "escape": own.escape}
         return BlockSpelling({"text": spelled}, fields, resolve_encoding(own.encoding), (own.line_sep or "",))
+
+    def check_schema(self, own: TextOptions, options: ReadOptions, fields: pa.Schema) -> None:
+        check_one_value(fields, [pa.string(), pa.binary()])
 
     def infer(self, own: TextOptions, options: ReadOptions, heads: Heads) -> FoundSchema:
         return one_value(pa.string())
