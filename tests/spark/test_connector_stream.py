@@ -262,7 +262,7 @@ def test_a_file_for_python_that_comes_later_is_read_after_a_restart(followed: Fo
     query = followed.start("connector", {"processingTime": "20 milliseconds"})
     query.processAllAvailable()
     followed.write("b.csv.bz2", 2, pack=bz2.compress)
-    with pytest.raises(StreamingQueryException, match=r"(?s)b\.csv\.bz2 is compressed in bz.*start the query again"):
+    with pytest.raises(StreamingQueryException, match=r"(?s)b\.csv\.bz2 is compressed in bz.*load the stream again"):
         query.awaitTermination(240)
     followed.drain("connector")
     assert "(Python)" in followed.plans[-1]

@@ -1,4 +1,4 @@
-"""Jobs on Spark: watching, blocks as data frames, reports, settings."""
+"""Jobs on Spark: ingest, watch, blocks as data frames, reports, settings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ingest(
 
     The whole job becomes visible in one step. A job that is killed at any instant leaves the destination as before or
     as after, and running it again finishes the work: blocks that were finished are not read again. Files that were
-    ingested before are skipped, so running it twice changes nothing. Every task writes one Parquet file, so option
+    ingested before are skipped, so running it twice changes nothing. Every task writes one Parquet file, or one a partition, so option
     ``taskSize`` of the scan chooses how large they are. ``docs/ingest.md`` says what a reader can see when, and what
     the ledger holds.
 

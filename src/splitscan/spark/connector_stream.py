@@ -88,7 +88,7 @@ class ConnectorStream:
         if reason is not None:
             raise UsageError(
                 "a file has come that Spark's JVM cannot read as the files before", seen=reason,
-                fix="start the query again, from the same checkpoint: Python reads it then", code="unsupported-scan",
+                fix="load the stream again and start it from the same checkpoint: Python reads it then", code="unsupported-scan",
             )  # fmt: skip
         return [documents.write(task) for window in windows for task in window.tasks()]
 
