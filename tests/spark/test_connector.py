@@ -3,10 +3,7 @@
 import bz2
 import gzip
 import io
-import os
 import random
-import subprocess
-import sys
 import tarfile
 import threading
 import time
@@ -379,28 +376,3 @@ def test_a_jvm_gets_ready_for_its_first_query_without_a_job(spark: SparkSession)
     wait()
     assert context.emptyRDD().id() > rdd + 1, "no query was made ready"
     assert seen() == before
-
-
-_READS = """
-import sys
-import splitscan as ss
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.master("local[1]").getOrCreate()
-try:
-    spark.read.format("splitscan").schema("k int").option("recordFormat", "csv").load(sys.argv[1]).collect()
-except Exception as error:
-    print(error)
-"""
-
-
-@pytest.mark.parametrize("content", [None, b"no library"])
-def test_a_library_that_cannot_be_loaded_is_an_error_that_says_so(tmp_path: Path, content: bytes | None) -> None:
-    (tmp_path / "a.csv").write_text("1\n")
-    library = tmp_path / "library.so"
-    if content is not None:
-        library.write_bytes(content)
-    environment = {**os.environ, "SPLITSCAN_CONNECTOR_LIBRARY": str(library)}
-    command = [sys.executable, "-c", _READS, str(tmp_path / "a.csv")]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert "the native library of the connector cannot be loaded [no-connector]" in ran.stdout
-    assert "spark.splitscan.connector=false" in ran.stdout
