@@ -253,6 +253,32 @@ def test_files_that_grow_and_move_are_followed(followed: Followed, reader: str) 
     assert ("(Python)" in followed.plans[-1]) == (reader == "python")
 
 
+@pytest.mark.parametrize("log", ["stateLocation", "windowLog"])
+def test_a_session_that_registers_while_a_stream_runs_leaves_it_its_planner(followed: Followed, log: str) -> None:
+    followed.write("a.csv", *range(20))
+    take, before = followed._take, _scanners()
+
+    def register_and_read(batch: DataFrame, number: int) -> None:
+        ss.register(batch.sparkSession)
+        options = {**_CSV, "escape": '"'}
+        read = batch.sparkSession.read.format("splitscan").options(**options).schema(_SCHEMA)
+        assert read.load(str(followed.source)).count() == 20
+        take(batch, number)
+
+    followed._take = register_and_read
+    options = {
+        **_CSV,
+        "maxBytesPerTrigger": "64",
+        log: {"windowLog": "none"}.get(log, str(followed.checkpoint / "own")),
+    }
+    frame = followed.spark.readStream.format("splitscan").options(**options).schema(_SCHEMA)
+    query = followed.start("connector", frame=frame.load(str(followed.source)))
+    assert query.awaitTermination(240)
+    assert followed.keys() == list(range(20))
+    assert len(followed.rows) > 2
+    assert _scanners() == before
+
+
 # -------------------------------------------------------------------------- faults
 
 

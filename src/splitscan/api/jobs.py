@@ -51,9 +51,9 @@ def ingest(
 
     The whole job becomes visible in one step. A job that is killed at any instant leaves the destination as before or
     as after, and running it again finishes the work: blocks that were finished are not read again. Files that were
-    ingested before are skipped, so running it twice changes nothing. Every task writes one Parquet file, or one a partition, so option
-    ``taskSize`` of the scan chooses how large they are. ``docs/ingest.md`` says what a reader can see when, and what
-    the ledger holds.
+    ingested before are skipped, so running it twice changes nothing. Every task writes one Parquet file, or one for
+    each partition, so option ``taskSize`` of the scan chooses how large they are. ``docs/ingest.md`` says what a reader
+    can see when, and what the ledger holds.
 
     Columns of CSV, and groups of ``recordPattern``, for which there is neither a schema nor ``inferSchema``, get the
     types that all their values fit.

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 from splitscan.content.storage import locate
-from splitscan.errors import UsageError
+from splitscan.errors import SourceMissingError, UsageError
 from splitscan.options.stream import FileMode, StreamOptions
 from splitscan.reading.block_documents import TaskDocuments
 from splitscan.reading.spec import ScanSpec
@@ -44,7 +44,10 @@ class ConnectorStream:
         is_local = all(locate(root).is_local for root in self._scan.roots)
         if self._options.file_mode is FileMode.APPEND and not is_local:
             return "files grow on other machines"
-        self._scan = self._scan.with_files(self._planner.list_files())
+        try:
+            self._scan = self._scan.with_files(self._planner.list_files())
+        except SourceMissingError:  # a store has no empty folders; the first question of the query tells
+            self._scan = self._scan.with_files([])
         return why_not(self._scan, self._spec, TaskDocuments(self._spec), why_unseen)
 
     def plan_lines(self) -> list[str]:
@@ -88,7 +91,8 @@ class ConnectorStream:
         if reason is not None:
             raise UsageError(
                 "a file has come that Spark's JVM cannot read as the files before", seen=reason,
-                fix="load the stream again and start it from the same checkpoint: Python reads it then", code="unsupported-scan",
+                fix="load the stream again and start it from the same checkpoint: Python reads it then",
+                code="unsupported-scan",
             )  # fmt: skip
         return [documents.write(task) for window in windows for task in window.tasks()]
 

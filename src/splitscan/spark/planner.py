@@ -37,6 +37,7 @@ from splitscan.spark.connector import check_version, is_switched_on
 from splitscan.spark.connector_stream import ConnectorStream
 from splitscan.spark.session import in_zone
 from splitscan.spark.source import SplitscanDataSource, path_not_found
+from splitscan.spark.stream import check_streams
 
 Outcomes: TypeAlias = "frozenset[bool | None]"
 """What a condition may be for records of a file, as far as it is understood: true, false, null."""
@@ -187,6 +188,7 @@ class Planner:
         self._kept: dict[tuple[str, str], Any] = {}
         self._streams: dict[str, ConnectorStream] = {}  # of queries that run
         self._lock = threading.Lock()
+        self._making = threading.Lock()
 
     def answer(
         self,
@@ -287,26 +289,30 @@ class Planner:
         stream = ConnectorStream(scan, spec, source.stream_options)
         reason = stream.why_not(why_unseen)
         if reason is not None:
+            check_streams(reason)
             return "python", [reason]
         self._keep("source", asked, source)
         return "plan", stream.plan_lines()
 
     def _answer_of_stream(self, asked: Mapping[str, Any], why_unseen: Looker) -> Sequence[str]:
         """Answer for the stream of a query, which is made with the first question, and again in another process."""
-        with self._lock:
-            stream = self._streams.get(asked["stream"])
         if asked["about"] == "stop":
+            with self._making:
+                stream = self._streams.pop(asked["stream"], None)
             if stream is not None:
-                del self._streams[asked["stream"]]
                 stream.close()
             return []
+        stream = self._streams.get(asked["stream"])
         if stream is None:
-            source = self._source(asked)
-            self._keep("source", asked, source)
-            stream = ConnectorStream(*_scan_of(source, asked), source.stream_options)
-            with self._lock:
-                self._streams[asked["stream"]] = stream
+            with self._making:
+                stream = self._streams.get(asked["stream"]) or self._make_stream(asked)
         return stream.answer(asked, why_unseen)
+
+    def _make_stream(self, asked: Mapping[str, Any]) -> ConnectorStream:
+        source = self._source(asked)
+        self._keep("source", asked, source)
+        stream = self._streams[asked["stream"]] = ConnectorStream(*_scan_of(source, asked), source.stream_options)
+        return stream
 
     def _source(self, asked: Mapping[str, Any]) -> SplitscanDataSource:
         return self._take("source", asked) or SplitscanDataSource(asked["options"])

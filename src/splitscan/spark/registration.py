@@ -33,13 +33,13 @@ def register(spark: SparkSession) -> None:
             ``[other-connector]`` if a connector of another version is attached already; ``[bad-option]`` if the
             session's setting for the connector is neither true nor false.
     """
-    if not (is_switched_on(spark.conf.get(SETTING, "")) and attach(spark, DriverPlanner())):
+    if not (is_switched_on(spark.conf.get(SETTING, "")) and attach(spark, _PLANNER)):
         import_module(_ANSWERS).register_python(spark)
     KNOWN.add(spark)
 
 
 class DriverPlanner:
-    """Python of a driver, as the JVM asks it."""
+    """Python of a driver, as the JVM asks it: one for all sessions, as it knows the streams that run."""
 
     class Java:
         """Interface of the JVM that py4j implements."""
@@ -55,6 +55,9 @@ class DriverPlanner:
         with self._lock:
             answers = self._answers = self._answers or import_module(_ANSWERS).DriverAnswers()
         return answers.answer(question, session)
+
+
+_PLANNER = DriverPlanner()
 
 
 def messages_to_spark(scan: MessageScan, spark: SparkSession) -> DataFrame:

@@ -55,8 +55,11 @@ else:
     _KNOWN = True
 
 
-def check_streams() -> None:
+def check_streams(why_python: str | None = None) -> None:
     """Make sure that this PySpark can read streams of a source whose batches are limited.
+
+    Args:
+        why_python: Why the connector does not read the stream, if it was asked.
 
     Raises:
         UsageError: ``[needs-newer-spark]`` if it cannot.
@@ -64,9 +67,9 @@ def check_streams() -> None:
     if not _KNOWN:
         raise UsageError(
             "streams that Python reads need PySpark 4.2 or newer: older ones cannot limit a batch of a Python source",
-            seen=f"readStream with PySpark {pyspark.__version__}",
-            fix="call splitscan.register(spark), for the connector to read it; or use PySpark 4.2 or newer, or run "
-            "'splitscan watch' or scheduled ingests, which need no stream",
+            seen=f"readStream with PySpark {pyspark.__version__}" + (f"; {why_python}" if why_python else ""),
+            fix=("" if why_python else "call splitscan.register(spark), for the connector to read it; or ")
+            + "use PySpark 4.2 or newer, or run 'splitscan watch' or scheduled ingests, which need no stream",
             code="needs-newer-spark",
         )
 
