@@ -15,7 +15,6 @@ from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from splitscan.blocks import BlockMetadata
 from splitscan.errors import UsageError
@@ -105,12 +104,17 @@ def matcher(pattern: str, *, any_case: bool) -> Callable[[str], bool]:
         >>> [matcher("a\\_%", any_case=False)(text) for text in ("a_", "a_b", "axb")]
         [True, True, False]
     """
-    characters, steps = iter(pattern), [r"(?s)\A"]
+    characters, pieces = iter(pattern.lower() if any_case else pattern), [""]
     for each in characters:
-        taken = next(characters, each) if each == "\\" else None
-        steps.append(re.escape(taken) if taken else {"%": ".*", "_": "."}.get(each, re.escape(each)))
-    regex = "".join([*steps, r"\z"])
-    return lambda text: bool(pc.match_substring_regex(pa.scalar(text), regex, ignore_case=any_case).as_py())
+        if each == "%":
+            pieces.append("")
+        else:
+            taken = next(characters, each) if each == "\\" else each
+            pieces[-1] += "." if each == "_" else re.escape(taken)
+    first, *rest = pieces
+    middle = [f"(?>.*?{each})" for each in rest[:-1]]  # no later place of one leaves more room for those that follow
+    fits = re.compile("".join([first, *middle, *(f".*{each}" for each in rest[-1:])]), re.DOTALL).fullmatch
+    return lambda text: fits(text.lower() if any_case else text) is not None
 
 
 def _kind_of(kind: pa.DataType) -> str | None:
@@ -127,7 +131,8 @@ def _read(term: Term, kind: str) -> Term:
     if kind == "number" and _NUMBER.fullmatch(text.strip()):
         number = Decimal(text.strip())
         return Term(term.shown, kind, lambda _: number)
-    column, bad = convert(pa.array([text]), _READ_AS[kind], Rules()) if kind in _READ_AS else (None, True)
+    written = pa.array([text.encode("utf-8", "replace").decode()])  # bytes of argv that are no UTF-8 are in no value
+    column, bad = convert(written, _READ_AS[kind], Rules()) if kind in _READ_AS else (None, True)
     if column is None or bad is not None:
         raise _bad(f"{term.shown} is no {kind}", f"write {_article(kind)}")
     value = column[0].as_py()

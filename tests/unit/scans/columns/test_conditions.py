@@ -91,7 +91,7 @@ def test_what_is_no_condition_is_refused_with_the_place(text: str) -> None:
         ("price > 5", "none of: y, d, f, dir0, filename"), ("filname = 'a'", "did you mean filename"),
         ("record_offset > 5", "none of"), ("filename glob '[a'", "glob"),
         ("y = filename", "y is a number, filename is text"),
-        ("timestamp 'x' > d", "is no timestamp"),
+        ("timestamp 'x' > d", "is no timestamp"), ("d = '\udcff'", "is no date"),
     ],
 )  # fmt: skip
 def test_conditions_without_meaning_are_refused(condition: str, what: str) -> None:
@@ -103,6 +103,16 @@ def test_conditions_without_meaning_are_refused(condition: str, what: str) -> No
 def test_like_takes_no_more_steps_than_text_times_pattern() -> None:
     with at_most_cpu_seconds(1):
         assert not matcher("%a" * 200 + "b", any_case=False)("a" * 20_000)
+
+
+def test_like_takes_patterns_of_any_length_and_bytes_that_are_no_utf_8() -> None:
+    assert [matcher("_" * 100_000, any_case=False)("a" * length) for length in (99_999, 100_000)] == [False, True]
+    assert [matcher("%\udcff_", any_case=False)(text) for text in ("a\udcff\udcfe", "a\udcfe\udcff")] == [True, False]
+
+
+def test_ilike_compares_small_letters() -> None:
+    texts = {"\u0130": "i\u0307", "\u017f": "s", "A\u03a3": "a\u03c2", "A\u03a3A": "a\u03c3a"}
+    assert [matcher(pattern, any_case=True)(text) for pattern, text in texts.items()] == [True, False, True, True]
 
 
 def test_a_backslash_at_the_end_of_a_pattern_stands_for_itself() -> None:
