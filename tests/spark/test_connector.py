@@ -333,8 +333,11 @@ def test_another_version_that_is_attached_is_refused(
     scan = ss.scan_csv(tmp_path / "a.csv", "k int", dialect="spark")
     _by_connector(scan, spark)
     monkeypatch.setattr(connector, "jar_version", lambda _: "9.9.9+1")
+    monkeypatch.setattr(connector, "_why_not_here", lambda _: pytest.fail("an older jar has no such class"))
     with pytest.raises(UsageError, match=r"\[other-connector\]"):
         scan.to_spark(spark)
+    with pytest.raises(UsageError, match=r"\[other-connector\]"):
+        scan.explain(spark)
 
 
 def _by_new_loader(gateway: Any, name: str, method: str, *kinds: str) -> Any:

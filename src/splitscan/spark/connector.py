@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 _TAKES_NONE = "the session takes no more jars: name the jar in spark.jars when it is made"
 _SENT: WeakKeyDictionary[SparkSession, str | None] = WeakKeyDictionary()
-"""Sessions of Spark Connect that the jar was sent to, and why the server did not take it, if it did not."""
+"""Sessions of Spark Connect whose servers have answered for good: why they do not take the jar, if they do not."""
 
 _PACKAGE = "splitscan.connector"
 SOURCE = f"{_PACKAGE}.PlanSource"
@@ -48,7 +48,8 @@ def why_no_jar(spark: SparkSession) -> str | None:
     That it cannot read is known once it was attached.
 
     Raises:
-        UsageError: ``[bad-option]`` for a setting that is neither true nor false.
+        UsageError: ``[bad-option]`` for a setting that is neither true nor false; ``[other-connector]`` if a jar of
+            another version is attached already.
     """
     if not is_switched_on(spark.conf.get(SETTING, "")):
         return f"{SETTING} is false"
@@ -57,7 +58,8 @@ def why_no_jar(spark: SparkSession) -> str | None:
     context = classic_context(spark)
     if context is None:
         return _SENT.get(spark)
-    if _attached(context) is not None:
+    if (loaded := _attached(context)) is not None:
+        check_version(loaded)
         return _why_not_here(context)
     return _TAKES_NONE if _growing_loader(_jvm(context)) is None else None
 
@@ -153,15 +155,19 @@ def _send_to_executors(context: SparkContext, jar: str) -> None:
 
 
 def _add_to_server(spark: SparkSession, jar: Path) -> str | None:
-    """Send the jar to a server of Spark Connect, once for a session; why it did not take it, if it did not."""
-    if spark not in _SENT:
-        try:
-            spark.addArtifacts(str(jar))
-            _SENT[spark] = None
-        except (PySparkException, RuntimeError) as error:
-            _SENT[spark] = f"the server takes no jar: {str(error).partition(chr(10))[0]}"
-            _log.warning("%s; Python workers read for Spark", _SENT[spark])
-    return _SENT[spark]
+    """Send the jar to a server of Spark Connect, until it has answered for good; why it did not take it, if so."""
+    if spark in _SENT:
+        return _SENT[spark]
+    try:
+        spark.addArtifacts(str(jar))
+    except (PySparkException, RuntimeError) as error:
+        reason = f"the server takes no jar: {str(error).partition(chr(10))[0]}"
+        _log.warning("%s; Python workers read for Spark", reason)
+        if isinstance(error, PySparkException) and error.getCondition() is not None:  # Spark refuses, and no network
+            _SENT[spark] = reason
+        return reason
+    _SENT[spark] = None
+    return None
 
 
 def _answer_with(context: SparkContext, python: Any) -> None:

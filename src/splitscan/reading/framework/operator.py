@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -189,10 +190,25 @@ class ScanOperator:
     def __iter__(self) -> Generator[pa.RecordBatch, None, None]:
         if self._plan.limit == 0:
             return
-        try:
-            self._open()
+        with self._opened():
             while (batch := self._next_batch()) is not None:
                 yield self._checked(batch)
+
+    def find_schema(self) -> pa.Schema:
+        """The columns that the reader declares, or those of its rows, until there are enough for a batch."""
+        with self._opened():
+            while self._has_more and not (self._negotiator.has_schema or self._loader.full):
+                self._step()
+        return pa.schema([]) if self._loader.schema is None else self._loader.schema
+
+    # --------------------------------------------------------------- inside
+
+    @contextmanager
+    def _opened(self) -> Iterator[None]:
+        """Open the reader, and close it whatever happens."""
+        try:
+            self._open()
+            yield
         except Exception as error:
             self._close_after(error)
             raise
@@ -200,20 +216,6 @@ class ScanOperator:
             self._close()
             raise
         self._close()
-
-    def find_schema(self) -> pa.Schema:
-        """The columns that the reader declares, or those of its rows, until there are enough for a batch."""
-        try:
-            self._open()
-            while self._has_more and not (self._negotiator.has_schema or self._loader.full):
-                self._step()
-        except Exception as error:
-            self._close_after(error)
-            raise
-        self._close()
-        return pa.schema([]) if self._loader.schema is None else self._loader.schema
-
-    # --------------------------------------------------------------- inside
 
     def _open(self) -> None:
         """Open the reader, which may have nothing to read. It has to be closed whatever happens."""

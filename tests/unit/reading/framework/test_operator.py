@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -164,6 +165,17 @@ def test_an_error_while_columns_are_looked_for_closes_the_reader() -> None:
         ScanOperator(OutputPlan(None), plan_of(reader)).find_schema()
     assert "second" in caught.value.__notes__[0]
     assert reader.log.count("scripted close") == 1
+
+
+@pytest.mark.parametrize("run", [list, ScanOperator.find_schema])
+def test_a_reader_that_is_interrupted_is_closed(run: Callable[[ScanOperator], object]) -> None:
+    def interrupted(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    reader = Scripted(ONE, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(ScanOperator(OutputPlan(A if run is list else None), plan_of(reader)))
+    assert reader.log == ["scripted open", "scripted next", "scripted next", "scripted close"]
 
 
 @pytest.mark.parametrize(
