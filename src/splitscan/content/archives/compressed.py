@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import threading
 from collections.abc import Sequence
-from functools import partial
 
 from splitscan.blocks import UNKNOWN_END, Damage, SeekPoint
 from splitscan.content.codecs.contract import Codec, ContainerError, MemberTable
@@ -37,7 +36,7 @@ class ArchiveContent(CompressedSource):
         max_bytes: int = UNKNOWN_END,
         ends_at_damage: bool = False,
     ) -> None:
-        self.members: MemberTable | None = None  # once all of it was decompressed
+        self._members: list[MemberTable] = []
         self._max_bytes = max_bytes
         self.ends_at_damage = ends_at_damage
         super().__init__(
@@ -45,9 +44,14 @@ class ArchiveContent(CompressedSource):
             codec,
             places=points,
             max_ratio=max_ratio,
-            on_members=partial(setattr, self, "members"),
+            on_members=self._members.append,  # nothing that holds this: dropped, it lets go of its buffers
             on_damage=(lambda _: None) if ends_at_damage else None,
         )
+
+    @property
+    def members(self) -> MemberTable | None:
+        """Its members, if there are several, once all of it was decompressed."""
+        return self._members[0] if self._members else None
 
     @property
     def size_bytes(self) -> int:

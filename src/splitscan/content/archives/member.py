@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from splitscan.content.codecs.contract import Decompressor
@@ -200,11 +200,13 @@ class ZipMethod(NamedTuple):
     Attributes:
         make_decoder: A decoder for a member that holds so many bytes. Raises ``UsageError`` ``[no-codec]`` if its
             library is not there.
+        may_follow: Whether a member may hold several frames or streams, of which a decoder takes one.
     """
 
     codec: str
     make_decoder: Callable[[int], Decompressor]
     is_fast: bool
+    may_follow: bool = False
 
 
 class ZipLzmaDecoder:
@@ -242,12 +244,13 @@ class ZipLzmaDecoder:
 class ZipMemberDecoder:
     """Decompresses a member of a zip file, frame after frame, and verifies that it holds what was said of it.
 
-    Zeros may follow the last frame. Where the end is, the archive tells.
+    Zeros may follow the last frame. Where the end is, the archive tells; where no frame may follow, the first one.
     """
 
-    def __init__(self, make_decoder: Callable[[], Decompressor], member: ArchiveMember) -> None:
-        self._make_decoder = make_decoder
-        self._inner = make_decoder()
+    def __init__(self, method: ZipMethod, member: ArchiveMember) -> None:
+        self._make_decoder = partial(method.make_decoder, member.content_bytes)
+        self._inner = self._make_decoder()
+        self._may_follow = method.may_follow
         self._left_stored_bytes = member.stored_bytes  # not fed yet
         self._behind = b""  # fed, and after the end of a frame
         self._left_bytes, self._wanted = member.content_bytes, member.crc
@@ -255,7 +258,7 @@ class ZipMemberDecoder:
 
     @property
     def eof(self) -> bool:
-        return self._inner.eof and not self._behind and not self._left_stored_bytes
+        return self._inner.eof and not (self._may_follow and (self._behind or self._left_stored_bytes))
 
     @property
     def needs_input(self) -> bool:
@@ -263,7 +266,7 @@ class ZipMemberDecoder:
 
     @property
     def unused_data(self) -> bytes:
-        return b""
+        return b"" if self._may_follow else self._behind
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         self._left_stored_bytes -= len(data)
@@ -292,10 +295,10 @@ class ZipMemberDecoder:
 
 ZIP_METHODS = {
     "deflated": ZipMethod("deflate", lambda _: inflate(), is_fast=True),
-    "bzip2": ZipMethod("bzip2 in zip", lambda _: BZIP2.make_decoder(), is_fast=False),
+    "bzip2": ZipMethod("bzip2 in zip", lambda _: BZIP2.make_decoder(), is_fast=False, may_follow=True),
     "lzma": ZipMethod("lzma in zip", lambda _: ZipLzmaDecoder(None), is_fast=False),
     "lzma-unmarked": ZipMethod("lzma in zip", ZipLzmaDecoder, is_fast=False),
-    "xz": ZipMethod("xz in zip", lambda _: XZ.make_decoder(), is_fast=False),
-    "zstd": ZipMethod("zstd in zip", lambda _: ZSTD.make_decoder(), is_fast=True),
+    "xz": ZipMethod("xz in zip", lambda _: XZ.make_decoder(), is_fast=False, may_follow=True),
+    "zstd": ZipMethod("zstd in zip", lambda _: ZSTD.make_decoder(), is_fast=True, may_follow=True),
 }
 """By the method of a member. None has the name of a codec: a member can be entered at its beginning only."""

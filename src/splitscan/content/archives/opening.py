@@ -25,12 +25,11 @@ from splitscan.content.archives.member import (
     ArchiveMember,
     PlannedMember,
     ZipMemberDecoder,
-    ZipMethod,
     archive_kind,
     plain_name,
     split_member_path,
 )
-from splitscan.content.codecs.contract import Codec, Decompressor
+from splitscan.content.codecs.contract import Codec
 from splitscan.content.codecs.formats import CODECS
 from splitscan.content.storage import ByteSource
 from splitscan.content.storage.contract import refused_read
@@ -85,7 +84,7 @@ class MemberSource:
         method = ZIP_METHODS.get(self._member.packing.zip_method)
         if method is None:
             return None
-        return Codec(method.codec, (), (), partial(_decoder_of, self._member, method), is_fast=method.is_fast)
+        return Codec(method.codec, (), (), partial(ZipMemberDecoder, method, self._member), is_fast=method.is_fast)
 
     @property
     def unpacked_bytes(self) -> int:
@@ -131,10 +130,6 @@ class CutOffMember(MemberSource):
             damage = self._archive.find_damage(self._start + self.content_bytes)
             self._damage = damage and damage._replace(content_offset=self.content_bytes)
         return self._damage
-
-
-def _decoder_of(member: ArchiveMember, method: ZipMethod) -> Decompressor:
-    return ZipMemberDecoder(partial(method.make_decoder, member.content_bytes), member)
 
 
 def member_codec(source: object) -> Codec | None:
@@ -261,18 +256,22 @@ def duplicate_member(archive_path: str, name: str) -> SourceError:
     )  # fmt: skip
 
 
-_DIRECTORIES: dict[tuple[str, str], Archive | None] = {}  # by path and version, the last ones
+_DIRECTORIES: dict[tuple[str, str], Archive | None] = {}  # by path and version, those used last
 _LOCK = threading.Lock()
 
 
 def _directory(archive: ByteSource) -> Archive | None:
     key = archive.path, archive.fingerprint
     with _LOCK:
-        if key not in _DIRECTORIES:
-            for oldest in list(_DIRECTORIES)[: 1 - _KEPT_DIRECTORIES]:
-                del _DIRECTORIES[oldest]
-            _DIRECTORIES[key] = read_directory(open_directory(archive), archive_kind(archive.path) or "")
-        return _DIRECTORIES[key]
+        if key in _DIRECTORIES:
+            _DIRECTORIES[key] = _DIRECTORIES.pop(key)
+            return _DIRECTORIES[key]
+    directory = read_directory(open_directory(archive), archive_kind(archive.path) or "")
+    with _LOCK:
+        _DIRECTORIES[key] = directory
+        for unused in list(_DIRECTORIES)[:-_KEPT_DIRECTORIES]:
+            del _DIRECTORIES[unused]
+    return directory
 
 
 def _find_data(archive: ByteSource, path: str, member: ArchiveMember) -> int:

@@ -1,8 +1,10 @@
 """Tars that are compressed as a whole: their members are read like those of any tar, and the archive once for many."""
 
+import gc
 import gzip
 import os
 import random
+import weakref
 from contextlib import closing
 
 import pytest
@@ -11,8 +13,10 @@ from backports import zstd
 import splitscan as ss
 from splitscan.blocks import ArchiveEntry, BlockMetadata, FileMetadata, SeekPoint
 from splitscan.content.archives import compressed
+from splitscan.content.archives.compressed import ArchiveContent
 from splitscan.content.archives.opening import open_planned, open_source
 from splitscan.content.codecs.content import ContentStream
+from splitscan.content.codecs.formats import CODECS
 from splitscan.errors import SourceChangedError, SourceError, SplitscanError
 from splitscan.options.files import FileOptions
 from splitscan.rebalance.chunk_reader import PathSecrets, block_of, segment_of
@@ -20,6 +24,7 @@ from splitscan.scans.cutting import describe_cut
 from splitscan.scans.listing import list_files
 from splitscan.scans.tasks import balance_blocks, fill_evenly
 from splitscan.spark.frames import pack_payload, unpack_payload
+from splitscan.testing.faults import MemorySource
 from splitscan.testing.scan_laws import check_block_law
 
 from ...reading.compressed_scans import METADATA, SCANS, pieces_of
@@ -280,3 +285,17 @@ def test_no_more_tasks_decompress_an_archive_than_one_stream_has_shares(codec, m
         assert len(tasks) <= most
     assert len(one_block_each(blocks)) == most
     assert len(one_block_each(blocks_of(codec, (SeekPoint(0, 0),)))) == len(blocks)
+
+
+def test_an_archive_that_is_dropped_before_its_end_lets_go_of_its_buffers():
+    gc.disable()
+    try:
+        for length_bytes in (10, 10_000):
+            content = ArchiveContent(MemorySource(gzip.compress(LINES) + gzip.compress(LINES)), CODECS["gzip"])
+            content.read_at(0, length_bytes)
+            assert (content.members is None) is (length_bytes == 10)
+            dropped = weakref.ref(content)
+            del content
+            assert dropped() is None
+    finally:
+        gc.enable()

@@ -113,6 +113,19 @@ def test_what_follows_the_last_frame_is_a_frame_or_zeros(put):
             ss.scan_text(put(zip_by(93, LINES, wrong)), archive_path_filter="y*").to_arrow()
 
 
+def test_after_deflate_and_lzma_there_are_only_zeros(put):
+    raw = zlib.compressobj(wbits=-15)
+    deflated, of_lzma = raw.compress(LINES) + raw.flush(), next(iter(UNMARKED))
+    for method, content, packed in ((8, LINES, deflated), (14, of_lzma, UNMARKED[of_lzma])):
+        for more in (b"", bytes(9)):
+            scan = ss.scan_text(put(zip_by(method, content, packed + more)), archive_path_filter="y*")
+            assert scan.to_arrow().num_rows == len(content.splitlines())
+        for wrong in (b"x", bytes(9) + b"x", packed):
+            path = put(zip_by(method, content, packed + wrong))
+            with pytest.raises(SourceError, match=r"no member follows the last one \[corrupt-container\]"):
+                ss.scan_text(path, archive_path_filter="y*").to_arrow()
+
+
 @pytest.mark.parametrize("method", ["bzip2", "lzma", "zstd", "zstd of frames", "xz"])
 def test_a_member_that_is_damaged_or_not_what_its_directory_says_fails(put, method):
     data = ZIP[method](LINES)

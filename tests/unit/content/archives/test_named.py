@@ -1,6 +1,8 @@
 """A member of an archive, or a directory of them, named as a path."""
 
 import gzip
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
@@ -9,6 +11,7 @@ import pytest
 
 import splitscan as ss
 from splitscan.cli import main
+from splitscan.content.archives import opening
 from splitscan.content.archives.opening import open_source
 from splitscan.errors import SourceError, SourceMissingError, UsageError
 from splitscan.options.files import FileOptions
@@ -119,3 +122,28 @@ def test_a_stream_follows_no_member(folder):
     planner = StreamPlanner(scan, replace(StreamOptions(), state_location=str(folder / "state")))
     with pytest.raises(UsageError, match="archivePathFilter has no meaning for a stream"):
         planner.freeze()
+
+
+def test_directories_of_archives_are_read_at_the_same_time_and_those_used_last_are_kept(tmp_path, monkeypatch):
+    together, read, found = threading.Barrier(2, timeout=10), [], opening.read_directory
+
+    def read_directory(archive, kind):
+        read.append(archive.path[-5])
+        if len(read) <= 2:
+            together.wait()
+        return found(archive, kind)
+
+    monkeypatch.setattr(opening, "_DIRECTORIES", {})
+    monkeypatch.setattr(opening, "read_directory", read_directory)
+    for name in "abcde":
+        (tmp_path / f"{name}.zip").write_bytes(zip_of({"x": b"1"}))
+
+    def open_member(name):
+        open_source(f"{tmp_path}/{name}.zip!/x").close()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(open_member, "ab"))
+    assert sorted(read) == ["a", "b"]
+    for name in "abcdaeab":
+        open_member(name)
+    assert "".join(read[2:]) == "cdeb"
