@@ -76,7 +76,7 @@ impl Mark {
     }
 }
 
-/// How fields and records are written; the Python class of that name says more.
+/// How fields and records are written; the Python class `CsvGrammar` says more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dialect {
     /// Separates fields; not empty. `\s+` stands for runs of spaces and tabs.

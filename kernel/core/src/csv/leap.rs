@@ -4,7 +4,7 @@
 //! are odd in number, and that is a few instructions for 64 bytes. Each block is proven before its lines count: a quote
 //! that opens stands right after an edge, or is the second of two. Where fields are asked for, a quote that closes also
 //! stands right before an edge, or is the first of two. The first line with anything else is left to the machine, which
-//! is the definition; so is the end of the data.
+//! decides; so is the end of the data.
 
 use super::grammar::{CR, Grammar, LF, Mark};
 use super::reading::Reading;

@@ -1,8 +1,9 @@
 //! CSV: where records and fields are, and what becomes of them.
 //!
-//! One state machine is the definition ([`machine`]), so stray quotes, escapes and ragged records cost what others cost.
-//! Lines in which the quotes are in order are passed many at a time ([`leap`]). Both tell where fields are on one tape
-//! ([`tape`]), from which columns are filled, one after the other ([`rows`]).
+//! `reference.py` of the Python package defines where records are. Here one state machine decides ([`machine`]), so stray
+//! quotes, escapes and ragged records cost what others cost. Lines in which the quotes are in order are passed many at a
+//! time ([`leap`]). Both tell where fields are on one tape ([`tape`]), from which columns are filled, one after the other
+//! ([`rows`]).
 
 mod framing;
 mod grammar;
