@@ -110,6 +110,10 @@ impl Tally {
         }
         self.records += records;
     }
+
+    fn is_enough(&self) -> bool {
+        self.records >= SOME_RECORDS
+    }
 }
 
 impl TaskReader {
@@ -210,13 +214,13 @@ impl TaskReader {
             for record in reader.take_noticed() {
                 let others = self.found.entry(OTHERS).or_default();
                 let column = other_column(&self.columns, &record);
-                if let Some(column) = column.filter(|_| others.records < SOME_RECORDS) {
+                if let Some(column) = column.filter(|_| !others.is_enough()) {
                     let (offset, path) = (record.offset, &self.path);
                     others.take(1, || format!("{column}, is at byte {offset} of {path}"));
                 }
-                if others.records >= SOME_RECORDS {
-                    reader.stop_noticing();
-                }
+            }
+            if self.found.get(OTHERS).is_some_and(Tally::is_enough) {
+                reader.stop_noticing();
             }
             let batch = match batch {
                 Ok(Some(batch)) if batch.rows == 0 => continue,
