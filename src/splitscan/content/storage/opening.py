@@ -257,7 +257,10 @@ def open_source(
 
 
 def _open_grown(file: FileMetadata, storage_options: Mapping[str, Any] | None) -> ByteSource | None:
-    """The file by its name, or another one of its directory; names that begin alike are looked at first."""
+    """The file by its name, or another one of its directory; names that begin alike are looked at first.
+
+    Others that cannot be read matter only if no file is the one.
+    """
     with suppress(SourceMissingError):
         source = _open_if_planned(file.path, file, storage_options)
         if source is not None:
@@ -265,11 +268,19 @@ def _open_grown(file: FileMetadata, storage_options: Mapping[str, Any] | None) -
     folder = file.path.rpartition("/")[0]
     listed = open_tree(locate(file.path), storage_options).entries(folder, lambda _, is_folder: not is_folder, True)
     fitting = [entry for entry in listed if not entry.is_directory and entry.size_bytes >= file.size_bytes]
+    unread = None
     for entry in sorted(fitting, key=lambda entry: (not entry.name.startswith(file.name), entry.name)):
-        with suppress(SourceMissingError):
+        try:
             source = _open_if_planned(entry.path, file, storage_options)
-            if source is not None:
-                return source
+        except SourceMissingError:
+            continue
+        except SourceError as error:
+            unread = unread or error
+            continue
+        if source is not None:
+            return source
+    if unread is not None:
+        raise unread
     return None
 
 
@@ -277,6 +288,8 @@ def _open_if_planned(path: str, file: FileMetadata, storage_options: Mapping[str
     source = open_source(path, storage_options)
     try:
         fits = has_prefix(source, file.fingerprint)
+    except SourceChangedError:  # it became shorter
+        fits = False
     except BaseException:
         source.close()
         raise

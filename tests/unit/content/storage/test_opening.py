@@ -1,10 +1,12 @@
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import check_unchanged, open_source, opening, prefix_fingerprint
-from splitscan.errors import SourceChangedError, SourceMissingError
+from splitscan.errors import SourceChangedError, SourceError, SourceMissingError
 from splitscan.scans.listing import list_files
 
 
@@ -79,6 +81,43 @@ def test_of_the_files_around_a_renamed_one_none_is_opened_that_is_too_short(grow
     monkeypatch.setattr(opening, "open_source", lambda path, _: opened.append(Path(path).name) or open_source(path))
     open_source(growing.path, planned=growing).close()
     assert opened == ["app.log", "app.log.1", "other", "z"]
+
+
+def test_others_that_cannot_be_read_are_told_only_if_no_file_is_the_renamed_one(growing, tmp_path, monkeypatch):
+    (tmp_path / "app.log").rename(tmp_path / "z")
+    really = os.open
+
+    def refuse(path, *given, **named):
+        if str(path).endswith(("app.log.1", "other")):
+            raise PermissionError(errno.EACCES, "shut")
+        return really(path, *given, **named)
+
+    monkeypatch.setattr(os, "open", refuse)
+    source = open_source(growing.path, planned=growing)
+    assert source.path == str(tmp_path / "z")
+    source.close()
+    (tmp_path / "z").unlink()
+    with pytest.raises(SourceError, match="shut") as caught:
+        open_source(growing.path, planned=growing)
+    assert str(tmp_path / "app.log.1") in str(caught.value)
+
+
+def test_of_the_files_around_a_renamed_one_none_counts_that_becomes_shorter(growing, tmp_path, monkeypatch):
+    (tmp_path / "app.log").rename(tmp_path / "z")
+
+    def cut(source, size_bytes):
+        if source.path.endswith("app.log.1"):
+            raise SourceChangedError("it became shorter")
+        return prefix_fingerprint(source, size_bytes)
+
+    monkeypatch.setattr(opening, "prefix_fingerprint", cut)
+    source = open_source(growing.path, planned=growing)
+    assert source.path == str(tmp_path / "z")
+    source.close()
+    (tmp_path / "z").unlink()
+    (tmp_path / "other").unlink()
+    with pytest.raises(SourceMissingError):
+        open_source(growing.path, planned=growing)
 
 
 def test_a_growing_file_that_is_nowhere_any_more_is_missing_or_another_one(growing, tmp_path):
