@@ -33,7 +33,7 @@ from splitscan.content.codecs.contract import Codec, MemberTable
 from splitscan.content.codecs.formats import named_after
 from splitscan.content.kept import SeekStore
 from splitscan.content.storage import ByteSource
-from splitscan.errors import SourceMissingError, UsageError, Where
+from splitscan.errors import SourceMissingError, UsageError, Where, bad_option
 from splitscan.formats.framing.contract import Splittability
 from splitscan.options.files import FileOptions, SourceCompression
 from splitscan.reading.contents import codec_in
@@ -53,6 +53,9 @@ def split_file(file: FileMetadata, block_bytes: int, splittable: bool = True) ->
         block_bytes: Length of each block; the last may be shorter, and is never empty.
         splittable: Whether reading can start in the middle; if not, the whole file is one block.
 
+    Raises:
+        UsageError: ``[bad-option]`` if blocks would hold nothing; ``[bad-file]`` if the file has a negative length.
+
     Example:
         >>> file = FileMetadata("/data/a.csv", 10, 0, "10-0", "a.csv")
         >>> [(block.start, block.stop) for block in split_file(file, block_bytes=4)]
@@ -61,6 +64,8 @@ def split_file(file: FileMetadata, block_bytes: int, splittable: bool = True) ->
         1
     """
     _check_size(file)
+    if block_bytes < 1:
+        raise bad_option("a block holds one byte at least", f"block_bytes={block_bytes}", "give a positive length")
     return _blocks(file, block_bytes if splittable else max(1, file.size_bytes))
 
 

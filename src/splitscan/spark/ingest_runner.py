@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import IngestError, RebalanceError, SplitscanError
@@ -28,6 +28,14 @@ T = TypeVar("T")
 if TYPE_CHECKING:  # the session comes from the caller, so verifying and planning never load Spark
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+
+class _Tagging(NamedTuple):
+    """How the jobs of a thread get a tag and lose it, and how those that have it are cancelled."""
+
+    add: Callable[[str], object]
+    remove: Callable[[str], object]
+    cancel: Callable[[str], object]
 
 
 class SparkRunner(ClaimRunner):
@@ -112,28 +120,27 @@ class SparkRunner(ClaimRunner):
 
     def cancel(self) -> None:
         if self._started is not None:
-            self._tagging()[2](self._tag)
+            self._tagging().cancel(self._tag)
 
     def _context(self) -> SparkContext | None:
         from splitscan.spark.contexts import classic_context  # noqa: PLC0415 -- Spark is optional
 
         return classic_context(self._spark)
 
-    def _tagging(self) -> tuple[Callable[[str], object], Callable[[str], object], Callable[[str], object]]:
-        """Return how jobs get a tag, lose it, and are cancelled by it."""
+    def _tagging(self) -> _Tagging:
         # measured: a classic session does not find the jobs that another thread tagged through it; the context does
         context = self._context()
         if context is None:
-            return self._spark.addTag, self._spark.removeTag, self._spark.interruptTag
-        return context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
+            return _Tagging(self._spark.addTag, self._spark.removeTag, self._spark.interruptTag)
+        return _Tagging(context.addJobTag, context.removeJobTag, context.cancelJobsWithTag)
 
     def _run(self, job: Callable[[], T]) -> T:
         """Run a Spark job that :meth:`cancel` can find; its errors become ours."""
         from splitscan.spark.session import check_interpreter  # noqa: PLC0415 -- Spark is optional
 
         check_interpreter(self._spark)
-        add_tag, remove_tag, _ = self._tagging()
-        add_tag(self._tag)
+        tagging = self._tagging()
+        tagging.add(self._tag)
         try:
             return job()
         except SplitscanError as error:
@@ -144,7 +151,7 @@ class SparkRunner(ClaimRunner):
                 f"{error.fix}: finished tasks are kept", error.reason_code,
             ) from error  # fmt: skip
         finally:
-            remove_tag(self._tag)
+            tagging.remove(self._tag)
 
 
 def _ingest(write_part: WritePart, target: PartTarget, payload: bytes) -> str:

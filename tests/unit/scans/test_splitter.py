@@ -8,7 +8,9 @@ from tests.counting import steps_of
 from splitscan.blocks import FileMetadata
 from splitscan.content.storage import opening
 from splitscan.errors import UsageError
+from splitscan.formats.text.lines import LineFormat
 from splitscan.scans.cutting import split_file
+from splitscan.testing import check_reader_law
 
 
 def _file(size, name="a.csv"):
@@ -52,6 +54,14 @@ def test_twelve_small_files_are_72_blocks_of_two_bytes():
 def test_a_negative_length_is_refused_and_named():
     with pytest.raises(UsageError, match=r"where: /nowhere/a.csv"):
         split_file(_file(-1), 4)
+
+
+@pytest.mark.parametrize("block_bytes", [0, -1])
+def test_blocks_that_hold_nothing_are_refused_so_that_no_law_holds_for_want_of_blocks(block_bytes):
+    with pytest.raises(UsageError, match=r"\[bad-option\]"):
+        split_file(_file(10), block_bytes)
+    with pytest.raises(UsageError, match=rf"block_bytes={block_bytes}"):
+        check_reader_law(LineFormat(), b"a\nb\n", [block_bytes])
 
 
 def test_no_file_is_opened(monkeypatch):

@@ -139,7 +139,7 @@ class XmlPlace(enum.Enum):
 
 _INSIDE = {COMMENT: XmlPlace.COMMENT, CDATA: XmlPlace.CDATA, INSTRUCTION: XmlPlace.INSTRUCTION}
 _ENDS = {XmlPlace.COMMENT: b"-->", XmlPlace.CDATA: b"]]>", XmlPlace.INSTRUCTION: b"?>"}
-_BRACKET, _CLOSE, _SLASH, _SUBSET = b"<>/["
+_BRACKET, _CLOSE, _SUBSET = b"<>["
 _QUOTES = b"\"'"
 
 
