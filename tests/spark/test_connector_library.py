@@ -138,12 +138,19 @@ def test_executors_that_cannot_load_it_say_what_to_do(
         assert re.search(_LIBRARIES[library], said), said
         assert f"set {_VARIABLE} to the library on every machine, or spark.splitscan.connector=false" in said
         assert driver.call(_read_by_python, lines) == _ROWS
+        assert driver.call(_loaded_in_driver) == []
 
 
 def _read_by_python(spark: Any, path: str) -> list[tuple[Any, ...]]:
     spark.conf.set("spark.splitscan.connector", "false")
     frame = spark.read.format("splitscan").schema("k int, v string").load(path)
     return sorted(map(tuple, frame.collect()))
+
+
+def _loaded_in_driver(spark: Any) -> list[str]:
+    """Copies of the native library that the JVM of the driver has loaded."""
+    maps = Path(f"/proc/{spark._jvm.java.lang.ProcessHandle.current().pid()}/maps").read_text()
+    return re.findall(r"/splitscan-\S*\.so", maps)
 
 
 # --------------------------------------------------------------------------------- noexec

@@ -25,14 +25,18 @@ final class Library {
 
   private static final System.Logger LOG = System.getLogger("splitscan");
   private static final AtomicBoolean SAID = new AtomicBoolean();
-  private static final String FAILURE = tryToLoad(); // null where it is loaded; another attempt would not go better
 
   private Library() {}
 
+  /** The one attempt, made where somebody first looks at it: a driver of a cluster loads nothing. */
+  private static final class Attempt {
+    private static final String FAILURE = tryToLoad(); // null where it is loaded; another one would not go better
+  }
+
   /** Makes sure that it is loaded for this class loader. */
   static void load() {
-    if (FAILURE != null) {
-      throw new ScanException(FAILURE);
+    if (Attempt.FAILURE != null) {
+      throw new ScanException(Attempt.FAILURE);
     }
   }
 
@@ -41,10 +45,10 @@ final class Library {
    * if they can, or run elsewhere: then each of their machines tells.
    */
   static String whyNot(SparkContext context) {
-    if (!context.isLocal() || FAILURE == null) {
+    if (!context.isLocal() || Attempt.FAILURE == null) {
       return null;
     }
-    String reason = FAILURE.replaceAll("\\s*\n\\s*", "; ");
+    String reason = Attempt.FAILURE.replaceAll("\\s*\n\\s*", "; ");
     if (SAID.compareAndSet(false, true)) {
       LOG.log(System.Logger.Level.WARNING, "Python workers read for Spark: " + reason);
     }
