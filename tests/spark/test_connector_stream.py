@@ -22,6 +22,7 @@ import splitscan as ss
 from splitscan.jar import connector_jar
 from splitscan.spark.connector import SETTING, attach
 
+from ..clusters.processes import wait_until
 from ..unit.streaming.following import touch
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(connector_jar() is None, reason="the connector was not built")]
@@ -357,19 +358,21 @@ class NoDriver:
         raise OSError("not here")
 
 
-def _planners() -> list[int]:
-    """Processes that plan for a JVM."""
+def _planners(spark: SparkSession) -> list[int]:
+    """Processes that plan for the JVM of a session."""
+    parent = f"\nPPid:\t{spark._jvm.java.lang.ProcessHandle.current().pid()}\n"
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if b"from splitscan.spark.planner import main" in (process / "cmdline").read_bytes():
+            is_own = parent in (process / "status").read_text()
+            if is_own and b"from splitscan.spark.planner import main" in (process / "cmdline").read_bytes():
                 found.append(int(process.name))
     return found
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc")
 def test_a_process_plans_where_no_driver_does_and_another_one_goes_on(followed: Followed) -> None:
-    spark, others = followed.spark, set(_planners())
+    spark = followed.spark
     followed.write("a.csv", 1)
     ss.register(spark)
     attach(spark, NoDriver())
@@ -378,7 +381,7 @@ def test_a_process_plans_where_no_driver_does_and_another_one_goes_on(followed: 
         query = writer.option("checkpointLocation", str(followed.checkpoint)).trigger(availableNow=True).start()
         assert query.awaitTermination(240)
         followed.plans.append(query._jsq.explainInternal(False))
-        (planner,) = set(_planners()) - others
+        (planner,) = _planners(spark)
         query = followed.frame().writeStream.foreachBatch(followed._take)
         query = query.option("checkpointLocation", str(followed.checkpoint)).trigger(processingTime="1 second").start()
         query.processAllAvailable()
@@ -394,3 +397,23 @@ def test_a_process_plans_where_no_driver_does_and_another_one_goes_on(followed: 
         ss.register(spark)
     assert followed.keys() == [1, 2]
     assert "(Python)" not in followed.plans[0]
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc")
+def test_no_process_is_started_to_be_told_that_a_stream_has_ended(followed: Followed) -> None:
+    spark = followed.spark
+    followed.write("a.csv", 1)
+    ss.register(spark)
+    attach(spark, NoDriver())
+    try:
+        query = followed.frame().writeStream.foreachBatch(followed._take)
+        query = query.option("checkpointLocation", str(followed.checkpoint)).trigger(processingTime="1 hour").start()
+        wait_until("a batch is done", lambda: query.recentProgress)
+        (planner,) = _planners(spark)
+        os.kill(planner, signal.SIGKILL)
+        wait_until("the planner is gone", lambda: not Path(f"/proc/{planner}").exists())
+        query.stop()
+        assert not _planners(spark)
+    finally:
+        ss.register(spark)
+    assert followed.keys() == [1]

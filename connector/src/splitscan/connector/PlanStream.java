@@ -94,7 +94,9 @@ final class PlanStream implements MicroBatchStream, SupportsTriggerAvailableNow 
 
   @Override
   public void stop() {
-    ask("stop", "", "");
+    if (Planner.isThere()) { // else nobody knows of the stream any more
+      ask("stop", "", "");
+    }
   }
 
   private String[] ask(String about, String start, String end) {

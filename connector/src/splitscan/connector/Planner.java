@@ -32,6 +32,11 @@ public final class Planner {
     }
   }
 
+  /** Whether a question needs no process to be started. */
+  static boolean isThere() {
+    return driver != null || PROCESS.isAlive();
+  }
+
   static String ask(String question, SparkSession session) {
     BiFunction<String, SparkSession, String> python = driver;
     if (python != null) {

@@ -38,9 +38,14 @@ final class PlannerProcess {
     }
   }
 
+  boolean isAlive() {
+    Process now = process;
+    return now != null && now.isAlive();
+  }
+
   private synchronized String ready(String interpreter) throws IOException {
     String python = interpreter == null ? interpreterOfSpark() : interpreter;
-    if (process == null || !process.isAlive() || !python.equals(interpreterOfProcess)) {
+    if (!isAlive() || !python.equals(interpreterOfProcess)) {
       start(python);
     }
     return python;
