@@ -108,7 +108,7 @@ def test_questions_of_a_stream_need_nothing_that_was_asked_before(notes: str, tm
     first = Planner()
 
     def ask(planner: Planner, about: str, start: str = "", end: str = "") -> tuple[str, ...]:
-        of_query = {"stream": "1", "start": start, "end": end, "frozen": "false"}
+        of_query = {"stream": "1", "start": start, "end": end, "frozen": "false", "begun": "true"}
         kind, lines = _answer(planner, about, notes, schema=schema, options=options, **of_query)
         assert kind == "stream", lines
         return tuple(lines)
@@ -126,6 +126,18 @@ def test_questions_of_a_stream_need_nothing_that_was_asked_before(notes: str, tm
     assert ask(Planner(), "all", end) != (end,)
     assert ask(first, "commit", end=end) == ask(first, "stop") == ask(first, "stop") == ()
     assert not first._streams
+
+
+def test_a_planner_made_again_says_that_windows_in_memory_are_gone(notes: str) -> None:
+    schema = '{"type":"struct","fields":[{"name":"k","type":"string","nullable":true,"metadata":{}}]}'
+    options = {**_OPTIONS, "path": str(Path(notes).parent), "recordFormat": "csv", "windowLog": "none"}
+    of_query = {"schema": schema, "options": options, "stream": "1", "start": "", "end": "", "frozen": "false"}
+    first = Planner()
+    assert _answer(first, "initial", notes, begun="false", **of_query)[0] == "stream"
+    assert _answer(first, "backlog", notes, begun="true", **of_query)[0] == "stream"
+    kind, lines = _answer(Planner(), "backlog", notes, begun="true", **of_query)
+    assert (kind, "[stream-state-missing]" in lines[0]) == ("error", True)
+    assert _answer(first, "stop", notes, begun="true", **of_query) == ("stream", [])
 
 
 def test_a_process_answers_one_question_after_the_other_and_ends_with_the_last(notes: str) -> None:

@@ -26,6 +26,7 @@ from splitscan.arrays import scalar_of
 from splitscan.blocks import BlockMetadata, FileMetadata
 from splitscan.errors import InvariantError, SourceMissingError, SplitscanError, UsageError
 from splitscan.formats.framing.contract import Splittability
+from splitscan.options.stream import WindowLogChoice
 from splitscan.reading.block_documents import METADATA, METADATA_MEMBERS, TaskDocuments
 from splitscan.reading.partitions import Grain, file_value, grain_of, metadata_field, metadata_name
 from splitscan.reading.spec import ScanSpec
@@ -311,7 +312,14 @@ class Planner:
     def _make_stream(self, asked: Mapping[str, Any]) -> ConnectorStream:
         source = self._source(asked)
         self._keep("source", asked, source)
-        stream = self._streams[asked["stream"]] = ConnectorStream(*_scan_of(source, asked), source.stream_options)
+        options = source.stream_options
+        if options.window_log is WindowLogChoice.NONE and asked["begun"] == "true":
+            raise UsageError(
+                "the process that planned a stream has ended, and with it all that was known of its windows",
+                seen="windowLog=none", code="stream-state-missing",
+                fix="start the query again, which reads everything again; or set stateLocation, which keeps windows",
+            )  # fmt: skip
+        stream = self._streams[asked["stream"]] = ConnectorStream(*_scan_of(source, asked), options)
         return stream
 
     def _source(self, asked: Mapping[str, Any]) -> SplitscanDataSource:

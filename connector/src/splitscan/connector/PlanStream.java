@@ -18,6 +18,7 @@ final class PlanStream implements MicroBatchStream, SupportsTriggerAvailableNow 
   private final StructType schema;
   private final PartitionReaderFactory readers;
   private boolean isFrozen; // for a Python that has to begin again
+  private boolean isBegun; // so that a Python which forgets windows with its process says that it has
 
   PlanStream(Question question, StructType schema, PartitionReaderFactory readers) {
     this.question = question;
@@ -101,6 +102,10 @@ final class PlanStream implements MicroBatchStream, SupportsTriggerAvailableNow 
 
   private String[] ask(String about, String start, String end) {
     String frozen = Boolean.toString(isFrozen);
-    return question.ask(about, schema, Map.of("stream", id, "start", start, "end", end, "frozen", frozen)).lines();
+    String begun = Boolean.toString(isBegun);
+    var asked = Map.of("stream", id, "start", start, "end", end, "frozen", frozen, "begun", begun);
+    String[] lines = question.ask(about, schema, asked).lines();
+    isBegun = true;
+    return lines;
   }
 }
