@@ -61,8 +61,11 @@ class Followed:
     def start(self, reader: str, trigger: Any = None, frame: DataFrame | None = None, **options: Any) -> StreamingQuery:
         self.spark.conf.set(SETTING, str(reader == "connector").lower())
         ss.register(self.spark)
-        writer = (self.frame(**options) if frame is None else frame).writeStream.foreachBatch(self._take)
-        writer = writer.option("checkpointLocation", str(self.checkpoint))
+        return self.follow(self.frame(**options) if frame is None else frame, trigger)
+
+    def follow(self, frame: DataFrame, trigger: Any = None) -> StreamingQuery:
+        """Start a query by whoever the session asks for plans now."""
+        writer = frame.writeStream.foreachBatch(self._take).option("checkpointLocation", str(self.checkpoint))
         return writer.trigger(**(trigger or {"availableNow": True})).start()
 
     def drain(self, reader: str, **options: Any) -> StreamingQuery:
@@ -377,21 +380,18 @@ def test_a_process_plans_where_no_driver_does_and_another_one_goes_on(followed: 
     ss.register(spark)
     attach(spark, NoDriver())
     try:
-        writer = followed.frame().writeStream.foreachBatch(followed._take)
-        query = writer.option("checkpointLocation", str(followed.checkpoint)).trigger(availableNow=True).start()
+        query = followed.follow(followed.frame())
         assert query.awaitTermination(240)
         followed.plans.append(query._jsq.explainInternal(False))
         (planner,) = _planners(spark)
-        query = followed.frame().writeStream.foreachBatch(followed._take)
-        query = query.option("checkpointLocation", str(followed.checkpoint)).trigger(processingTime="1 second").start()
+        query = followed.follow(followed.frame(), {"processingTime": "1 second"})
         query.processAllAvailable()
         os.kill(planner, signal.SIGKILL)
         followed.write("b.csv", 2)
         with suppress(StreamingQueryException):  # the question that it was at has no answer
             query.processAllAvailable()
         query.stop()
-        query = followed.frame().writeStream.foreachBatch(followed._take)
-        query = query.option("checkpointLocation", str(followed.checkpoint)).trigger(availableNow=True).start()
+        query = followed.follow(followed.frame())
         assert query.awaitTermination(240)
     finally:
         ss.register(spark)
@@ -406,8 +406,7 @@ def test_no_process_is_started_to_be_told_that_a_stream_has_ended(followed: Foll
     ss.register(spark)
     attach(spark, NoDriver())
     try:
-        query = followed.frame().writeStream.foreachBatch(followed._take)
-        query = query.option("checkpointLocation", str(followed.checkpoint)).trigger(processingTime="1 hour").start()
+        query = followed.follow(followed.frame(), {"processingTime": "1 hour"})
         wait_until("a batch is done", lambda: query.recentProgress)
         (planner,) = _planners(spark)
         os.kill(planner, signal.SIGKILL)

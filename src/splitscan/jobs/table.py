@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from splitscan.content.storage import open_source, redact
 from splitscan.errors import IngestError, SchemaError, SourceMissingError, Where, bad_option
-from splitscan.formats.decoding.contract import holds_variant, type_name
+from splitscan.formats.decoding.contract import holds_variant, is_made_of, type_name
 from splitscan.jobs.destination import Destination, FileState, History
 from splitscan.jobs.ledger import OUR_FOLDER, Ledger, WrittenFile, describe_columns, field_ids
 from splitscan.jobs.ledger_files import (
@@ -345,7 +345,7 @@ class TableDestination(Destination):
 def check_types(schema: pa.Schema, table_format: str, where: str, *, variants: bool = False) -> None:
     """Make sure that a table format has all types of a schema, with *variants* that of variants too."""
     for column in schema:
-        if not _fits(column.type) or (holds_variant(column.type) and not variants):
+        if not is_made_of(column.type, _fits) or (holds_variant(column.type) and not variants):
             raise SchemaError(
                 f"no reader of a table of format {table_format} expects such a type",
                 Where(path=where, column=column.name), type_name(column.type),
@@ -355,12 +355,6 @@ def check_types(schema: pa.Schema, table_format: str, where: str, *, variants: b
 
 def _fits(kind: pa.DataType) -> bool:
     types = pa.types
-    if types.is_struct(kind):
-        return all(_fits(field.type) for field in kind)
-    if types.is_map(kind):
-        return _fits(kind.key_type) and _fits(kind.item_type)
-    if types.is_list(kind):
-        return _fits(kind.value_type)
     if types.is_timestamp(kind):
         return bool(kind.unit == "us" and kind.tz in {None, "UTC"})
     return bool(

@@ -58,6 +58,14 @@ def has_part(kind: pa.DataType, test: Callable[[pa.DataType], bool]) -> bool:
     return bool(test(kind)) or any(has_part(kind.field(index).type, test) for index in parts)
 
 
+def is_made_of(kind: pa.DataType, test: Callable[[pa.DataType], bool]) -> bool:
+    """True if a type passes a test, or all that its structs, maps and lists are made of."""
+    types = pa.types
+    return not has_part(
+        kind, lambda part: not (types.is_struct(part) or types.is_map(part) or types.is_list(part) or test(part))
+    )
+
+
 def holds_variant(kind: pa.DataType) -> bool:
     """True if a type is that of variants, or has a part that is."""
     return has_part(kind, is_variant)
@@ -343,9 +351,9 @@ def check_types(fields: pa.Schema, *, variants: bool = False) -> None:
         if holds_variant(column.type) and not variants:
             fix = "declare it as string, and make a variant of it with parse_json in Spark"
             raise _unreadable(column, type_name(column.type), fix)
-        if not _is_readable(column.type):
+        if not is_made_of(column.type, _is_readable):
             closest = _deliverable(column.type)
-            readable = closest if _is_readable(closest) else pa.string()
+            readable = closest if is_made_of(closest, _is_readable) else pa.string()
             fix = f"declare it as {type_name(readable)}, and convert the column after it was read"
             raise _unreadable(column, str(column.type), fix)
 
@@ -358,12 +366,6 @@ def _unreadable(field: pa.Field, seen: str, fix: str) -> SchemaError:
 
 
 def _is_readable(kind: pa.DataType) -> bool:
-    if _are.is_struct(kind):
-        return all(_is_readable(inner.type) for inner in kind)
-    if _are.is_map(kind):
-        return _is_readable(kind.key_type) and _is_readable(kind.item_type)
-    if _are.is_list(kind):
-        return _is_readable(kind.value_type)
     return kind in _SCALARS or _are.is_decimal128(kind) or (_are.is_timestamp(kind) and kind.unit == "us")
 
 

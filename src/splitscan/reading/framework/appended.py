@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from splitscan.blocks import Reject
 from splitscan.errors import SchemaError, Where, quote_bytes
-from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, quoted
+from splitscan.formats.decoding.contract import BAD_VALUE, FIELD_COUNT, has_part, quoted
 from splitscan.options import Mode
 from splitscan.reading.framework.conform import BadValue, can_cast, cast_column, find_columns, rows_without_columns
 from splitscan.reading.framework.contract import Origin, OutputPlan, ReaderPosition
@@ -100,7 +100,7 @@ def make_column(
         >>> column.to_pylist(), bad
         ([1, 2, None], [2])
     """
-    if kind is not None and pa.types.is_nested(kind):
+    if kind is not None and has_part(kind, pa.types.is_struct):
         values = [_with_members(value, kind) for value in values]
     if kind is not None and getattr(kind, "tz", None) is None:  # Arrow would take local times for times in UTC
         try:
